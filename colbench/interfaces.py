@@ -12,12 +12,13 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from colbench.messages import Message
+from colbench.pages.render import PageRenderer
 from colbench.score import Score
-from colbench.task import Task
+from colbench.task import Domain, Task
 
 
 class Agent(Protocol):
-    """The agent under test."""
+    """The agent under test. With an attribute `accepts_images = True` it is also handed pictures of its pages."""
 
     async def reply(self, dialogue: Sequence[Message]) -> Message | str:
         """The agent's next message, given everything said so far (the human's request first)."""
@@ -32,6 +33,7 @@ class Episode(Struct, frozen=True, kw_only=True):
     seed: int
     """For the agent's own sampling; derived from the run's seed, the task and the trial."""
     max_turns: int
+    domain: Domain = "backend"
 
 
 @runtime_checkable
@@ -51,11 +53,29 @@ class HumanSimulator(Protocol):
         ...
 
 
+@runtime_checkable
+class Viewer(Protocol):
+    """A human or an agent that looks at pages."""
+
+    def use_renderer(self, renderer: PageRenderer) -> None:
+        """Called once, before the first dialogue of a run on frontend design."""
+        ...
+
+
 class Scorer(Protocol):
     """Judges the answers of one domain."""
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
         """One verdict for each scoring mode, by the mode's name."""
+        ...
+
+
+@runtime_checkable
+class ProgressScorer(Scorer, Protocol):
+    """A scorer that can also say how far a dialogue had come at each turn."""
+
+    async def score_turn(self, task: Task, said: str) -> Score | None:
+        """The verdict on what the agent showed in one turn; None if it showed nothing to judge."""
         ...
 
 

@@ -36,6 +36,8 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     role: Role
     content: str
     usage: Usage | None = None
+    images: tuple[bytes, ...] = ()
+    """Pictures (PNG) that go with the words; only an agent that sets `accepts_images` is handed any."""
 
 
 def clean(text: str) -> str:

@@ -45,6 +45,8 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     agent_seconds: float = 0.0
     human_seconds: float = 0.0
     leak: Leak | None = None
+    score: Score | None = None
+    """Frontend: the verdict on the page of this turn; None if it showed none."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):

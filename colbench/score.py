@@ -30,11 +30,16 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scorer: str
     """Name, mode and version: `unit-tests/default/1`."""
     value: float | None
-    """In [0, 1]; backend: the share of hidden tests passed. None: not scored."""
+    """Backend: the share of hidden tests passed. Frontend: the cosine, in [-1, 1]. None: not scored."""
     success: bool | None
-    """Backend: every test passed. None: not scored."""
+    """Backend: every test passed. Frontend: None. None: not scored."""
     checks: tuple[Check, ...] = ()
     note: str = ""
     """What the value does not say: why it is None or 0, or which tests were left out."""
+    metrics: dict[str, float] = {}
+    """Frontend: every measure that could be taken, by name; see docs/frontend.md."""
+    floors: dict[str, dict[str, float]] = {}
+    """Frontend: the same measures for pages that nobody designed: `black`, `white`, `other` (another target),
+    and for the `target` itself."""
     environment: str = ""
     """Where it was measured: sandbox tier, Python version, limits."""

@@ -1,0 +1,51 @@
+"""The page in a message: which part of what an agent wrote is the HTML that gets rendered."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from colbench.config import ScoringMode
+
+FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+INLINE_CODE = re.compile(r"`[^`\n]*`")
+DOCTYPE = r"<!doctype\s+html[^>]*>"
+DOCUMENT = re.compile(rf"(?:{DOCTYPE}\s*)?<html\b[^>]*>.*?(?:</html\s*>|\Z)", re.I | re.S)
+WITHOUT_HTML = re.compile(rf"{DOCTYPE}.*", re.I | re.S)
+BODY = re.compile(r"<body\b[^>]*>.*?(?:</body\s*>|\Z)", re.I | re.S)
+TAG = re.compile(r"<[a-z]", re.I)
+OFFICIAL = re.compile(r"<html\b.*?</html\s*>", re.I | re.S)
+
+
+def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
+    """The page that a message shows, or None if it shows none.
+
+    `default`: the last document of the last fenced block that holds one; without fences, the last document of
+    the text. A document runs from its doctype or `<html>` to `</html>`, or to the end if it is cut off; where
+    there is neither, from `<body>` to `</body>` or the end. An `<html>` that is only spoken of, in inline code
+    or without another tag after it, is no document.
+    `official`: from the first `<html` to the first `</html>` after it, as the released scorer reads it; what
+    stands before, the doctype too, is dropped, and a page that is cut off is none.
+    """
+    if mode == "official":
+        found = OFFICIAL.search(text)
+        return found.group() if found else None
+    fenced = [match.group(2) for match in FENCE.finditer(text)]
+    outside = INLINE_CODE.sub("", FENCE.sub("", text)) if fenced else INLINE_CODE.sub("", text)
+    for region in (*reversed(fenced), outside):
+        page = _document(region)
+        if page:
+            return page
+    return None
+
+
+def _document(region: str) -> str | None:
+    for pattern, least in ((DOCUMENT, 2), (WITHOUT_HTML, 1), (BODY, 2)):
+        documents = [found for found in pattern.findall(region) if _tags(found, least) == least]
+        if documents:
+            return str(documents[-1]).strip()
+    return None
+
+
+def _tags(document: str, most: int) -> int:
+    return sum(1 for _ in islice(TAG.finditer(document), most))

@@ -1,0 +1,78 @@
+"""What a browser made of a page."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from colbench.config import ScoringMode
+
+RenderOutcome = Literal["rendered", "no page", "too big", "timeout", "crash"]
+"""How rendering ended. All but `rendered` are the page's own doing; a browser that fails raises RenderError.
+
+`crash`: the page brought down a fresh browser of its own, again and again.
+"""
+BlockKind = Literal["heading", "text", "link", "button", "input", "picture", "box"]
+"""`box`: an area without text of its own that is seen by its colour, border or shadow."""
+Align = Literal["left", "center", "right"]
+
+
+class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One visible thing on a page. Lengths are in CSS pixels from the page's upper left corner."""
+
+    kind: BlockKind
+    x: int
+    y: int
+    width: int
+    height: int
+    text: str = ""
+    """As shown, white space collapsed; for an input its value or placeholder, for a picture its `alt`."""
+    color: str = "#000000"
+    """Of the text, `#rrggbb`."""
+    background: str = "#ffffff"
+    """What is behind it, `#rrggbb`: the nearest opaque background colour."""
+    font_size: float = 16.0
+    bold: bool = False
+    align: Align = "left"
+
+
+class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One page as rendered. The picture is apart, in the same entry of the store."""
+
+    key: str
+    """Hash of the page, the viewport and the browser's environment."""
+    outcome: RenderOutcome
+    mode: ScoringMode
+    """The viewport: `default` is 1280 wide, `official` 1354."""
+    width: int = 0
+    """Of the picture, in pixels."""
+    height: int = 0
+    background: str = "#ffffff"
+    """Of the page as a whole."""
+    blocks: tuple[Block, ...] = ()
+    """What can be seen, in reading order: by y, then x."""
+    cut: bool = False
+    """Whether the page is taller than the picture may be."""
+    refused: tuple[str, ...] = ()
+    """Addresses that the page asked for and did not get."""
+    note: str = ""
+    """Why there is no picture, in words."""
+    picture: bytes = b""
+    """PNG, RGB, `width` x `height`; empty unless `rendered`."""
+
+
+class PageRenderer(Protocol):
+    """Whatever turns pages into pictures."""
+
+    @property
+    def environment(self) -> str:
+        """Browser, version, fonts and assets: everything beside the page that a picture depends on."""
+        ...
+
+    async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
+        """The page rendered, or its render from the store; None is "no page".
+
+        Raises RenderError when the browser, not the page, failed.
+        """
+        ...
