@@ -18,7 +18,7 @@ NotNegative = Annotated[int, Meta(ge=0)]
 Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 ScoringMode = Literal["default", "official"]
 
-SELECTION = {"limit", "task_ids", "trials"}
+SELECTION = {"domain", "limit", "task_ids", "trials"}
 """Which cells a run has; a run may be extended by changing these."""
 EXECUTION = {
     "concurrency",
@@ -26,6 +26,12 @@ EXECUTION = {
     "agent_price",
     "human_price",
     "scoring",
+    "browser",
+    "browser_workers",
+    "clip_weights",
+    "clip_device",
+    "allow_other_clip",
+    "baseline",
 }
 """How the cells are worked off and shown; no verdict depends on these."""
 EXECUTION_ARGS = {
@@ -43,11 +49,15 @@ EXECUTION_ARGS = {
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run. The fields are the keys of a `--config` file and, with dashes, the flags."""
 
-    agent: str = "interviewer"
+    domain: Literal["backend", "frontend"] | None = None
+    """Only the tasks of this domain; where no tasks are named, its bundled ones."""
+    agent: str = ""
+    """Empty: the keyless agent of the tasks' domain."""
     agent_args: dict[str, ArgValue] = {}
     agent_prompt: str | None = None
     """File with the agent's system prompt, for agents that take one."""
-    tasks: str = "bundled:backend"
+    tasks: str = ""
+    """Empty: the bundled tasks of `domain`, or of backend programming."""
     human: str = "keyless"
     human_args: dict[str, ArgValue] = {}
     human_prompt: str | None = None
@@ -68,6 +78,18 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sandbox_packages: tuple[str, ...] = ()
     """Installed packages that answers may import; the standard library is always there."""
     allow_unsafe_sandbox: bool = False
+    browser: str | None = None
+    """Path of the browser that renders pages; None: the first that is found."""
+    browser_workers: NotNegative = 0
+    """Pages rendered at once; 0: one for each core."""
+    clip_weights: str | None = None
+    """File or folder with the weights for the cosine; None: those of the paper, downloaded at first use."""
+    clip_device: str = "auto"
+    """Where the cosine is computed: auto, cpu, cuda, cuda:1 …"""
+    allow_other_clip: bool = False
+    """Take weights that are not the paper's; such cosines compare with nothing else."""
+    baseline: str | None = None
+    """Run folder or rollout file that the win rate is against."""
     agent_price: Price | None = None
     """US dollars for a million prompt tokens and for a million completion tokens."""
     human_price: Price | None = None

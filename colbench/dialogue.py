@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from colbench.errors import AgentError, SimulatorError, boundary
 from colbench.interfaces import Agent, HumanSimulator
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Usage, clean
+from colbench.pages.extract import extract_page
 from colbench.rollout import Turn
 from colbench.task import Task
 
@@ -52,7 +53,7 @@ async def play(
     """Let agent and human talk about a task; each turn is appended to `turns` as it happens.
 
     The agent sees what the human sees: its own private parts are not played back to it. At the turn limit
-    the whole last message is the answer. `deadline` is a time of the event loop's clock.
+    the whole last message is the answer; see `committed` for pages. `deadline` is a time of the event loop's clock.
     Raises AgentError or SimulatorError, whoever's turn it was; `turns` then holds what was said before.
     """
     dialogue = [Message(role="user", content=task.request)]
@@ -63,16 +64,30 @@ async def play(
         turn = Turn(raw=move.raw, said=move.said, agent_usage=move.usage, agent_seconds=seconds)
         turns.append(turn)
         if move.answer is not None:
-            return Ending(answer=move.answer, ended_by="answer")
+            return Ending(answer=committed(task, move.answer, turns), ended_by="answer")
         if len(turns) == max_turns:
-            return Ending(answer=move.said, ended_by="limit")
+            return Ending(answer=committed(task, move.said, turns), ended_by="limit")
 
         dialogue.append(Message(role="assistant", content=move.said))
         with boundary(SimulatorError):
             heard, seconds = await _timed(lambda: human.respond(task, tuple(dialogue)), deadline)
         words = clean(heard.content)
         turns[-1] = replace(turn, human=words, human_usage=heard.usage, human_seconds=seconds)
-        dialogue.append(Message(role="user", content=words))
+        seen = heard.images if getattr(agent, "accepts_images", False) else ()
+        dialogue.append(Message(role="user", content=words, images=seen))
+
+
+def committed(task: Task, text: str, turns: Sequence[Turn]) -> str:
+    """What an agent that ends on `text` is judged by.
+
+    That is the text, but in frontend design, where it shows no page, the last message that did.
+    """
+    if task.domain == "backend":
+        return text
+    shown = (
+        said for said in (text, *(turn.said for turn in reversed(turns))) if extract_page(said)
+    )
+    return next(shown, text)
 
 
 def read_move(reply: object) -> Move:

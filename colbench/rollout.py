@@ -46,7 +46,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     human_seconds: float = 0.0
     leak: Leak | None = None
     score: Score | None = None
-    """Frontend: the verdict on the page of this turn; None if it showed none."""
+    """Frontend: the verdict on the page of this turn, on the last turn that on the answer; None without a page."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):

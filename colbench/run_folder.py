@@ -47,6 +47,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     digest: str
     sandbox: str = ""
     """Tier, Python version and limits of the latest attempt."""
+    browser: str = ""
+    """The renderer's environment, in a run on frontend design."""
     tasks: TaskSource
 
 

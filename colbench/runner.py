@@ -19,7 +19,14 @@ from colbench.errors import (
     ScorerError,
     boundary,
 )
-from colbench.interfaces import Agent, Episode, HumanSimulator, Scorer, StatefulAgent
+from colbench.interfaces import (
+    Agent,
+    Episode,
+    HumanSimulator,
+    ProgressScorer,
+    Scorer,
+    StatefulAgent,
+)
 from colbench.leaks import audit_turns
 from colbench.rollout import Failure, Rollout, Turn, failure_of
 from colbench.run_folder import now
@@ -130,7 +137,12 @@ class _Work:
     async def play(self, cell: Cell, turns: list[Turn]) -> Ending:
         runner = self.runner
         deadline = asyncio.get_running_loop().time() + runner.dialogue_timeout
-        episode = Episode(id=cell.key[:16], seed=cell.seed, max_turns=runner.max_turns)
+        episode = Episode(
+            id=cell.key[:16],
+            seed=cell.seed,
+            max_turns=runner.max_turns,
+            domain=cell.task.domain,
+        )
         with boundary(AgentError):
             async with _opened(runner.agent, episode) as agent:
                 return await play(
@@ -150,13 +162,8 @@ class _Work:
 
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
         if rollout.answer is None:
-            return replace(rollout, scores=_scores_of_failure(rollout.failure))
-        try:
-            with boundary(ScorerError):
-                scores = await self.runner.scorers[task.domain].score(task, rollout.answer)
-        except InfrastructureError as error:
-            return replace(rollout, failure=failure_of(error), scores={})
-        return replace(rollout, failure=None, scores=scores)
+            return replace(rollout, scores=_scores_of_failure(rollout))
+        return await score_rollout(self.runner.scorers[task.domain], task, rollout, rollout.answer)
 
     def watch(self, failure: Failure | None) -> None:
         lost = failure is not None and failure.boundary == "endpoint"
@@ -174,6 +181,28 @@ async def _opened(agent: Agent | StatefulAgent, episode: Episode) -> AsyncIterat
         yield agent
 
 
+async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: str) -> Rollout:
+    """The rollout with the verdicts on its answer and, where the scorer has any, on its turns.
+
+    What the scorer cannot do becomes the rollout's failure.
+    """
+    try:
+        with boundary(ScorerError):
+            scores = await scorer.score(task, answer)
+            turns = rollout.turns
+            if isinstance(scorer, ProgressScorer):
+                shown = [*(turn.said for turn in turns[:-1]), answer]
+                verdicts = [await scorer.score_turn(task, text) for text in shown]
+                turns = tuple(map(_with_score, turns, verdicts))
+    except InfrastructureError as error:
+        return replace(rollout, failure=failure_of(error), scores={})
+    return replace(rollout, failure=None, turns=turns, scores=scores)
+
+
+def _with_score(turn: Turn, score: Score | None) -> Turn:
+    return replace(turn, score=score)
+
+
 def _only_scoring_failed(rollout: Rollout) -> bool:
     failure = rollout.failure
     return (
@@ -183,12 +212,13 @@ def _only_scoring_failed(rollout: Rollout) -> bool:
     )
 
 
-def _scores_of_failure(failure: Failure | None) -> dict[str, Score]:
+def _scores_of_failure(rollout: Rollout) -> dict[str, Score]:
+    failure = rollout.failure
     if failure is None or failure.boundary != "agent":
         return {}
-    lost = Score(
-        scorer="none", value=0.0, success=False, note=f"the agent failed: {failure.reason}"
-    )
+    success = False if rollout.domain == "backend" else None
+    note = f"the agent failed: {failure.reason}"
+    lost = Score(scorer="none", value=0.0, success=success, note=note)
     return {"default": lost, "official": lost}
 
 

@@ -28,13 +28,21 @@ WORDS = {
     "`array` of length 2": "two numbers, IN,OUT",
 }
 HELP = {
+    "domain": (
+        "NAME",
+        "backend or frontend: only its tasks, and its bundled ones where none are named",
+    ),
     "agent": (
         "SPEC",
-        "the agent: a name, openai:MODEL[@URL], vllm:MODEL, file.py:attr or module:attr",
+        "the agent: a name, openai:MODEL[@URL], vllm:MODEL, file.py:attr or module:attr "
+        "(default: interviewer; for frontend design designer)",
     ),
     "agent_args": ("NAME=VALUE", "an argument of the agent; may be repeated"),
     "agent_prompt": ("FILE", "the agent's system prompt"),
-    "tasks": ("SOURCE", "the tasks: bundled:…, official:…, or a JSONL file"),
+    "tasks": (
+        "SOURCE",
+        "the tasks: bundled:…, official:…, websight:…, or a JSONL file (default: bundled:backend)",
+    ),
     "human": (
         "SPEC",
         "the simulated human: keyless, openai:MODEL[@URL], file.py:attr or module:attr",
@@ -52,6 +60,15 @@ HELP = {
     "sandbox_workers": ("N", "answers scored at once; 0: one for each core"),
     "sandbox_packages": ("NAME,…", "installed packages that answers may import: numpy,pandas"),
     "allow_unsafe_sandbox": ("", "score even where no safe sandbox works"),
+    "browser": ("PATH", "the browser that renders pages (default: the first that is found)"),
+    "browser_workers": ("N", "pages rendered at once; 0: one for each core"),
+    "clip_weights": (
+        "PATH",
+        "file or folder with the weights for the cosine (default: the paper's, downloaded at first use)",
+    ),
+    "clip_device": ("NAME", "where the cosine is computed: auto, cpu, cuda"),
+    "allow_other_clip": ("", "take weights that are not the paper's"),
+    "baseline": ("RUN", "a run, or a rollout file, that the win rate is against"),
     "agent_price": ("IN,OUT", "US dollars for a million prompt and completion tokens of the agent"),
     "human_price": ("IN,OUT", "the same for the human"),
 }
@@ -69,7 +86,7 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
     defaults = RunConfig()
     for field, (metavar, text) in HELP.items():
         default = getattr(defaults, field)
-        shown = f"{text} (default: {default})" if default not in (None, (), {}, False) else text
+        shown = f"{text} (default: {default})" if default not in (None, "", (), {}, False) else text
         options: dict[str, Any] = {"dest": field, "help": shown, "default": None}
         if not metavar:
             options |= {"action": "store_const", "const": True}
