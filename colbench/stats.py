@@ -1,4 +1,4 @@
-"""Statistics of a run: means over tasks with 95 % intervals, and pass^k.
+"""Statistics of a run: means over tasks with 95 % intervals, win rates, and pass^k.
 
 The task is the unit of resampling everywhere: trials of one task are averaged first, because they share
 the task's difficulty and are not independent. Every function is deterministic. Definitions: docs/metrics.md.
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+Clusters = Iterable[Sequence[float]]
+"""The values (trials) of each task."""
+
 ALPHA = 0.05
 """One minus the confidence of every interval."""
 RESAMPLES = 10_000
 SEED = 0
 BLOCK = 2**20
 """Values drawn at a time; bounds the memory of the bootstrap."""
+ROUNDING = 1e-12
+"""What binary fractions may add to a difference; less than any step that scores are rounded to."""
 
 
 class Interval(Struct, frozen=True, kw_only=True):
@@ -37,9 +42,7 @@ class Interval(Struct, frozen=True, kw_only=True):
     `none`: no task, or all equal and unbounded; `low` and `high` are None."""
 
 
-def mean_interval(
-    clusters: Iterable[Sequence[float]], bounds: tuple[float, float] | None = (0.0, 1.0)
-) -> Interval:
+def mean_interval(clusters: Clusters, bounds: tuple[float, float] | None = (0.0, 1.0)) -> Interval:
     """The mean over clusters of each cluster's mean, with its interval.
 
     `clusters`: one sequence of values (trials) for each task; empty ones are left out.
@@ -51,7 +54,7 @@ def mean_interval(
     if not len(means):
         return Interval(mean=None, low=None, high=None, method="none")
     mean = float(means.mean())
-    if np.isclose(means[0], means[-1], rtol=0, atol=1e-12):
+    if np.isclose(means[0], means[-1], rtol=0, atol=ROUNDING):
         return equal_interval(mean, len(means), bounds)
     low, high = np.quantile(bootstrap_means(means), [ALPHA / 2, 1 - ALPHA / 2])
     return Interval(mean=mean, low=float(low), high=float(high), method="bootstrap")
@@ -83,6 +86,27 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
     least = (ALPHA / 2) ** (1 / tasks)
     low, high = (least * mean + (1 - least) * bound for bound in bounds)
     return Interval(mean=mean, low=low, high=high, method="exact")
+
+
+def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
+    """The share of tasks on which my value is the greater one, with its interval; ties count half.
+
+    `mine`, `theirs`: the values (trials) of the same tasks in the same order; tasks without a value on either
+    side are left out. Values that differ by at most `epsilon` are a tie. Trials of two runs share nothing but
+    the task, so a task's share is that of all pairs of a trial of mine with a trial of theirs.
+    """
+    return mean_interval(
+        [_wins(ours, others, epsilon)]
+        for ours, others in zip(mine, theirs, strict=True)
+        if len(ours) and len(others)
+    )
+
+
+def _wins(mine: Sequence[float], theirs: Sequence[float], epsilon: float) -> float:
+    tie = epsilon + ROUNDING
+    leads = [a - b for a in mine for b in theirs]
+    halves = sum(lead > tie for lead in leads) + sum(lead >= -tie for lead in leads)
+    return halves / (2 * len(leads))
 
 
 def pass_hat(successes: int, trials: int, k: int) -> float:

@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from colbench.stats import Interval, mean_interval, pass_hat, pass_k
+from colbench.stats import Interval, mean_interval, pass_hat, pass_k, win_rate
 
 NOTHING = Interval(mean=None, low=None, high=None, method="none")
 
@@ -120,3 +120,44 @@ def test_pass_k_averages_over_tasks():
 def test_pass_k_leaves_out_tasks_with_fewer_than_k_trials():
     assert pass_k([[True, True], [False]], 2).mean == 1.0
     assert pass_k([[True], [False]], 2) == NOTHING
+
+
+def test_the_win_rate_is_the_share_of_tasks_won_with_ties_counted_half():
+    mine = [[0.8], [0.5], [0.30], [0.9], [0.2]]
+    theirs = [[0.6], [0.6], [0.31], [0.1], [0.2]]
+    assert win_rate(mine, theirs, epsilon=0.05).mean == pytest.approx((1 + 0 + 0.5 + 1 + 0.5) / 5)
+    assert win_rate(mine, theirs, epsilon=0.0).mean == pytest.approx((1 + 0 + 0 + 1 + 0.5) / 5)
+
+
+def test_a_difference_of_just_epsilon_is_a_tie_however_it_is_written_in_binary():
+    assert 0.71 - 0.70 > 0.01
+    assert win_rate([[0.71]], [[0.70]], epsilon=0.01).mean == 0.5
+    assert win_rate([[0.70]], [[0.71]], epsilon=0.01).mean == 0.5
+
+
+def test_within_a_task_every_trial_of_mine_meets_every_trial_of_theirs():
+    rate = win_rate([[0.9, 0.5, 0.1], [1.0]], [[0.4, 0.6], [0.0]], epsilon=0.0)
+    assert rate.mean == pytest.approx((3 / 6 + 1) / 2)
+
+
+def test_the_win_rates_of_two_runs_against_each_other_add_up_to_one():
+    draws = np.random.default_rng(2).random((2, 50, 3)).round(1)
+    there = win_rate(list(draws[0]), list(draws[1]), epsilon=0.1)
+    back = win_rate(list(draws[1]), list(draws[0]), epsilon=0.1)
+    assert there.mean == pytest.approx(1 - (back.mean or 0))
+    assert there.mean not in (0, 0.5, 1)
+
+
+def test_the_interval_of_a_win_rate_is_that_of_its_tasks():
+    mine, theirs = [[1.0]] * 30 + [[0.0]] * 20, [[0.5]] * 50
+    assert win_rate(mine, theirs, epsilon=0.0) == mean_interval([[1.0]] * 30 + [[0.0]] * 20)
+
+
+def test_tasks_that_either_side_lacks_have_no_winner():
+    assert win_rate([[1.0], [], [0.0]], [[0.0], [1.0], []], epsilon=0.0).mean == 1.0
+    assert win_rate([[1.0]], [[]], epsilon=0.0) == NOTHING
+
+
+def test_lists_of_different_tasks_cannot_be_compared():
+    with pytest.raises(ValueError, match="zip"):
+        win_rate([[1.0], [0.0]], [[1.0]], epsilon=0.0)
