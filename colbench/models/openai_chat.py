@@ -18,6 +18,7 @@ from msgspec import Struct
 from colbench.errors import EndpointError, UserError
 from colbench.messages import Message, Usage
 from colbench.models.limits import AdaptiveLimit
+from colbench.models.pictures import MAX_EDGE, data_url, fit_pictures
 
 if TYPE_CHECKING:
     import aiohttp
@@ -25,12 +26,15 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 OVERLOAD = {429, 500, 502, 503, 504, 529}
+PICTURES_REFUSED = {400, 413, 415, 422}
+"""What servers say to pictures that they cannot or will not take."""
 LONGEST_WAIT = 60.0
 LISTED_MODELS = 20
 
 
 class RequestRefusedError(Exception):
-    """The server will never answer this request: the dialogue is longer than the model's context.
+    """The server will never answer this request: the dialogue is longer than the model's context, or it has
+    pictures that the server does not take.
 
     Whoever asked is to blame, so this becomes the failure of the boundary at which it is caught.
     """
@@ -43,6 +47,13 @@ class _TryAgainError(Exception):
         super().__init__(reason)
         self.retry_after = retry_after
         self.overload = overload
+
+
+class _Request(Struct, frozen=True):
+    url: str
+    body: bytes | None = None
+    """None: a GET."""
+    has_pictures: bool = False
 
 
 class _Said(Struct):
@@ -98,8 +109,9 @@ class OpenAIChat:
     """One model on one server, with retries and an adaptive limit on requests in flight.
 
     `concurrency` is the most requests at once, `timeout` the seconds for one request, `retries` how often
-    a request is tried again after a refusal for load, a server error or no answer. Entering it raises
-    UserError unless the server answers and, where it lists its models, has this one.
+    a request is tried again after a refusal for load, a server error or no answer. Pictures are made to fit
+    `max_image_edge` pixels (`colbench.models.pictures`).
+    Entering it raises UserError unless the server answers and, where it lists its models, has this one.
     """
 
     def __init__(
@@ -110,11 +122,13 @@ class OpenAIChat:
         timeout: float = 600.0,
         retries: int = 6,
         api_key_env: str | None = None,
+        max_image_edge: int = MAX_EDGE,
     ) -> None:
         self.model, self.base_url = parse_spec(spec)
         self.limit = AdaptiveLimit(concurrency)
         self.timeout = timeout
         self.retries = retries
+        self.max_image_edge = max_image_edge
         self._key = api_key_for(self.base_url, api_key_env)
         self._session: aiohttp.ClientSession | None = None
 
@@ -141,7 +155,7 @@ class OpenAIChat:
     async def _check(self) -> None:
         url = f"{self.base_url}/models"
         try:
-            listing = msgspec.json.decode(await self._patiently(None, url, tries=3))
+            listing = msgspec.json.decode(await self._patiently(_Request(url), tries=3))
             names = [str(entry["id"]) for entry in listing["data"]]
         except EndpointError as cause:
             raise UserError(f"no model server answers: {cause}") from cause
@@ -157,54 +171,74 @@ class OpenAIChat:
         """The model's next message.
 
         Raises EndpointError when the server does not answer after all retries, RequestRefusedError when the
-        messages are longer than the model's context, UserError when the key or the address is refused.
+        messages are longer than the model's context or hold pictures that the server does not take, UserError
+        when the key or the address is refused.
         """
         limit = "max_completion_tokens" if self.base_url == OPENAI_URL else "max_tokens"
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            "messages": [{"role": m.role, "content": await self._content(m)} for m in messages],
             "temperature": temperature,
             limit: max_tokens,
         }
         if seed is not None:
             body["seed"] = seed
-        url = f"{self.base_url}/chat/completions"
-        content = await self._patiently(msgspec.json.encode(body), url, tries=self.retries + 1)
-        return _read_completion(content, url)
+        request = _Request(
+            f"{self.base_url}/chat/completions",
+            msgspec.json.encode(body),
+            has_pictures=any(m.images for m in messages),
+        )
+        content = await self._patiently(request, tries=self.retries + 1)
+        return _read_completion(content, request.url)
 
-    async def _patiently(self, body: bytes | None, url: str, tries: int) -> bytes:
+    async def _content(self, message: Message) -> str | list[dict[str, Any]]:
+        """The words; if there are pictures, these first, so that those that stay can be kept in a prefix cache."""
+        if not message.images:
+            return message.content
+        pictures = await asyncio.to_thread(fit_pictures, message.images, self.max_image_edge)
+        return [
+            *({"type": "image_url", "image_url": {"url": data_url(png)}} for png in pictures),
+            {"type": "text", "text": message.content},
+        ]
+
+    async def _patiently(self, request: _Request, tries: int) -> bytes:
         for attempt in range(1, tries + 1):
             try:
                 async with self.limit:
-                    content = await self._once(body, url)
+                    content = await self._once(request)
                     self.limit.succeeded()
                     return content
             except _TryAgainError as again:
                 if again.overload:
                     self.limit.overloaded(again.retry_after or 0.0)
                 if attempt == tries:
-                    raise EndpointError(f"{url}: tried {tries} times, last: {again}") from again
+                    raise EndpointError(
+                        f"{request.url}: tried {tries} times, last: {again}"
+                    ) from again
                 await asyncio.sleep(_wait(attempt, again.retry_after))
         raise AssertionError("unreachable: the last try raises")
 
-    async def _once(self, body: bytes | None, url: str) -> bytes:
+    async def _once(self, request: _Request) -> bytes:
         import aiohttp
 
         if self._session is None:
             raise RuntimeError("OpenAIChat is used outside `async with`")
-        method = "GET" if body is None else "POST"
+        method = "GET" if request.body is None else "POST"
         headers = {"Content-Type": "application/json"}
         try:
-            async with self._session.request(method, url, data=body, headers=headers) as response:
+            async with self._session.request(
+                method, request.url, data=request.body, headers=headers
+            ) as response:
                 content = await response.read()
                 if response.status == 200:
                     return content
-                raise _refusal(response.status, content, response.headers.get("Retry-After"), url)
+                wait = response.headers.get("Retry-After")
+                raise _refusal(response.status, content, wait, request)
         except TimeoutError as cause:
             raise _TryAgainError(f"no answer within {self.timeout:g} s") from cause
         except aiohttp.InvalidURL as cause:
             raise UserError(
-                f"`{url}` is not an address; write MODEL@http://host:port/v1"
+                f"`{request.url}` is not an address; write MODEL@http://host:port/v1"
             ) from cause
         except aiohttp.ClientConnectorError as cause:
             reason = cause.os_error.strerror or str(cause.os_error)
@@ -226,8 +260,8 @@ def _read_completion(content: bytes, url: str) -> Message:
     return Message(role="assistant", content=text, usage=usage if completion.usage else None)
 
 
-def _refusal(status: int, content: bytes, retry_after: str | None, url: str) -> Exception:
-    text = content.decode("utf-8", "replace").strip()[:500]
+def _refusal(status: int, content: bytes, retry_after: str | None, request: _Request) -> Exception:
+    url, text = request.url, content.decode("utf-8", "replace").strip()[:500]
     if status in RETRIED:
         return _TryAgainError(f"HTTP {status}: {text}", _seconds(retry_after), status in OVERLOAD)
     if status in {401, 403}:
@@ -236,6 +270,8 @@ def _refusal(status: int, content: bytes, retry_after: str | None, url: str) -> 
         return UserError(f"{url} does not exist there or has no such model (HTTP 404): {text}")
     if status == 400 and "context" in text and ("length" in text or "window" in text):
         return RequestRefusedError(f"HTTP 400: {text}")
+    if status in PICTURES_REFUSED and request.has_pictures:
+        return RequestRefusedError(f"{url} refuses the pictures (HTTP {status}): {text}")
     return EndpointError(f"{url}: HTTP {status}: {text}")
 
 

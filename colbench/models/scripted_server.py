@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from colbench.messages import Message
+from colbench.models.pictures import from_data_url
 from colbench.models.scripted import Script
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class ScriptedServer:
 
     `fault(n)`, if given, decides for the n-th chat request (from 1) whether it is answered by a Fault.
     `delay`, in seconds or a function that draws them, holds up no other request. `requests` keeps every body.
+    The script is handed pictures as `Message.images`; without `sees` they are refused, as by a model of text.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class ScriptedServer:
         delay: float | Callable[[], float] = 0.0,
         port: int = 0,
         fault: Callable[[int], Fault | None] | None = None,
+        sees: bool = True,
     ) -> None:
         self.script = script
         self.model = model
         self.delay = delay
         self.port = port
         self.fault = fault
+        self.sees = sees
         self.requests: list[dict[str, Any]] = []
         self._runner: web.AppRunner | None = None
 
@@ -88,7 +92,10 @@ class ScriptedServer:
             request.transport.abort()
         if fault:
             return web.Response(status=fault.status or 500, text=fault.body, headers=fault.headers)
-        return _json(completion(self.model, _messages(body), self.script))
+        messages = [_message(said) for said in body["messages"]]
+        if not self.sees and any(message.images for message in messages):
+            return web.Response(status=400, text=f"{self.model} is not a multimodal model")
+        return _json(completion(self.model, messages, self.script))
 
 
 def completion(model: str, messages: Sequence[Message], script: Script) -> dict[str, Any]:
@@ -115,8 +122,16 @@ def completion(model: str, messages: Sequence[Message], script: Script) -> dict[
     }
 
 
-def _messages(body: dict[str, Any]) -> list[Message]:
-    return [Message(role=m["role"], content=m["content"]) for m in body["messages"]]
+def _message(said: dict[str, Any]) -> Message:
+    content = said["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return Message(
+        role=said["role"],
+        content="".join(part["text"] for part in parts if part["type"] == "text"),
+        images=tuple(
+            from_data_url(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"
+        ),
+    )
 
 
 def _json(value: object) -> web.Response:
