@@ -11,10 +11,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import colbench
-from colbench.cli import agents, doctor, evaluate, report, sandbox, score, tasks, validate, view
+from colbench.cli import (
+    agents,
+    doctor,
+    evaluate,
+    render,
+    report,
+    sandbox,
+    score,
+    tasks,
+    validate,
+    view,
+)
 from colbench.errors import InfrastructureError, UserError
 
-COMMANDS = (evaluate, score, report, view, validate, tasks, agents, sandbox, doctor)
+COMMANDS = (evaluate, score, report, view, render, validate, tasks, agents, sandbox, doctor)
 USER_MISTAKE = 2
 UNSCORED = 1
 INTERRUPTED = 130

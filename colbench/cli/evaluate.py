@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import os
 import re
 import signal
 import sys
@@ -16,14 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from colbench.cli.equipment import Equipment
 from colbench.cli.options import add_config_flags, read_config
+from colbench.cli.selection import select
 from colbench.config import RunConfig, digest
 from colbench.errors import ColBenchError, EndpointError, UserError, describe_exception
 from colbench.rollout import Rollout
-from colbench.task import Task
+from colbench.task import Domain
 
 if TYPE_CHECKING:
     from colbench.report.model import RunReport
+
+KEYLESS_AGENTS: dict[Domain, str] = {"backend": "interviewer", "frontend": "designer"}
 
 
 def add_to(commands: Any) -> None:
@@ -55,23 +58,24 @@ class Evaluation:
     """One `colbench eval`: everything that its flags mean, resolved before anything is started."""
 
     def __init__(self, config: RunConfig, out: Path | None) -> None:
+        from colbench.cli.report import load_baseline
         from colbench.plugins import describe, resolve, resolve_tasks
         from colbench.run_folder import RunFolder, TaskSource, make_record
-        from colbench.sandbox import CodeSandbox
 
-        self.config = config
+        config = replace(config, tasks=config.tasks or f"bundled:{config.domain or 'backend'}")
         self.tasks = select(resolve_tasks(config.tasks), config)
+        config = replace(config, agent=config.agent or KEYLESS_AGENTS[self.tasks[0].domain])
+        self.config = config
         self.agent = resolve("agent", config.agent, plugin_args(config, "agent"))
         self.human = resolve("human", config.human, plugin_args(config, "human"))
-        self.workers = config.sandbox_workers or os.cpu_count() or 1
-        self.sandbox = CodeSandbox(
-            self.workers,
-            allow_unsafe=config.allow_unsafe_sandbox,
-            packages=config.sandbox_packages,
-        )
+        self.baseline = load_baseline(config)
+        self.equipment = Equipment(config, self.tasks)
+        resolved = {"agent": describe(self.agent), "human": describe(self.human)}
+        if self.equipment.browser:
+            resolved["browser"] = {"environment": self.equipment.browser}
         self.record = make_record(
             config,
-            {"agent": describe(self.agent), "human": describe(self.human)},
+            resolved,
             TaskSource(
                 source=config.tasks,
                 count=len(self.tasks),
@@ -97,9 +101,11 @@ class Evaluation:
         from colbench.runner import plan
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, _current_task().cancel)
-        async with self.sandbox:
-            record = replace(self.record, sandbox=self.sandbox.environment)
-            _line("sandbox", record.sandbox)
+        async with self.equipment as equipment:
+            record = replace(self.record, sandbox=equipment.code, browser=equipment.browser)
+            for name in ("sandbox", "browser"):
+                if getattr(record, name):
+                    _line(name, getattr(record, name))
             with self.folder.writing(record) as writer:
                 earlier = {rollout.key: rollout for rollout in self.folder.rollouts()}
                 cells = plan(self.tasks, self.config.trials, record.digest, self.config.seed)
@@ -112,21 +118,24 @@ class Evaluation:
         self, owed: Sequence[Any], kept: Sequence[Rollout], earlier: dict[str, Rollout], append: Any
     ) -> None:
         from colbench.cli.progress import progress
+        from colbench.interfaces import Viewer
         from colbench.runner import Runner
-        from colbench.scorers import scorers
 
         async with AsyncExitStack() as stack:
             await _start(stack, "agent", self.agent)  # first: the human may use a server it starts
             await _start(stack, "human", self.human)
+            for plugin in (self.agent, self.human):
+                if self.equipment.renderer and isinstance(plugin, Viewer):
+                    plugin.use_renderer(self.equipment.renderer)
             config = self.config
             runner = Runner(
                 agent=self.agent,
                 human=self.human,
-                scorers=scorers(self.sandbox),
+                scorers=self.equipment.scorers(),
                 max_turns=config.max_turns,
                 concurrency=min(config.concurrency, len(owed)),
                 dialogue_timeout=config.dialogue_timeout,
-                scoring_slots=self.workers,
+                scoring_slots=self.equipment.workers,
             )
             with progress(len(owed) + len(kept), kept, config) as seen:
 
@@ -140,7 +149,7 @@ class Evaluation:
         """Write and show the report. Returns 1 if a cell is still owed, else 0."""
         from colbench.cli.report import write_and_show
 
-        return exit_code(write_and_show(self.folder, self.tasks, self.config))
+        return exit_code(write_and_show(self.folder, self.tasks, self.config, self.baseline))
 
 
 def exit_code(report: RunReport) -> int:
@@ -153,19 +162,6 @@ def plugin_args(config: RunConfig, role: str) -> dict[str, Any]:
     args = dict(getattr(config, f"{role}_args"))
     prompt = getattr(config, f"{role}_prompt")
     return {**args, "prompt": prompt} if prompt else args
-
-
-def select(tasks: list[Task], config: RunConfig) -> list[Task]:
-    """The tasks that `--task-ids` and `--limit` leave. Raises UserError for an id that is not there."""
-    if config.task_ids:
-        by_id = {task.id: task for task in tasks}
-        unknown = [name for name in config.task_ids if name not in by_id]
-        if unknown:
-            raise UserError(
-                f"--task-ids: {config.tasks} has no {', '.join(unknown)}; `colbench tasks list` shows the ids"
-            )
-        tasks = [by_id[name] for name in dict.fromkeys(config.task_ids)]
-    return tasks[: config.limit]
 
 
 def default_folder(config: RunConfig, config_digest: str) -> Path:

@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +80,27 @@ CONFIG_HELP = (
 )
 
 
-def add_config_flags(parser: argparse.ArgumentParser) -> None:
-    """Add `--config` and one flag for each field of RunConfig."""
-    parser.add_argument("--config", metavar="FILE", help=CONFIG_HELP)
+EQUIPMENT = (
+    "scoring",
+    "sandbox_workers",
+    "allow_unsafe_sandbox",
+    "browser",
+    "browser_workers",
+    "clip_weights",
+    "clip_device",
+    "allow_other_clip",
+    "baseline",
+)
+"""The fields that say how answers are scored and compared, and may change when a run is scored again."""
+
+
+def add_config_flags(parser: argparse.ArgumentParser, only: Sequence[str] = ()) -> None:
+    """Add `--config` and one flag for each field of RunConfig, or flags for some fields alone."""
+    if not only:
+        parser.add_argument("--config", metavar="FILE", help=CONFIG_HELP)
     defaults = RunConfig()
-    for field, (metavar, text) in HELP.items():
+    for field in only or HELP:
+        metavar, text = HELP[field]
         default = getattr(defaults, field)
         shown = f"{text} (default: {default})" if default not in (None, "", (), {}, False) else text
         options: dict[str, Any] = {"dest": field, "help": shown, "default": None}
@@ -103,20 +119,23 @@ def flag(field: str) -> str:
 
 
 def read_config(
-    args: argparse.Namespace, environment: Mapping[str, str] | None = None
+    args: argparse.Namespace,
+    environment: Mapping[str, str] | None = None,
+    base: RunConfig | None = None,
 ) -> RunConfig:
     """The configuration that flags, environment (COLBENCH_AGENT …) and `--config` file give together.
 
+    With a `base`, that of an earlier run, only the flags count beside it.
     Raises UserError that names the flag, variable or key with the bad value.
     """
     environment = os.environ if environment is None else environment
-    merged: dict[str, Any] = {}
+    merged: dict[str, Any] = msgspec.to_builtins(base) if base else {}
     origin: dict[str, str] = {}
-    for source, values in (
-        (str(args.config), _file_values(args.config)),
-        ("environment", _environment_values(environment)),
-        ("flag", _flag_values(args)),
-    ):
+    sources = [("flag", _flag_values(args))]
+    if base is None:
+        sources.insert(0, ("environment", _environment_values(environment)))
+        sources.insert(0, (str(args.config), _file_values(args.config)))
+    for source, values in sources:
         for field, value in values.items():
             merged[field] = {**merged.get(field, {}), **value} if field in PAIRS else value
             origin[field] = _named(source, field)

@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colbench.cli.evaluate import select
+from colbench.cli.options import add_config_flags, read_config
+from colbench.cli.selection import select
 from colbench.config import RunConfig
 from colbench.errors import DataError
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.task import Task
 
 if TYPE_CHECKING:
+    from colbench.report.baseline import Baseline
     from colbench.report.model import RunReport
 
 
@@ -24,6 +26,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print report.json instead of the table"
     )
+    add_config_flags(parser, only=("scoring", "baseline"))
     parser.set_defaults(run=run)
 
 
@@ -31,8 +34,17 @@ def run(args: argparse.Namespace) -> int:
     """Write report.json and report.html anew, and show the one asked for."""
     folder = RunFolder(Path(args.folder))
     record = folder.record()
-    write_and_show(folder, tasks_of(record), record.config, as_json=args.json)
+    config = read_config(args, base=record.config)
+    baseline = load_baseline(config)
+    write_and_show(folder, tasks_of(record), config, baseline, as_json=args.json)
     return 0
+
+
+def load_baseline(config: RunConfig) -> Baseline | None:
+    """The run that the win rate is against, if one is named. Raises UserError when it cannot be read."""
+    from colbench.report.baseline import read_baseline
+
+    return read_baseline(config.baseline) if config.baseline else None
 
 
 def tasks_of(record: RunRecord) -> list[Task]:
@@ -49,7 +61,12 @@ def tasks_of(record: RunRecord) -> list[Task]:
 
 
 def write_and_show(
-    folder: RunFolder, tasks: list[Task], config: RunConfig, as_json: bool = False
+    folder: RunFolder,
+    tasks: list[Task],
+    config: RunConfig,
+    baseline: Baseline | None = None,
+    *,
+    as_json: bool = False,
 ) -> RunReport:
     """Write report.json and report.html; print the table, or the JSON. Returns the report."""
     from colbench.cli.console import console

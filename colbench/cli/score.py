@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from colbench.cli.equipment import Equipment
 from colbench.cli.evaluate import exit_code
+from colbench.cli.options import EQUIPMENT, add_config_flags, read_config
 from colbench.cli.progress import progress
-from colbench.cli.report import tasks_of, write_and_show
+from colbench.cli.report import load_baseline, tasks_of, write_and_show
 from colbench.config import RunConfig
-from colbench.errors import InfrastructureError, UserError
-from colbench.rollout import Rollout, encode_rollout, failure_of
+from colbench.errors import UserError
+from colbench.rollout import Rollout, encode_rollout
 from colbench.run_folder import RunFolder
 from colbench.task import Task
 
@@ -25,11 +26,7 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("score", help="score a run again", description=__doc__)
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
-    parser.add_argument(
-        "--scoring", choices=("default", "official"), help="the verdicts that the report leads with"
-    )
-    parser.add_argument("--sandbox-workers", type=int, metavar="N", default=0)
-    parser.add_argument("--allow-unsafe-sandbox", action="store_true")
+    add_config_flags(parser, only=EQUIPMENT)
     parser.set_defaults(run=run)
 
 
@@ -37,49 +34,36 @@ def run(args: argparse.Namespace) -> int:
     """Score, show the difference, and report. Returns 1 if cells are unscored that could be scored, else 0."""
     folder = RunFolder(Path(args.folder))
     record = folder.record()
-    config = replace(
-        record.config,
-        scoring=args.scoring or record.config.scoring,
-        sandbox_workers=args.sandbox_workers,
-        allow_unsafe_sandbox=args.allow_unsafe_sandbox or record.config.allow_unsafe_sandbox,
-    )
+    config = read_config(args, base=record.config)
     tasks = tasks_of(record)
+    baseline = load_baseline(config)
     with folder.lock():
         before = folder.rollouts()
         if not before:
             raise UserError(f"{folder.path} holds no rollouts to score")
-        after = asyncio.run(_rescore(before, {task.id: task for task in tasks}, config))
+        equipment = Equipment(config, tasks)
+        after = asyncio.run(_rescore(before, {task.id: task for task in tasks}, equipment, config))
         folder.write("rollouts.jsonl", b"".join(map(encode_rollout, after)))
-        folder.save(replace(record, config=config))
+        folder.save(replace(record, config=config, browser=equipment.browser))
     show_delta(before, after)
-    return exit_code(write_and_show(folder, tasks, config))
+    return exit_code(write_and_show(folder, tasks, config, baseline))
 
 
 async def _rescore(
-    rollouts: Sequence[Rollout], tasks: dict[str, Task], config: RunConfig
+    rollouts: Sequence[Rollout], tasks: dict[str, Task], equipment: Equipment, config: RunConfig
 ) -> list[Rollout]:
-    from colbench.sandbox import CodeSandbox
-    from colbench.scorers import scorers
+    from colbench.runner import score_rollout
 
-    sandbox = CodeSandbox(
-        workers=config.sandbox_workers,
-        allow_unsafe=config.allow_unsafe_sandbox,
-        packages=config.sandbox_packages,
-    )
-    slots = asyncio.Semaphore(2 * (config.sandbox_workers or os.cpu_count() or 1))
-    async with sandbox:
-        judges = scorers(sandbox)
+    slots = asyncio.Semaphore(2 * equipment.workers)
+    async with equipment:
+        judges = equipment.scorers()
 
         async def again(rollout: Rollout) -> Rollout:
             if rollout.answer is None or rollout.task_id not in tasks:
                 return rollout
-            try:
-                async with slots:
-                    task = tasks[rollout.task_id]
-                    scores = await judges[task.domain].score(task, rollout.answer)
-                scored = replace(rollout, scores=scores, failure=None)
-            except InfrastructureError as error:
-                scored = replace(rollout, scores={}, failure=failure_of(error))
+            task = tasks[rollout.task_id]
+            async with slots:
+                scored = await score_rollout(judges[task.domain], task, rollout, rollout.answer)
             seen(scored)
             return scored
 

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from colbench.cli.validate import add_flags
+from colbench.cli.validate import run as validate
 from colbench.errors import UserError
 from colbench.task import Task, row_from_task
 
@@ -21,11 +23,13 @@ def add_to(commands: Any) -> None:
     showing.add_argument("id", metavar="ID")
     checking = actions.add_parser("validate", help="check a source: every reference must score 1")
     checking.add_argument("source", metavar="SOURCE", nargs="?", help="the same as --tasks SOURCE")
-    for action, function in ((listing, list_tasks), (showing, show_task), (checking, check_tasks)):
+    checking.add_argument("--tasks", metavar="SOURCE", default="")
+    add_flags(checking)
+    checking.set_defaults(run=check_tasks)
+    for action, function in ((listing, list_tasks), (showing, show_task)):
         action.add_argument("--tasks", metavar="SOURCE", default="bundled:backend")
         action.add_argument("--json", action="store_true", help="print JSON")
         action.set_defaults(run=function)
-    checking.set_defaults(allow_unsafe_sandbox=False, sandbox_workers=0, sandbox_packages=())
 
 
 def list_tasks(args: argparse.Namespace) -> int:
@@ -60,10 +64,8 @@ def show_task(args: argparse.Namespace) -> int:
 
 def check_tasks(args: argparse.Namespace) -> int:
     """The same as `colbench validate --tasks SOURCE`."""
-    from colbench.cli.validate import run
-
     args.tasks = args.source or args.tasks
-    return run(args)
+    return validate(args)
 
 
 def _readable(task: Task) -> str:

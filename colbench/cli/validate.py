@@ -1,6 +1,7 @@
 """`colbench validate`: check tasks. Every reference must score 1 and an empty answer 0.
 
-Returns 1 when a reference does not score 1 in the default mode, or an empty answer does not score 0.
+A page must also render twice to the same picture. Returns 1 when a reference does not score 1 in the default
+mode, an empty answer does not score 0, or a page is not steady.
 """
 
 from __future__ import annotations
@@ -8,38 +9,34 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from colbench.cli.options import names
+from colbench.cli.options import add_config_flags, read_config
+from colbench.config import RunConfig
 from colbench.errors import UserError
-from colbench.task import Task
+from colbench.task import Task, row_from_task
 
 if TYPE_CHECKING:
-    from colbench.sandbox import CodeSandbox
+    from colbench.cli.checks import TaskCheck
+    from colbench.sandbox.browser import Renderer
 
-MODES = ("default", "official")
-
-
-class TaskCheck(Struct, frozen=True, kw_only=True):
-    """What was found out about one task."""
-
-    id: str
-    default: float | None
-    """What the reference scores as an answer, by mode; None when no call of it can be scored."""
-    official: float | None
-    blank: float | None
-    """What an empty answer scores."""
-    constant: bool
-    """Whether every call gives the same value, so that an answer need not look at its arguments."""
-    flaws: tuple[str, ...]
-
-    @property
-    def sound(self) -> bool:
-        """Whether the task can be scored: the reference 1, an empty answer 0."""
-        return self.default == 1 and self.blank == 0
+FLAGS = (
+    "domain",
+    "sandbox_workers",
+    "sandbox_packages",
+    "allow_unsafe_sandbox",
+    "browser",
+    "browser_workers",
+    "clip_weights",
+    "clip_device",
+    "allow_other_clip",
+)
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -53,7 +50,11 @@ class Summary(Struct, frozen=True, kw_only=True):
     blank: int
     """Tasks on which an empty answer scores 0."""
     constant: tuple[str, ...]
-    """Ids of tasks whose calls all give the same value."""
+    """Ids of tasks whose calls all give the same value (backend)."""
+    unsteady: tuple[str, ...]
+    """Ids of tasks whose page does not render twice to the same picture (frontend)."""
+    floors: dict[str, dict[str, float]]
+    """Means over the pages; see docs/frontend.md."""
     flawed: tuple[TaskCheck, ...]
 
 
@@ -62,120 +63,143 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "validate", help="check that tasks can be scored", description=__doc__
     )
-    parser.add_argument("--tasks", metavar="SOURCE", default="bundled:backend")
+    parser.add_argument("--tasks", metavar="SOURCE", default="")
+    add_flags(parser)
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what `colbench validate` and `colbench tasks validate` have in common."""
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--sandbox-workers", type=int, metavar="N", default=0)
-    parser.add_argument("--sandbox-packages", type=names, metavar="NAME,…", default=())
-    parser.add_argument("--allow-unsafe-sandbox", action="store_true")
+    parser.add_argument(
+        "--exclude",
+        metavar="FILE",
+        help="write a task file without the tasks that cannot be scored",
+    )
+    add_config_flags(parser, only=FLAGS)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print every task with a flaw, and the totals."""
+    from colbench.cli.selection import select
     from colbench.plugins import resolve_tasks
-    from colbench.sandbox import CodeSandbox
 
-    tasks = resolve_tasks(args.tasks)
-    if any(task.domain != "backend" for task in tasks):
-        raise UserError(f"--tasks {args.tasks}: only backend tasks can be validated as yet")
-    box = CodeSandbox(
-        args.sandbox_workers, args.allow_unsafe_sandbox, packages=args.sandbox_packages
-    )
-    checks = asyncio.run(_check_all(tasks, box))
-    summary = Summary(
-        source=args.tasks,
+    config = read_config(args, base=RunConfig())
+    source = args.tasks or f"bundled:{config.domain or 'backend'}"
+    tasks = select(resolve_tasks(source), replace(config, tasks=source))
+    checks = asyncio.run(_check_all(tasks, config))
+    _print_json(summary(source, checks)) if args.json else _print(summary(source, checks))
+    if args.exclude:
+        _write_sound(Path(args.exclude), tasks, checks)
+    return 0 if all(check.sound for check in checks) else 1
+
+
+async def _check_all(tasks: Sequence[Task], config: RunConfig) -> list[TaskCheck]:
+    from rich.progress import Progress
+
+    from colbench.cli.console import errors
+
+    with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as progress:
+        bar = progress.add_task("validating", total=len(tasks))
+
+        def done() -> None:
+            progress.advance(bar)
+
+        by_id = {check.id: check async for check in _checks(tasks, config, done)}
+    return [by_id[task.id] for task in tasks]
+
+
+async def _checks(tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]) -> Any:
+    from colbench.cli.checks import check_functions
+    from colbench.cli.equipment import make_clip, make_renderer, make_sandbox
+    from colbench.cli.page_checks import check_pages
+
+    functions = [task for task in tasks if task.domain == "backend"]
+    pages = [task for task in tasks if task.domain == "frontend"]
+    if functions:
+        async with make_sandbox(config) as sandbox:
+            for check in await check_functions(functions, sandbox, done):
+                yield check
+    if pages:
+
+        def renderer(store: Path) -> Renderer:
+            return make_renderer(config, store)
+
+        clip = make_clip(config)
+        for check in await check_pages(pages, renderer, clip, done):
+            yield check
+
+
+def summary(source: str, checks: Sequence[TaskCheck]) -> Summary:
+    """The totals over the checks of a source."""
+    return Summary(
+        source=source,
         tasks=len(checks),
         default=sum(check.default == 1 for check in checks),
         official=sum(check.official == 1 for check in checks),
         blank=sum(check.blank == 0 for check in checks),
         constant=tuple(check.id for check in checks if check.constant),
+        unsteady=tuple(check.id for check in checks if check.unsteady),
+        floors=_mean_floors([check.floors for check in checks if check.floors]),
         flawed=tuple(check for check in checks if check.flaws),
     )
-    _print_json(summary) if args.json else _print(summary)
-    return 0 if all(check.sound for check in checks) else 1
 
 
-async def _check_all(tasks: Sequence[Task], sandbox: CodeSandbox) -> list[TaskCheck]:
-    from rich.progress import Progress
-
-    from colbench.cli.console import errors
-    from colbench.scorers.unit_tests import UnitTestScorer
-
-    async with sandbox as box:
-        scorer = UnitTestScorer(box)
-        with Progress(
-            console=errors(), transient=True, disable=not errors().is_terminal
-        ) as progress:
-            bar = progress.add_task("validating", total=len(tasks))
-
-            async def check(task: Task) -> TaskCheck:
-                result = await _check(scorer, task)
-                progress.advance(bar)
-                return result
-
-            return await asyncio.gather(*map(check, tasks))
+def _mean_floors(floors: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
+    return {
+        name: {
+            metric: sum(each[name][metric] for each in floors) / len(floors)
+            for metric in floors[0][name]
+        }
+        for name in (floors[0] if floors else ())
+    }
 
 
-async def _check(scorer: Any, task: Task) -> TaskCheck:
-    found = await scorer.validate(task)
-    blank = await scorer.score(task, "")
-    flaws = _left_out("does not give the same value twice", [(call, "") for call in found.unstable])
-    flaws += _left_out("cannot be scored", found.unscorable)
-    flaws += _failed_checks(found.scores)
-    return TaskCheck(
-        id=task.id,
-        default=found.scores["default"].value,
-        official=found.scores["official"].value,
-        blank=blank["default"].value,
-        constant=found.constant,
-        flaws=tuple(flaws),
-    )
+def _write_sound(path: Path, tasks: Sequence[Task], checks: Sequence[TaskCheck]) -> None:
+    sound = [task for task, check in zip(tasks, checks, strict=True) if check.sound]
+    if not sound:
+        raise UserError(f"--exclude {path}: no task is left, so nothing was written")
+    lines = (msgspec.json.encode(row_from_task(task)) for task in sound)
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    print(f"{path}: {len(sound)} of {len(tasks)} tasks", file=sys.stderr)
 
 
-def _left_out(what: str, calls: Sequence[tuple[str, str]]) -> list[str]:
-    if not calls:
-        return []
-    call, why = calls[0]
-    others = f" and {len(calls) - 1} others" if len(calls) > 1 else ""
-    return [f"{what}{f' ({why})' if why else ''}: {shorten(call)}{others}"]
+def _print_json(found: Summary) -> None:
+    sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
 
 
-def shorten(text: str, width: int = 60) -> str:
-    """The text on one line, cut at `width` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
-
-
-def _failed_checks(scores: Any) -> list[str]:
-    flaws = []
-    for mode in MODES:
-        score = scores[mode]
-        failed = [c for c in score.checks if c.outcome not in ("passed", "unstable", "unscorable")]
-        if score.value != 1 and (failed or score.note):
-            why = f"{failed[0].outcome} on {shorten(failed[0].call)}" if failed else score.note
-            flaws.append(f"the reference scores {score.value} in {mode} mode: {why}")
-    return flaws
-
-
-def _print_json(summary: Summary) -> None:
-    import msgspec
-
-    sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
-
-
-def _print(summary: Summary) -> None:
+def _print(found: Summary) -> None:
     from colbench.cli.console import console
 
     out = console()
-    for check in summary.flawed:
+    for check in found.flawed:
         for flaw in check.flaws:
             out.print(f"{check.id}: {flaw}", highlight=False, markup=False, soft_wrap=True)
-    total = summary.tasks
-    out.print(f"{summary.source}: {total} tasks", highlight=False)
-    for label, count in (
-        ("references that score 1", summary.default),
-        ("references that score 1 in official mode", summary.official),
-        ("tasks on which an empty answer scores 0", summary.blank),
-        ("tasks whose calls all give the same value", len(summary.constant)),
-    ):
-        out.print(f"  {label:<42}{count:>6} of {total}", highlight=False)
+    out.print(f"{found.source}: {found.tasks} tasks", highlight=False)
+    for label, count in _totals(found):
+        out.print(f"  {label:<42}{count:>6} of {found.tasks}", highlight=False)
+    if found.floors:
+        out.print(_floor_table(found.floors))
+
+
+def _totals(found: Summary) -> Iterator[tuple[str, int]]:
+    yield "references that score 1", found.default
+    yield "references that score 1 in official mode", found.official
+    yield "tasks on which an empty answer scores 0", found.blank
+    if found.floors:
+        yield "pages that render twice to the same picture", found.tasks - len(found.unsteady)
+    else:
+        yield "tasks whose calls all give the same value", len(found.constant)
+
+
+def _floor_table(floors: dict[str, dict[str, float]]) -> Any:
+    from rich.table import Table
+
+    metrics = list(dict.fromkeys(metric for each in floors.values() for metric in each))
+    table = Table(box=None, pad_edge=False, title="floors", title_justify="left")
+    for column in ("page", *metrics):
+        table.add_column(column, justify="left" if column == "page" else "right")
+    for name, measured in floors.items():
+        shown = (f"{measured[metric]:.3f}" if metric in measured else "-" for metric in metrics)
+        table.add_row(name, *shown)
+    return table

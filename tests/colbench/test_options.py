@@ -84,7 +84,7 @@ def test_a_bad_environment_variable_is_named():
 def test_a_bad_file_names_the_file_and_the_key(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text("trails = 2\n")
-    with pytest.raises(UserError, match="run.toml: unknown key `trails`; known are agent"):
+    with pytest.raises(UserError, match="run.toml: unknown key `trails`; known are domain, agent"):
         read("--config", str(file))
     file.write_text("trials = 'x'\n")
     with pytest.raises(UserError, match="run.toml, key `trials`: expected a whole number"):

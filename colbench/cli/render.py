@@ -1,0 +1,69 @@
+"""`colbench render`: render a page as a run would, to look at it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colbench.config import ScoringMode
+from colbench.errors import UserError
+
+if TYPE_CHECKING:
+    from colbench.pages.render import Render
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("render", help="render a page to a picture", description=__doc__)
+    parser.add_argument(
+        "file", metavar="FILE", help="a page, or a message that holds one; - for standard input"
+    )
+    parser.add_argument("-o", "--out", metavar="PNG", help="default: FILE with the ending .png")
+    parser.add_argument(
+        "--mode",
+        choices=("default", "official"),
+        default="default",
+        help="official: 1354 pixels wide and without the doctype, as the paper's release (default: 1280)",
+    )
+    parser.add_argument("--browser", metavar="PATH", help="default: the first that is found")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the picture and say what was left out of it. Returns 1 if the page cannot be rendered."""
+    from colbench.pages.extract import extract_page
+
+    page = extract_page(_read(args.file), args.mode)
+    if page is None:
+        raise UserError(f"{args.file}: holds no page; expected HTML from <html> to </html>")
+    render = asyncio.run(_render(page, args.mode, args.browser))
+    for address in render.refused:
+        print(f"refused: {address}", file=sys.stderr)
+    if render.outcome != "rendered":
+        print(f"colbench: {args.file}: {render.outcome}: {render.note}", file=sys.stderr)
+        return 1
+    out = Path(
+        args.out or ("page.png" if args.file == "-" else Path(args.file).with_suffix(".png"))
+    )
+    out.write_bytes(render.picture)
+    cut = ", cut off at the longest a picture may be" if render.cut else ""
+    print(f"{out}: {render.width} x {render.height} pixels{cut}")
+    return 0
+
+
+def _read(file: str) -> str:
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as cause:
+        raise UserError(f"{file}: cannot be read: {cause.strerror}") from cause
+    return content.decode("utf-8", "replace")
+
+
+async def _render(page: str, mode: ScoringMode, browser: str | None) -> Render:
+    from colbench.sandbox.browser import Renderer
+
+    async with Renderer(browser, workers=1) as renderer:
+        return await renderer.render(page, mode)
