@@ -6,11 +6,13 @@ from functools import cache
 
 from colbench.errors import UserError
 from colbench.task import Task
+from colbench_tasks import generate as backend
 from colbench_tasks.families import FAMILIES
-from colbench_tasks.generate import generate
+from colbench_tasks.frontend import generate as frontend
+from colbench_tasks.frontend.kinds import KINDS
 
-SETS = {"backend": 15}
-"""Tasks of each family, by the set's name, which is also its seed."""
+SETS = {"backend": 15, "frontend": 4}
+"""Tasks of each family or kind of page, by the set's name, which is also its seed."""
 
 
 def load(name: str) -> list[Task]:
@@ -26,5 +28,9 @@ def load(name: str) -> list[Task]:
 
 @cache
 def _generated(name: str) -> tuple[Task, ...]:
-    by_family = [generate(family, SETS[name], name) for family in FAMILIES.values()]
+    number = SETS[name]
+    if name == "frontend":
+        by_family = [frontend.generate(kind, number, name) for kind in KINDS]
+    else:
+        by_family = [backend.generate(family, number, name) for family in FAMILIES.values()]
     return tuple(task for tasks in zip(*by_family, strict=True) for task in tasks)

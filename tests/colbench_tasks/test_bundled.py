@@ -1,4 +1,4 @@
-"""The bundled set: sound, proved, varied, the same everywhere."""
+"""The bundled backend set: sound, proved, varied, the same everywhere."""
 
 from __future__ import annotations
 
@@ -144,5 +144,5 @@ def test_loading_again_is_cheap_and_hands_out_a_list_of_its_own() -> None:
 
 
 def test_an_unknown_set_is_the_users_mistake_and_names_those_there_are() -> None:
-    with pytest.raises(UserError, match=r"bundled:frontend.*bundled:backend"):
-        load("frontend")
+    with pytest.raises(UserError, match=r"bundled:middle.*bundled:backend, bundled:frontend"):
+        load("middle")
