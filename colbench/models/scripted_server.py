@@ -123,15 +123,12 @@ def completion(model: str, messages: Sequence[Message], script: Script) -> dict[
 
 
 def _message(said: dict[str, Any]) -> Message:
-    content = said["content"]
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return Message(
-        role=said["role"],
-        content="".join(part["text"] for part in parts if part["type"] == "text"),
-        images=tuple(
-            from_data_url(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"
-        ),
-    )
+    if isinstance(said["content"], str):
+        return Message(role=said["role"], content=said["content"])
+    parts = said["content"]
+    text = "".join(part["text"] for part in parts if part["type"] == "text")
+    urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+    return Message(role=said["role"], content=text, images=tuple(map(from_data_url, urls)))
 
 
 def _json(value: object) -> web.Response:

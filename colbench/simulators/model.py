@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
-from importlib import resources
-from pathlib import Path
 
-from colbench.errors import SimulatorError, UserError
 from colbench.messages import Message
 from colbench.models.openai_chat import OpenAIChat
+from colbench.models.pictures import MAX_EDGE
+from colbench.pages.render import PageRenderer
+from colbench.simulators.vision import VisionHuman
+from colbench.simulators.voice import Voice, builtin_prompt, read_prompt, require
 from colbench.task import Task
 
-PLACEHOLDER = re.compile(r"\{(problem_description|hidden_information|dialogue_history)\}")
 SPEAKERS = {"user": "Person", "assistant": "Programmer"}
 
 
 class ModelHuman:
-    """A model that answers from the hidden information, at temperature 0 and cut at `max_chars` characters.
+    """A model that answers from the hidden information or, in frontend design, compares pictures of pages.
 
-    `prompt` is a file with a prompt in place of the built-in one, with the placeholders
-    `{problem_description}`, `{hidden_information}` and `{dialogue_history}`.
+    Sampled at temperature 0. By default a reply has at most 256 tokens and 400 characters; in frontend design
+    512 and 1,000. `prompt` is a file with a prompt in place of the built-in one, with the placeholders
+    `{problem_description}`, `{dialogue_history}` and, in backend programming, `{hidden_information}`, in
+    frontend design `{pictures}`. The other arguments are those of OpenAIChat.
     """
 
     def __init__(
@@ -30,20 +30,38 @@ class ModelHuman:
         *,
         prompt: str | None = None,
         temperature: float = 0.0,
-        max_tokens: int = 256,
-        max_chars: int = 400,
+        max_tokens: int | None = None,
+        max_chars: int | None = None,
+        max_image_edge: int = MAX_EDGE,
         concurrency: int = 256,
         timeout: float = 600.0,
         retries: int = 6,
         api_key_env: str | None = None,
     ) -> None:
         self.chat = OpenAIChat(
-            spec, concurrency=concurrency, timeout=timeout, retries=retries, api_key_env=api_key_env
+            spec,
+            concurrency=concurrency,
+            timeout=timeout,
+            retries=retries,
+            api_key_env=api_key_env,
+            max_image_edge=max_image_edge,
         )
-        self.prompt = read_prompt(prompt) if prompt else builtin_prompt()
-        self.temperature = temperature
-        self.max_tokens = max_tokens
-        self.max_chars = max_chars
+        own = read_prompt(prompt) if prompt else None
+        self.voice = Voice(
+            prompt=own or builtin_prompt("backend"),
+            temperature=temperature,
+            max_tokens=max_tokens or 256,
+            max_chars=max_chars or 400,
+        )
+        self.viewer = VisionHuman(
+            self.chat,
+            Voice(
+                prompt=own or builtin_prompt("frontend"),
+                temperature=temperature,
+                max_tokens=max_tokens or 512,
+                max_chars=max_chars or 1000,
+            ),
+        )
 
     async def __aenter__(self) -> ModelHuman:
         await self.chat.__aenter__()
@@ -52,55 +70,39 @@ class ModelHuman:
     async def __aexit__(self, *error: object) -> None:
         await self.chat.__aexit__(*error)
 
+    def use_renderer(self, renderer: PageRenderer) -> None:
+        """What turns pages into the pictures that it looks at."""
+        self.viewer.use_renderer(renderer)
+
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run beside the flag."""
+        """What is recorded in the run beside the flag; `frontend_…` is for frontend design alone."""
+        frontend = {
+            **self.viewer.voice.describe(),
+            "max_image_edge": str(self.chat.max_image_edge),
+        }
         return {
             "model": self.chat.model,
-            "prompt": "sha256:" + hashlib.sha256(self.prompt.encode()).hexdigest(),
-            "temperature": f"{self.temperature:g}",
-            "max_tokens": str(self.max_tokens),
-            "max_chars": str(self.max_chars),
+            **self.voice.describe(),
+            **{f"frontend_{name}": value for name, value in frontend.items()},
         }
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """The model's words as the human. Raises SimulatorError if there are none."""
-        prompt = fill_prompt(self.prompt, task, dialogue)
-        said = await self.chat.chat(
-            [Message(role="user", content=prompt)],
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            seed=0,
-        )
-        words = said.content.strip()[: self.max_chars].strip()
-        if not words:
-            raise SimulatorError(f"{self.chat.model} gave an empty reply")
-        return Message(role="user", content=words, usage=said.usage)
+        """The model's words as the human.
+
+        Raises SimulatorError if there are none, UserError if a prompt of the user's has no place for what the
+        human knows.
+        """
+        if task.domain == "frontend":
+            return await self.viewer.respond(task, dialogue)
+        require(self.voice.prompt, "hidden_information")
+        values = {
+            "problem_description": task.request,
+            "hidden_information": task.hidden.information,
+            "dialogue_history": history(dialogue),
+        }
+        return await self.voice.speak(self.chat, values)
 
 
-def fill_prompt(prompt: str, task: Task, dialogue: Sequence[Message]) -> str:
-    """The prompt with its placeholders filled; what is filled in is not searched for placeholders."""
-    history = "\n".join(f"{SPEAKERS[message.role]}: {message.content}" for message in dialogue)
-    values = {
-        "problem_description": task.request,
-        "hidden_information": task.hidden.information,
-        "dialogue_history": history,
-    }
-    return PLACEHOLDER.sub(lambda found: values[found.group(1)], prompt)
-
-
-def builtin_prompt() -> str:
-    """ColBench's own prompt for the human in backend programming."""
-    files = resources.files("colbench.simulators")
-    return files.joinpath("prompts", "backend.txt").read_text("utf-8").strip()
-
-
-def read_prompt(path: str) -> str:
-    """A user's prompt. Raises UserError if it cannot be read or leaves out what the human must know."""
-    try:
-        prompt = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as cause:
-        raise UserError(f"--human-prompt: {path} cannot be read: {cause}") from cause
-    for name in ("hidden_information", "dialogue_history"):
-        if f"{{{name}}}" not in prompt:
-            raise UserError(f"--human-prompt: {path} lacks the placeholder {{{name}}}")
-    return prompt
+def history(dialogue: Sequence[Message]) -> str:
+    """The conversation so far, for a prompt."""
+    return "\n".join(f"{SPEAKERS[message.role]}: {message.content}" for message in dialogue)

@@ -7,7 +7,8 @@ import pytest
 from colbench.errors import SimulatorError, UserError
 from colbench.messages import Message
 from colbench.models.scripted_server import ScriptedServer
-from colbench.simulators.model import ModelHuman, fill_prompt
+from colbench.simulators.model import ModelHuman
+from colbench.simulators.voice import fill
 from colbench.task import Hidden, Task
 
 TASK = Task(
@@ -46,9 +47,7 @@ async def test_an_empty_reply_is_a_failure_and_not_dialogue():
 
 
 def test_what_is_filled_in_is_not_searched_for_placeholders():
-    assert fill_prompt("{problem_description}|{hidden_information}", TASK, []) == (
-        "a function, please {hidden_information}|it returns 1"
-    )
+    assert fill("{a}|{b}|{c}", {"a": "{b}", "b": r"\1"}) == r"{b}|\1|{c}"
 
 
 async def test_a_prompt_of_ones_own_takes_the_place_of_the_built_in_one(tmp_path):
@@ -58,10 +57,24 @@ async def test_a_prompt_of_ones_own_takes_the_place_of_the_built_in_one(tmp_path
     assert request["messages"][0]["content"].endswith("Person: please\nProgrammer: what? {other}")
 
 
-def test_a_prompt_that_leaves_out_what_the_human_must_know_is_refused(tmp_path):
+async def test_a_prompt_that_leaves_out_what_the_human_must_know_is_refused(tmp_path):
     file = tmp_path / "prompt.txt"
-    file.write_text("say something about {dialogue_history}")
-    with pytest.raises(UserError, match=r"prompt.txt lacks the placeholder \{hidden_information\}"):
+    file.write_text("say something about {hidden_information}")
+    with pytest.raises(UserError, match=r"lacks the placeholder \{dialogue_history\}"):
         ModelHuman("m@http://h:1/v1", prompt=str(file))
     with pytest.raises(UserError, match="--human-prompt: .*none.txt cannot be read"):
         ModelHuman("m@http://h:1/v1", prompt=str(tmp_path / "none.txt"))
+    file.write_text("{dialogue_history} of a page, perhaps")
+    with pytest.raises(UserError, match=r"lacks the placeholder \{hidden_information\}"):
+        await heard(lambda _: "yes", prompt=str(file))
+
+
+def test_what_is_recorded_of_backend_and_of_frontend_is_told_apart():
+    said = ModelHuman("m@http://h:1/v1").describe()
+    backend = {name: value for name, value in said.items() if not name.startswith("frontend_")}
+    assert backend.keys() == {"model", "prompt", "temperature", "max_tokens", "max_chars"}
+    assert (said["max_chars"], said["frontend_max_chars"]) == ("400", "1000")
+    assert said["prompt"] != said["frontend_prompt"]
+    wider = ModelHuman("m@http://h:1/v1", max_image_edge=4096).describe()
+    changed = {name for name in said if said[name] != wider[name]}
+    assert changed == {"frontend_max_image_edge"}
