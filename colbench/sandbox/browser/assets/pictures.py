@@ -1,0 +1,118 @@
+"""Addresses of placeholder services: what size, which photo, what label each asks for.
+
+A photo is drawn from what the address names (`/id/48`, `?random=2`) whatever its size, so that the same photo
+in two sizes is the same picture.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from urllib.parse import SplitResult, parse_qsl, unquote
+
+from colbench.sandbox.browser.assets.drawing import box, photo
+
+LONGEST_SIDE = 2000
+_PHOTOS = {
+    "picsum.photos": (600, 400),
+    "fastly.picsum.photos": (600, 400),
+    "source.unsplash.com": (1080, 720),
+    "placekitten.com": (400, 300),
+    "placebear.com": (400, 300),
+    "placedog.net": (400, 300),
+    "place.dog": (400, 300),
+    "placebeard.it": (400, 300),
+    "placeimg.com": (640, 480),
+    "loremflickr.com": (320, 240),
+    "lorempixel.com": (400, 300),
+    "fillmurray.com": (400, 300),
+    "www.fillmurray.com": (400, 300),
+    "i.pravatar.cc": (150, 150),
+}
+"""Hosts of photos with the size in the path, and the size where it gives none."""
+_STOCK = {
+    "images.unsplash.com": (1080, 720),
+    "plus.unsplash.com": (1080, 720),
+    "images.pexels.com": (1080, 720),
+    "cdn.pixabay.com": (1280, 853),
+    "randomuser.me": (128, 128),
+}
+"""Hosts of photos with the size, if any, in the query."""
+_BOXES = {
+    "via.placeholder.com": ("#cccccc", "#969696"),
+    "placeholder.com": ("#cccccc", "#969696"),
+    "placehold.co": ("#dddddd", "#999999"),
+    "placehold.it": ("#cccccc", "#969696"),
+    "dummyimage.com": ("#cccccc", "#000000"),
+    "www.dummyimage.com": ("#cccccc", "#000000"),
+    "fakeimg.pl": ("#cccccc", "#909090"),
+    "placeholder.pics": ("#dedede", "#555555"),
+}
+"""Hosts of labelled boxes: background and text colour where the address gives none."""
+_NAMED = re.compile(r"/(?:id|seed)/[^/]*")
+_PHOTO_SIZE = re.compile(r"/([0-9]{1,5})(?:[x/]([0-9]{1,5}))?(?![0-9a-z])", re.I)
+_BOX_SIZE = re.compile(r"/([0-9]{1,5})(?:x([0-9]{1,5}))?(?![0-9a-z])", re.I)
+_SIZE_NAMES = {"w": 0, "width": 0, "h": 1, "height": 1}
+
+
+def picture(address: SplitResult) -> bytes | None:
+    """The PNG for this address, of the size it asks for (at most 2,000 a side); None if it is no known service."""
+    host, path = address.hostname or "", unquote(address.path)
+    query = dict(parse_qsl(address.query, keep_blank_values=True))
+    if host in _PHOTOS:
+        named = _NAMED.match(path)
+        found = _PHOTO_SIZE.search(path, named.end() if named else 0)
+        size = _found_size(found) or _query_size(query) or _PHOTOS[host]
+        subject = named[0] if named else _PHOTO_SIZE.sub("", path, count=1) + _subject(query)
+        return photo(host + subject, *_capped(*size), "grayscale" in query)
+    if host in _STOCK:
+        size = _query_size(query) or _STOCK[host]
+        return photo(host + path, *_capped(*size), gray=False)
+    if host in _BOXES:
+        found = _BOX_SIZE.search(path)
+        width, height = _found_size(found) or (300, 300)
+        colors = re.findall(r"/(\w+)", path[found.end() :] if found else "")
+        text = query.get("text", f"{width} × {height}").replace("\\n", "\n")[:100]
+        return box(text, *_capped(width, height), *_colors(colors, _BOXES[host]))
+    return None
+
+
+def _found_size(found: re.Match[str] | None) -> tuple[int, int] | None:
+    """`/300/200` or `/300x200`; `/300` is a square."""
+    return (int(found[1]), int(found[2] or found[1])) if found else None
+
+
+def _query_size(query: dict[str, str]) -> tuple[int, int] | None:
+    """`w=300&h=200`; where one is missing the photo is 3:2."""
+    size = [0, 0]
+    for name, value in query.items():
+        if name in _SIZE_NAMES and re.fullmatch("[0-9]{1,5}", value):
+            size[_SIZE_NAMES[name]] = int(value)
+    width, height = size
+    return (width or height * 3 // 2, height or width * 2 // 3) if width or height else None
+
+
+def _subject(query: dict[str, str]) -> str:
+    """What is left of a query when sizes and effects are gone: `random=2`."""
+    others = _SIZE_NAMES.keys() | {"grayscale", "blur"}
+    return "&".join(f"{name}={value}" for name, value in query.items() if name not in others)
+
+
+def _capped(width: int, height: int) -> tuple[int, int]:
+    """This size, or the largest of its proportions that is allowed."""
+    scale = min(1.0, LONGEST_SIDE / max(width, height, 1))
+    return max(1, round(width * scale)), max(1, round(height * scale))
+
+
+def _colors(named: list[str], default: tuple[str, str]) -> tuple[str, str]:
+    """Background and text colour as the path names them: `fff`, `336699`, `orange`."""
+    from PIL import ImageColor
+
+    colors = list(default)
+    for index, name in enumerate(named[:2]):
+        for color in (f"#{name}", name):
+            with suppress(ValueError):
+                red, green, blue = ImageColor.getrgb(color)[:3]
+                colors[index] = f"#{red:02x}{green:02x}{blue:02x}"
+                break
+    return colors[0], colors[1]

@@ -1,0 +1,96 @@
+"""Tailwind's stylesheet, cut down to what a page can use.
+
+The whole sheet is 2.9 MB and 39,110 rules; a page names a few dozen classes of it. Rules are kept or dropped as
+a whole, in their own order and inside their own media queries, so that the cascade is the same. Rules without
+a class (the reset, keyframes) are always kept.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from msgspec import Struct
+
+from colbench.sandbox.browser.assets.vendored import unpacked
+
+SHEET = "tailwind-2.2.19.min.css"
+_COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_PART = re.compile(
+    r"(@keyframes[^{]*\{(?:[^{}]*\{[^{}]*\})*\})|(@media[^{]*)\{|([^{}]+)(\{[^{}]*\})|\}"
+)
+_CLASS = re.compile(r"\.((?:\\.|[\w-])+)")
+_ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6}) ?|(.))", re.I)
+_TOKEN = re.compile(r"[^\s\"'<>=]+")
+
+
+class _Sheet(Struct, frozen=True):
+    """Every rule with the media query around it ("" for none), and where each class is used."""
+
+    rules: tuple[tuple[str, str], ...]
+    always: frozenset[int]
+    by_class: dict[str, tuple[int, ...]]
+
+
+def purge(page: str) -> str:
+    """The rules that the page can use, as CSS.
+
+    Every word of the page counts as a class, wherever it stands, in either case (classes without a doctype are
+    compared without regard to case): too much is kept rather than too little.
+    """
+    sheet = _sheet()
+    words = set(_TOKEN.findall(page.lower()))
+    if "&" in page:
+        words.update(_TOKEN.findall(html.unescape(page).lower()))
+    kept = set(sheet.always)
+    for word in words & sheet.by_class.keys():
+        kept.update(sheet.by_class[word])
+    return "".join(_joined(sheet.rules[index] for index in sorted(kept)))
+
+
+def _joined(rules: Iterator[tuple[str, str]]) -> Iterator[str]:
+    around = ""
+    for media, rule in rules:
+        if media != around:
+            yield "}" if around else ""
+            yield f"{media}{{" if media else ""
+            around = media
+        yield rule
+    yield "}" if around else ""
+
+
+@cache
+def _sheet() -> _Sheet:
+    """The parsed sheet, read once a process (about a third of a second)."""
+    rules: list[tuple[str, str]] = []
+    always: set[int] = set()
+    by_class: dict[str, list[int]] = {}
+    media = ""
+    for keyframes, opened, selector, body in _PART.findall(
+        _COMMENT.sub("", unpacked(SHEET).decode())
+    ):
+        if opened or not (keyframes or selector):
+            media = opened
+            continue
+        classes = () if keyframes else set(_classes(selector))
+        for name in classes:
+            by_class.setdefault(name, []).append(len(rules))
+        if not classes:
+            always.add(len(rules))
+        rules.append((media, keyframes or selector + body))
+    indexes = {name: tuple(found) for name, found in by_class.items()}
+    return _Sheet(tuple(rules), frozenset(always), indexes)
+
+
+def _classes(selector: str) -> Iterator[str]:
+    """The classes one of which a page must name to use the rule, as a page writes them, in lower case."""
+    for single in selector.split(","):
+        found = _CLASS.findall(single)
+        if found:
+            yield _ESCAPE.sub(_unescaped, found[-1]).lower()
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else str(match[2])
