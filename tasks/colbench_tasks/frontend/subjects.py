@@ -39,8 +39,13 @@ def subjects() -> tuple[Subject, ...]:
 
 def _subject(lines: list[str]) -> Subject:
     head, links, *items = lines
+    name, trade, headline, lead, action = head.split(" | ")
     return Subject(
-        *head.split(" | "),
-        tuple(links.split(", ")),
-        tuple(Item(*item.split(" | ")) for item in items),
+        name=name,
+        trade=trade,
+        headline=headline,
+        lead=lead,
+        action=action,
+        links=tuple(links.split(", ")),
+        items=tuple(Item(*item.split(" | ")) for item in items),
     )
