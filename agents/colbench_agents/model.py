@@ -1,4 +1,4 @@
-"""The model agent: a language model behind any OpenAI-compatible server, with ColBench's own prompt."""
+"""The model agent: a language model behind any OpenAI-compatible server, with ColBench's own prompts."""
 
 from __future__ import annotations
 
@@ -7,20 +7,33 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib import resources
 from pathlib import Path
+from typing import get_args
+
+from msgspec.structs import replace
 
 from colbench.config import derive_seed
 from colbench.errors import UserError
 from colbench.interfaces import Agent, ChatModel, Episode
 from colbench.messages import Message
 from colbench.models.openai_chat import OpenAIChat
+from colbench.models.pictures import MAX_EDGE
+from colbench.task import Domain
+
+DOMAINS: tuple[Domain, ...] = get_args(Domain)
+OWN_PAGE = (
+    "The picture in the person's last message shows your own newest page, as they see it; "
+    "it is not the page that they have in mind."
+)
+"""Added to the prompt of an agent that is shown pictures."""
 
 
 class ModelAgent:
     """`openai:MODEL[@BASE_URL]`. Sampled as in the paper: temperature 1.0, at most 1,024 new tokens.
 
-    `prompt` is a file with a system prompt in place of the built-in one; `{max_turns}` in it becomes the
-    number of turns. `single_turn` makes the agent answer at once (the paper's single-turn rows).
-    `seed=false` sends no seed, for servers that refuse one. The other arguments are those of OpenAIChat.
+    `prompt` is a file with a system prompt in place of the built-in one of the domain; `{max_turns}` in it
+    becomes the number of turns. `single_turn` makes the agent answer at once (the paper's single-turn rows).
+    With `pictures` a vision model is also shown the picture of its newest page. `seed=false` sends no seed, for
+    servers that refuse one. The other arguments are those of OpenAIChat.
     """
 
     def __init__(
@@ -29,8 +42,10 @@ class ModelAgent:
         *,
         prompt: str | None = None,
         single_turn: bool = False,
+        pictures: bool = False,
         temperature: float = 1.0,
         max_tokens: int = 1024,
+        max_image_edge: int = MAX_EDGE,
         seed: bool = True,
         concurrency: int = 256,
         timeout: float = 600.0,
@@ -38,9 +53,19 @@ class ModelAgent:
         api_key_env: str | None = None,
     ) -> None:
         self.chat = OpenAIChat(
-            spec, concurrency=concurrency, timeout=timeout, retries=retries, api_key_env=api_key_env
+            spec,
+            concurrency=concurrency,
+            timeout=timeout,
+            retries=retries,
+            api_key_env=api_key_env,
+            max_image_edge=max_image_edge,
         )
-        self.prompt = _read(prompt) if prompt else builtin_prompt(single_turn)
+        own = _read(prompt) if prompt else None
+        self.prompts = {
+            domain: own or builtin_prompt(domain, single_turn=single_turn, pictures=pictures)
+            for domain in DOMAINS
+        }
+        self.accepts_images = pictures
         self.temperature = temperature
         self.max_tokens = max_tokens
         self.seed = seed
@@ -53,12 +78,14 @@ class ModelAgent:
         await self.chat.__aexit__(*error)
 
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run beside the flag."""
+        """What is recorded in the run beside the flag; `frontend_…` is for frontend design alone."""
         return {
             "model": self.chat.model,
-            "prompt": "sha256:" + hashlib.sha256(self.prompt.encode()).hexdigest(),
+            "prompt": _hash(self.prompts["backend"]),
             "temperature": f"{self.temperature:g}",
             "max_tokens": str(self.max_tokens),
+            "frontend_prompt": _hash(self.prompts["frontend"]),
+            "frontend_max_image_edge": str(self.chat.max_image_edge),
         }
 
     @asynccontextmanager
@@ -69,26 +96,42 @@ class ModelAgent:
 
 class _Speaker:
     def __init__(self, agent: ModelAgent, chat: ChatModel, episode: Episode) -> None:
+        self.accepts_images = agent.accepts_images
         self._agent = agent
         self._chat = chat
         self._seed = episode.seed
-        prompt = agent.prompt.replace("{max_turns}", str(episode.max_turns))
+        prompt = agent.prompts[episode.domain].replace("{max_turns}", str(episode.max_turns))
         self._system = Message(role="system", content=prompt)
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
         seed = derive_seed("reply", self._seed, len(dialogue)) if self._agent.seed else None
         return await self._chat.chat(
-            [self._system, *dialogue],
+            [self._system, *with_newest_picture(dialogue)],
             temperature=self._agent.temperature,
             max_tokens=self._agent.max_tokens,
             seed=seed,
         )
 
 
-def builtin_prompt(single_turn: bool) -> str:
-    """The built-in system prompt for backend programming."""
-    name = "backend_single_turn.txt" if single_turn else "backend.txt"
-    return resources.files("colbench_agents").joinpath("prompts", name).read_text("utf-8").strip()
+def with_newest_picture(dialogue: Sequence[Message]) -> list[Message]:
+    """The dialogue without all but its newest pictures: each takes thousands of tokens."""
+    newest = max((n for n, message in enumerate(dialogue) if message.images), default=-1)
+    return [
+        message if n == newest else replace(message, images=())
+        for n, message in enumerate(dialogue)
+    ]
+
+
+def builtin_prompt(domain: Domain, *, single_turn: bool, pictures: bool) -> str:
+    """The built-in system prompt for a domain, for an agent that sees the pictures of its pages or not."""
+    name = f"{domain}_single_turn.txt" if single_turn else f"{domain}.txt"
+    file = resources.files("colbench_agents").joinpath("prompts", name)
+    prompt = file.read_text("utf-8").strip()
+    return f"{prompt}\n\n{OWN_PAGE}" if pictures and domain == "frontend" else prompt
+
+
+def _hash(prompt: str) -> str:
+    return "sha256:" + hashlib.sha256(prompt.encode()).hexdigest()
 
 
 def _read(path: str) -> str:

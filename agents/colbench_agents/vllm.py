@@ -24,6 +24,7 @@ from types import TracebackType
 from colbench.config import ArgValue
 from colbench.errors import UserError
 from colbench.interfaces import Agent, Episode
+from colbench.models.pictures import MAX_EDGE
 from colbench_agents.model import ModelAgent
 
 HOST = "127.0.0.1"
@@ -166,8 +167,10 @@ class VLLMAgent:
         *,
         prompt: str | None = None,
         single_turn: bool = False,
+        pictures: bool = False,
         temperature: float = 1.0,
         max_tokens: int = 1024,
+        max_image_edge: int = MAX_EDGE,
         concurrency: int = 256,
         timeout: float = 600.0,
         retries: int = 6,
@@ -187,8 +190,10 @@ class VLLMAgent:
             f"{self.server.model}@{self.server.base_url}",
             prompt=prompt,
             single_turn=single_turn,
+            pictures=pictures,
             temperature=temperature,
             max_tokens=max_tokens,
+            max_image_edge=max_image_edge,
             concurrency=concurrency,
             timeout=timeout,
             retries=retries,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from contextlib import asynccontextmanager
 
 import pytest
+from PIL import Image
 
 from colbench.errors import UserError
 from colbench.interfaces import Episode, StatefulAgent
@@ -15,11 +17,21 @@ from colbench_agents.model import ModelAgent
 REQUEST = [Message(role="user", content="def f(x)")]
 
 
+def png(color):
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8), color).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+OLD, NEW = png("red"), png("blue")
+
+
 @asynccontextmanager
-async def speaking(episode_seed=5, **options):
+async def speaking(episode_seed=5, domain="backend", **options):
+    episode = Episode(id="e", seed=episode_seed, max_turns=7, domain=domain)
     async with ScriptedServer(lambda _: "what?") as server:
         async with ModelAgent(f"scripted@{server.base_url}", **options) as agent:
-            async with agent.open(Episode(id="e", seed=episode_seed, max_turns=7)) as speaker:
+            async with agent.open(episode) as speaker:
                 yield speaker, server.requests
 
 
@@ -67,6 +79,64 @@ async def test_a_prompt_of_ones_own_is_used_and_recorded(tmp_path):
     own, builtin = ModelAgent("m@http://h/v1", prompt=str(file)), ModelAgent("m@http://h/v1")
     assert own.describe()["prompt"] != builtin.describe()["prompt"]
     assert own.describe()["model"] == "m"
+
+
+async def test_in_frontend_design_it_is_told_to_show_pages_and_how_to_end():
+    async with speaking(domain="frontend", max_tokens=3000) as (speaker, requests):
+        await speaker.reply(REQUEST)
+    told = requests[0]["messages"][0]["content"]
+    assert "tailwindcss@2.2.19/dist/tailwind.min.css" in told
+    assert "https://picsum.photos/id/48/" in told
+    assert "You have 7 messages in all" in told
+    assert "I WANT TO ANSWER:" in told
+    assert "Python" not in told
+    assert requests[0]["max_tokens"] == 3000
+
+
+async def test_single_turn_in_frontend_design_does_not_ask_either():
+    async with speaking(domain="frontend", single_turn=True) as (speaker, requests):
+        await speaker.reply(REQUEST)
+    told = requests[0]["messages"][0]["content"]
+    assert "You cannot ask anything" in told
+    assert "</html>" in told
+
+
+def said(role, *pictures):
+    return Message(role=role, content=f"{len(pictures)}", images=pictures)
+
+
+@pytest.mark.parametrize(
+    ("pictures", "kept"),
+    [
+        ([OLD, NEW], [0, 0, 1]),
+        ([OLD, None], [0, 1, 0]),
+        ([None, None], [0, 0, 0]),
+    ],
+)
+async def test_a_model_that_sees_is_shown_its_newest_page_only(pictures, kept):
+    dialogue = [*REQUEST]
+    for picture in pictures:
+        dialogue += [said("assistant"), said("user", *([picture] if picture else []))]
+    async with speaking(domain="frontend", pictures=True) as (speaker, requests):
+        assert speaker.accepts_images
+        await speaker.reply(dialogue)
+    system, *sent = requests[0]["messages"]
+    shown = [0 if isinstance(m["content"], str) else 1 for m in sent if m["role"] == "user"]
+    assert shown == kept
+    assert "it is not the page that they have in mind" in system["content"]
+
+
+async def test_a_model_that_does_not_see_accepts_no_pictures_and_hears_of_none():
+    async with speaking(domain="frontend") as (speaker, requests):
+        assert not speaker.accepts_images
+        await speaker.reply(REQUEST)
+    assert "your own newest page" not in requests[0]["messages"][0]["content"]
+
+
+def test_what_is_recorded_of_backend_and_of_frontend_is_told_apart():
+    blind, sees = (ModelAgent("m@http://h/v1", pictures=p).describe() for p in (False, True))
+    changed = {name for name in blind if blind[name] != sees[name]}
+    assert changed == {"frontend_prompt"}
 
 
 def test_a_prompt_that_cannot_be_read_is_named():
