@@ -1,0 +1,91 @@
+"""Where renders are kept, by the hash of all that they depend on: `KEY.json`, and `KEY.png` beside it.
+
+Many processes may use one folder. Files appear whole or not at all, and an entry that is damaged, or whose
+picture is another than it says, is none.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.errors import RenderError
+from colbench.pages.render import Render
+
+SCHEMA = "colbench.render/1"
+
+
+class _Entry(Struct, frozen=True, kw_only=True):
+    """A render as its JSON holds it."""
+
+    schema: str = SCHEMA
+    picture: str
+    """SHA-256 of the picture, which is in its own file."""
+    render: Render
+
+
+def default_folder() -> Path:
+    """COLBENCH_CACHE/renders, or ~/.cache/colbench/renders (see XDG_CACHE_HOME)."""
+    own = os.environ.get("COLBENCH_CACHE")
+    caches = os.environ.get("XDG_CACHE_HOME")
+    folder = Path(own) if own else (Path(caches) if caches else Path.home() / ".cache") / "colbench"
+    return folder / "renders"
+
+
+class RenderStore:
+    """Renders in a folder, the user's own one unless another is given; it is made when first written to."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or default_folder()
+
+    def get(self, key: str) -> Render | None:
+        """The render under this key with its picture; None if there is none."""
+        try:
+            entry = msgspec.json.decode(self._path(key, "json").read_bytes(), type=_Entry)
+            render = entry.render
+            picture = self._path(key, "png").read_bytes() if render.outcome == "rendered" else b""
+        except (OSError, msgspec.DecodeError):
+            return None
+        if (entry.schema, render.key, _hash(picture)) != (SCHEMA, key, entry.picture):
+            return None
+        return replace(render, picture=picture)
+
+    def put(self, render: Render) -> None:
+        """Keep this render under its key. Raises RenderError when the folder cannot be written to."""
+        entry = _Entry(picture=_hash(render.picture), render=replace(render, picture=b""))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if render.picture:
+                _write(self._path(render.key, "png"), render.picture)
+            _write(self._path(render.key, "json"), msgspec.json.encode(entry))
+        except OSError as cause:
+            raise RenderError(
+                f"renders cannot be kept in {self.folder} ({cause.strerror}); set COLBENCH_CACHE to another folder"
+            ) from cause
+
+    def _path(self, key: str, kind: str) -> Path:
+        return self.folder / f"{key}.{kind}"
+
+
+def _hash(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All of it under this name, or nothing."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise

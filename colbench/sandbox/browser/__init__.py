@@ -1,0 +1,8 @@
+"""The browser that turns pages into pictures, shut in where it can reach nothing; see docs/frontend.md."""
+
+from __future__ import annotations
+
+from colbench.sandbox.browser.find import find_browser
+from colbench.sandbox.browser.renderer import Renderer
+
+__all__ = ["Renderer", "find_browser"]

@@ -1,0 +1,104 @@
+"""Which browser renders: the one that is named, Playwright's own, or the system's; and what it calls itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from colbench.errors import UserError
+
+SYSTEM_BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+_PLAYWRIGHTS_OWN = {
+    "chromium-headless-shell": ("chrome-headless-shell", "headless_shell"),
+    "chromium": ("chrome", "Chromium", "Google Chrome for Testing"),
+}
+_ADVICE = (
+    "get one by `pip install 'colbench[frontend]' && playwright install chromium`, or install the system's "
+    "package (chromium-headless-shell, chromium or google-chrome), or name one by --browser or COLBENCH_BROWSER"
+)
+_VERSION_SECONDS = 20
+
+
+def find_browser(explicit: str | None = None) -> Path:
+    """The executable that renders: `explicit` (a path or a name on PATH), else the one that COLBENCH_BROWSER names,
+    else Playwright's own headless shell or Chromium, else the system's.
+
+    Raises UserError that says how to get one, also when Playwright, which drives it, is not installed.
+    """
+    if find_spec("playwright") is None:
+        raise UserError(
+            "rendering needs Playwright, which is not installed: pip install 'colbench[frontend]'"
+        )
+    named = {"--browser": explicit, "COLBENCH_BROWSER": os.environ.get("COLBENCH_BROWSER")}
+    for source, name in named.items():
+        if name:
+            found = shutil.which(name)
+            if found is None:
+                raise UserError(f"{source} names {name}, which is no program here; {_ADVICE}")
+            return Path(found)
+    found = next(_playwrights_own(), None) or next(
+        filter(None, map(shutil.which, SYSTEM_BROWSERS)), None
+    )
+    if found is None:
+        raise UserError(f"no browser was found: {_ADVICE}")
+    return Path(found)
+
+
+def describe_browser(browser: Path) -> str:
+    """Name, version and build of the executable, such as `Chromium 156.0.8078.79 (headless shell)`.
+
+    Raises UserError when it does not say a version.
+    """
+    try:
+        said = subprocess.run(  # noqa: S603  # the browser that the user chose
+            [browser, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_VERSION_SECONDS,
+            check=False,
+        ).stdout.decode(errors="replace")
+    except (OSError, subprocess.TimeoutExpired) as cause:
+        raise UserError(f"{browser} cannot be started: {cause}; {_ADVICE}") from cause
+    version = re.search(r"\d+(\.\d+){3}", said)
+    if version is None:
+        raise UserError(f"{browser} does not tell the version of a Chromium; {_ADVICE}")
+    build = "headless shell" if "headless" in browser.resolve().name else "full"
+    return f"Chromium {version.group()} ({build})"
+
+
+def _playwrights_own() -> Iterator[str]:
+    """What `playwright install` downloaded for the installed version of Playwright."""
+    package = _playwright_package()
+    listed = json.loads((package / "browsers.json").read_bytes())["browsers"]
+    revisions = {entry["name"]: entry["revision"] for entry in listed}
+    for name, programs in _PLAYWRIGHTS_OWN.items():
+        folder = _downloads(package) / f"{name.replace('-', '_')}-{revisions.get(name)}"
+        for program in programs:
+            yield from map(str, sorted(path for path in folder.rglob(program) if path.is_file()))
+
+
+def _playwright_package() -> Path:
+    spec = find_spec("playwright")
+    if spec is None or spec.origin is None:
+        raise UserError("Playwright is not installed: pip install 'colbench[frontend]'")
+    return Path(spec.origin).parent / "driver" / "package"
+
+
+def _downloads(package: Path) -> Path:
+    """Where Playwright keeps browsers, as its documentation says."""
+    said = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
+    if said == "0":
+        return package / ".local-browsers"
+    if said:
+        return Path(said)
+    caches = (
+        Path.home() / "Library" / "Caches" if sys.platform == "darwin" else Path.home() / ".cache"
+    )
+    return caches / "ms-playwright"

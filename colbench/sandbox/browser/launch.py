@@ -1,0 +1,127 @@
+"""How a browser is started: its command line, and the strongest cage that works here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from colbench.errors import RenderError
+from colbench.sandbox import inside
+from colbench.sandbox.browser.assets import fonts_environment
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Playwright
+
+_START_SECONDS = 30
+_INSIDE = Path(inside.__file__).parent
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from inside.cage import main; main(*sys.argv[2:])"
+)
+_SAME_PICTURES = (
+    "--hide-scrollbars", "--font-render-hinting=none", "--disable-lcd-text", "--disable-font-subpixel-positioning",
+    "--force-color-profile=srgb", "--force-device-scale-factor=1", "--disable-gpu", "--disable-checker-imaging",
+    "--disable-image-animation-resync", "--lang=en-US",
+    "--blink-settings=lazyLoadEnabled=false,imageAnimationPolicy=2",
+)  # fmt: skip
+"""The same page gives the same bytes on every machine with the same browser, fonts and assets."""
+_NO_NETWORK = (
+    "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--dns-prefetch-disable",
+)  # fmt: skip
+"""Second wall, behind routing and in front of the empty network namespace."""
+
+
+class Cage(Struct, frozen=True, kw_only=True):
+    """One way to shut a browser in."""
+
+    words: str
+    namespaces: bool
+    sandbox: bool
+    """Whether Chromium's own sandbox is on."""
+
+
+CAGES = (
+    Cage(words="no network, own sandbox", namespaces=True, sandbox=True),
+    Cage(words="no network", namespaces=True, sandbox=False),
+    Cage(words="flags, own sandbox", namespaces=False, sandbox=True),
+    Cage(words="flags", namespaces=False, sandbox=False),
+)
+"""From the strongest to the weakest."""
+
+
+class Launcher:
+    """Starts browsers of one executable, each in the strongest cage that works here, found by trying.
+
+    `home` is a folder that the browsers have for themselves.
+    """
+
+    def __init__(self, executable: Path, home: Path) -> None:
+        self._executable = executable
+        self._home = home
+        self._started = 0
+        self._environment = {
+            "PATH": os.defpath,
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "HOME": str(home),
+            "XDG_CACHE_HOME": str(home),
+            "XDG_CONFIG_HOME": str(home),
+            **fonts_environment(home),
+        }
+        self._cages = list(CAGES)
+
+    @property
+    def cage(self) -> Cage:
+        """The one in which the latest browser started."""
+        return self._cages[0]
+
+    async def start(self, playwright: Playwright) -> tuple[Browser, int]:
+        """A browser and the id of its topmost process. Raises RenderError with what the browser said last."""
+        from playwright.async_api import Error
+
+        while True:
+            self._started += 1
+            pid_file = self._home / f"pid-{self._started}"
+            try:
+                browser = await self._start(playwright, pid_file)
+            except Error as error:
+                if len(self._cages) == 1:
+                    raise RenderError(
+                        f"{self._executable} does not start: {_gist(error)}"
+                    ) from error
+                del self._cages[0]
+            else:
+                return browser, int(pid_file.read_text())
+
+    async def _start(self, playwright: Playwright, pid_file: Path) -> Browser:
+        return await playwright.chromium.launch(
+            executable_path=self._wrapper(pid_file),
+            args=[*_SAME_PICTURES, *_NO_NETWORK],
+            env=dict(self._environment),
+            chromium_sandbox=self.cage.sandbox,
+            timeout=_START_SECONDS * 1000,
+            handle_sigint=False,
+            handle_sigterm=False,
+            handle_sighup=False,
+        )
+
+    def _wrapper(self, pid_file: Path) -> Path:
+        """A program that Playwright can start in the browser's stead."""
+        caged = "namespaces" if self.cage.namespaces else "nothing"
+        python = [sys.executable, "-I", "-S", "-c", _BOOT, str(_INSIDE.parent)]
+        words = [*python, caged, str(pid_file), str(self._executable)]
+        wrapper = pid_file.with_suffix(".sh")
+        wrapper.write_text(f'#!/bin/sh\nexec {" ".join(map(quote, words))} "$@"\n')
+        wrapper.chmod(0o700)
+        return wrapper
+
+
+def _gist(error: Exception) -> str:
+    """What the browser wrote last of what it wrote itself, in one line."""
+    said = [line.split("[err]")[-1].strip() for line in str(error).splitlines() if "[err]" in line]
+    return said[-1] if said else str(error).split("\n", 1)[0]

@@ -1,0 +1,71 @@
+"""What a page may cost, and a cheap look at its text that turns away what would be slow to lay out."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from colbench.config import ScoringMode
+
+_TAG = re.compile(r"<(/?)([a-z][^\s/>]*)", re.I)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
+_UNNESTED = frozenset((
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+    "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "optgroup", "colgroup", "caption",
+    "rt", "rp", "html", "head", "body",
+))  # fmt: skip
+"""Elements that hold nothing, or whose end may be left out."""
+
+
+class Viewport(Struct, frozen=True, kw_only=True):
+    """The inside of the browser's window, in CSS pixels."""
+
+    width: int
+    height: int
+
+
+VIEWPORTS: dict[ScoringMode, Viewport] = {
+    "default": Viewport(width=1280, height=720),
+    "official": Viewport(width=1354, height=682),
+}
+"""`official`: what the released code's headless Firefox leaves of 1366 pixels beside a scrollbar."""
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What one page may cost."""
+
+    page_bytes: int = 2_000_000
+    elements: int = 30_000
+    depth: int = 1_000
+    wall_seconds: float = 15.0
+    """Around everything that the browser does for a page."""
+    picture_height: int = 8192
+    memory_bytes: int = 1_200_000_000
+    """Of the browser while pages are in it; it is killed beyond."""
+
+
+def excess(page: str, limits: Limits) -> str:
+    """What of the page is too big, in words; empty if nothing is."""
+    size = len(page.encode("utf-8", "replace"))
+    if size > limits.page_bytes:
+        return f"the page has {size:,} bytes, at most {limits.page_bytes:,} are rendered"
+    elements, depth = _count(page)
+    if elements > limits.elements:
+        return f"the page has {elements:,} elements, at most {limits.elements:,} are rendered"
+    if depth > limits.depth:
+        return (
+            f"the page's elements are nested {depth:,} deep, at most {limits.depth:,} are rendered"
+        )
+    return ""
+
+
+def _count(page: str) -> tuple[int, int]:
+    """Start tags, and how deep they are nested at most; a guess, because tags are counted and not parsed."""
+    elements = depth = deepest = 0
+    for end, name in _TAG.findall(_COMMENT.sub("", page)):
+        elements += not end
+        if name.lower() not in _UNNESTED:
+            depth = max(0, depth - 1) if end else depth + 1
+            deepest = max(deepest, depth)
+    return elements, deepest

@@ -1,0 +1,77 @@
+"""One browser that many pages share, replaced when it died or grew; and fresh browsers for one page each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from colbench.errors import RenderError
+from colbench.sandbox.browser.chromium import Chromium
+from colbench.sandbox.browser.launch import Launcher
+from colbench.sandbox.browser.limits import Limits
+
+_MOST_RENDERED = 500
+_MOST_MEMORY = 400_000_000
+"""A browser that rendered so many pages, or has so many bytes for itself, is replaced."""
+
+
+class Pool:
+    """Lends the shared browser to at most `workers` pages at once."""
+
+    def __init__(self, launcher: Launcher, limits: Limits, workers: int) -> None:
+        self._launcher = launcher
+        self._limits = limits
+        self._free = asyncio.Semaphore(workers)
+        self._replacing = asyncio.Lock()
+        self._alone = asyncio.Lock()
+        self._shared: Chromium | None = None
+        self._closed = False
+
+    @asynccontextmanager
+    async def shared(self) -> AsyncIterator[Chromium]:
+        """The shared browser, waited for in turn. Raises RenderError when none can be started."""
+        async with self._free:
+            async with self._replacing:
+                chromium = await self._sound()
+                chromium.enter()
+            try:
+                yield chromium
+            finally:
+                chromium.leave()
+
+    @asynccontextmanager
+    async def own(self) -> AsyncIterator[Chromium]:
+        """A fresh browser for one page; one at a time. Raises RenderError when none can be started."""
+        async with self._alone:
+            chromium = await Chromium.start(self._launcher, self._limits)
+            try:
+                yield chromium
+            finally:
+                await chromium.close()
+
+    async def close(self) -> None:
+        """End the shared browser, and start none any more."""
+        self._closed = True
+        async with self._replacing:
+            if self._shared:
+                self._shared.kill()
+                await self._shared.close()
+                self._shared = None
+
+    async def _sound(self) -> Chromium:
+        """The shared browser; a worn one is replaced once the pages in it are done with."""
+        if self._closed:
+            raise RenderError("the renderer has been left")
+        if self._shared and _worn(self._shared):
+            worn, self._shared = self._shared, None
+            await worn.close()
+        if self._shared is None:
+            self._shared = await Chromium.start(self._launcher, self._limits)
+        return self._shared
+
+
+def _worn(chromium: Chromium) -> bool:
+    return (
+        not chromium.alive or chromium.rendered >= _MOST_RENDERED or chromium.memory > _MOST_MEMORY
+    )

@@ -1,0 +1,136 @@
+"""Pages to pictures, as the rest of ColBench sees it: one asynchronous method over browser, limits and store."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from contextlib import AsyncExitStack
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from colbench.config import ScoringMode
+from colbench.errors import RenderError
+from colbench.pages.render import Render, RenderOutcome
+from colbench.pages.store import RenderStore
+from colbench.sandbox.browser import assets
+from colbench.sandbox.browser.find import describe_browser, find_browser
+from colbench.sandbox.browser.launch import Launcher
+from colbench.sandbox.browser.limits import VIEWPORTS, Limits, excess
+from colbench.sandbox.browser.pool import Pool
+from colbench.sandbox.browser.visit import Sight, visit
+
+_VERSION = 1
+"""Counts changes of this package that change pictures or blocks."""
+_ATTEMPTS_ALONE = 2
+
+
+class Renderer:
+    """Renders pages, `workers` at once, in a browser that can reach nothing.
+
+    `browser` is a path or a name on PATH; without it the one that `find_browser` finds. Renders are kept in
+    the folder `cache`, or the user's own. The constructor raises UserError when there is no browser; entering
+    starts it. May be used from one event loop.
+    """
+
+    def __init__(
+        self,
+        browser: str | None = None,
+        *,
+        workers: int = 2,
+        cache: Path | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._executable = find_browser(browser)
+        self._workers = workers
+        self._limits = limits or Limits()
+        self._store = RenderStore(cache)
+        self._stack = AsyncExitStack()
+        self._pool: Pool | None = None
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._environment = (
+            f"{describe_browser(self._executable)}; assets {assets.VERSION}; renderer {_VERSION}"
+        )
+
+    @property
+    def environment(self) -> str:
+        """Browser, version, assets (fonts among them) and this code: what a picture depends on beside the page."""
+        return self._environment
+
+    async def __aenter__(self) -> Renderer:
+        home = self._stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="colbench-browser-", ignore_cleanup_errors=True)
+        )
+        self._pool = Pool(Launcher(self._executable, Path(home)), self._limits, self._workers)
+        self._stack.push_async_callback(self._pool.close)
+        try:
+            async with self._pool.shared():
+                pass
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
+        """The page rendered, or its render from the store; None is "no page".
+
+        Raises RenderError when the browser, not the page, failed.
+        """
+        key = self._key(page or "", mode)
+        if page is None:
+            return Render(key=key, outcome="no page", mode=mode, note="there is no page")
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            render = self._store.get(key)
+            if render is None:
+                render = await self._make(key, page, mode)
+                if render.outcome in {"rendered", "too big"}:
+                    self._store.put(render)
+            return render
+
+    def _key(self, page: str, mode: ScoringMode) -> str:
+        parts = msgspec.json.encode((page, mode, self._environment, self._limits))
+        return sha256(parts).hexdigest()
+
+    async def _make(self, key: str, page: str, mode: ScoringMode) -> Render:
+        def without_picture(outcome: RenderOutcome, note: str) -> Render:
+            return Render(key=key, outcome=outcome, mode=mode, note=note)
+
+        too_much = excess(page, self._limits)
+        if too_much:
+            return without_picture("too big", too_much)
+        try:
+            sight = await self._see(page, mode)
+        except TimeoutError:
+            seconds = self._limits.wall_seconds
+            return without_picture("timeout", f"the page was not rendered in {seconds:g} s")
+        if sight is None:
+            return without_picture("crash", "the page brought down a browser of its own")
+        fields = msgspec.structs.asdict(sight)
+        return Render(key=key, outcome="rendered", mode=mode, **fields)
+
+    async def _see(self, page: str, mode: ScoringMode) -> Sight | None:
+        """What is seen of the page; None if it brings down browsers that it has for itself."""
+        from playwright.async_api import Error
+
+        if self._pool is None:
+            raise RenderError("the renderer has not been entered")
+        prepared = await asyncio.to_thread(assets.prepare, page)
+        places = [self._pool.shared, *[self._pool.own] * _ATTEMPTS_ALONE]
+        for place in places:
+            async with place() as chromium:
+                try:
+                    return await visit(chromium, prepared, VIEWPORTS[mode], self._limits)
+                except Error:
+                    continue
+        return None

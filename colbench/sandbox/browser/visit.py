@@ -1,0 +1,174 @@
+"""One page in a browser: loaded once in a context of its own, where nothing else can be had, and pictured."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from colbench.pages.render import Block
+from colbench.sandbox.browser.assets import SCRIPT_READY, Prepared, respond
+from colbench.sandbox.browser.chromium import Chromium
+from colbench.sandbox.browser.limits import Limits, Viewport
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, Page, Route
+
+HOME = "https://page.invalid/"
+_MOST_REFUSALS = 50
+"""Addresses kept of what a page was refused."""
+_MOST_ADDRESS = 200
+_CLOSE_SECONDS = 3.0
+_FREEZE = """async () => {
+  await document.fonts.ready;
+  const still = new CSSStyleSheet();
+  still.replaceSync('* { caret-color: transparent !important; }');
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, still];
+  for (const animation of document.getAnimations()) {
+    const ends = Number.isFinite(animation.effect.getComputedTiming().endTime);
+    try { ends ? animation.finish() : animation.cancel(); } catch { animation.cancel(); }
+  }
+  for (const drawing of document.querySelectorAll('svg')) {
+    drawing.pauseAnimations();
+    drawing.setCurrentTime(0);
+  }
+}"""
+"""Everything that moves stands still: what ends has ended, what does not has not begun."""
+
+
+class Sight(Struct, frozen=True, kw_only=True):
+    """What was seen of a page."""
+
+    picture: bytes
+    width: int
+    height: int
+    cut: bool
+    background: str = "#ffffff"
+    blocks: tuple[Block, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+async def visit(chromium: Chromium, page: Prepared, viewport: Viewport, limits: Limits) -> Sight:
+    """The page as seen in a fresh context of this browser.
+
+    Raises TimeoutError when its time is up, and Playwright's Error when the page or the browser went down.
+    """
+    visitor = _Visitor(page, viewport, limits)
+    looking = asyncio.create_task(visitor.look(chromium.browser))
+    try:
+        await asyncio.wait({looking}, timeout=limits.wall_seconds)
+        if not looking.done():
+            raise TimeoutError
+        return looking.result()
+    finally:
+        await _leave(chromium, visitor, looking)
+
+
+async def _leave(chromium: Chromium, visitor: _Visitor, looking: asyncio.Task[Sight]) -> None:
+    """Close the context; if the browser cannot even do that, kill it. Then nothing waits for either any more."""
+    closing = asyncio.create_task(visitor.close())
+    _, late = await asyncio.wait({closing, looking}, timeout=_CLOSE_SECONDS)
+    if late:
+        chromium.kill()
+    await asyncio.gather(closing, looking, return_exceptions=True)
+
+
+class _Visitor:
+    """Serves the page once, answers what it asks for, and looks at it."""
+
+    def __init__(self, page: Prepared, viewport: Viewport, limits: Limits) -> None:
+        self._page = page
+        self._viewport = viewport
+        self._limits = limits
+        self._context: BrowserContext | None = None
+        self._served = False
+        self._refused: list[str] = []
+
+    async def look(self, browser: Browser) -> Sight:
+        width, height = self._viewport.width, self._viewport.height
+        self._context = await browser.new_context(
+            viewport={"width": width, "height": height},
+            device_scale_factor=1,
+            timezone_id="UTC",
+            locale="en-US",
+            color_scheme="light",
+            reduced_motion="reduce",
+            service_workers="block",
+            java_script_enabled=self._page.needs_script,
+            accept_downloads=False,
+        )
+        self._context.set_default_timeout(2000 * self._limits.wall_seconds)
+        await self._context.route("**/*", self._answer)
+        page = await self._context.new_page()
+        await page.goto(HOME, wait_until="load")
+        if self._page.needs_script:
+            await page.wait_for_function(SCRIPT_READY)
+        await page.evaluate(_FREEZE)
+        return await self._see(page)
+
+    async def close(self) -> None:
+        from playwright.async_api import Error
+
+        if self._context:
+            with suppress(Error):
+                await self._context.close()
+
+    async def _see(self, page: Page) -> Sight:
+        session = await page.context.new_cdp_session(page)
+        metrics = await session.send("Page.getLayoutMetrics")
+        full = max(self._viewport.height, math.ceil(metrics["cssContentSize"]["height"]))
+        width, height = self._viewport.width, min(full, self._limits.picture_height)
+        shot = await session.send(
+            "Page.captureScreenshot",
+            {
+                "format": "png",
+                "captureBeyondViewport": True,
+                "optimizeForSpeed": True,
+                "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
+            },
+        )
+        return Sight(
+            picture=base64.b64decode(shot["data"]),
+            width=width,
+            height=height,
+            cut=full > height,
+            refused=tuple(dict.fromkeys(self._refused)),
+        )
+
+    async def _answer(self, route: Route) -> None:
+        """The page itself, once; an asset that is had; nothing else."""
+        from playwright.async_api import Error
+
+        with suppress(Error):  # the page is gone
+            if not self._served:
+                self._served = True
+                await route.fulfill(
+                    body=self._page.page,
+                    content_type="text/html; charset=utf-8",
+                    headers={"Content-Security-Policy": self._page.csp},
+                )
+            elif route.request.is_navigation_request():
+                self._refuse(route.request.url)
+                await route.fulfill(status=204)
+            else:
+                await self._give_asset(route)
+
+    async def _give_asset(self, route: Route) -> None:
+        asset = await asyncio.to_thread(respond, route.request.url)
+        if asset is None:
+            self._refuse(route.request.url)
+            await route.abort("blockedbyclient")
+        else:
+            await route.fulfill(
+                body=asset.body,
+                content_type=asset.content_type,
+                headers={"Access-Control-Allow-Origin": "*"},
+            )
+
+    def _refuse(self, address: str) -> None:
+        if len(self._refused) < _MOST_REFUSALS:
+            self._refused.append(address[:_MOST_ADDRESS])

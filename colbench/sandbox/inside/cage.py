@@ -1,0 +1,50 @@
+"""What becomes the browser: shuts itself in first, and ties its life to the process that started it.
+
+`namespaces`: the browser is process 1 of a fresh process namespace, so that nothing it starts outlives it, in a
+network namespace without any network, as an ordinary user of a user namespace, so that its own sandbox works even
+where root starts it. See unshare(2), pid_namespaces(7), prctl(2).
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+
+from .system import prctl, unshare
+
+_NEW_USER, _NEW_PIDS, _NEW_NET = 0x10000000, 0x20000000, 0x40000000
+_PR_SET_PDEATHSIG, _SIGKILL = 1, 9
+_INNER_ID = 65534
+
+
+def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
+    """Become the browser, or wait for it and end as it ends."""
+    parent = os.getppid()
+    _write(pid_file, str(os.getpid()))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if cage == "namespaces":
+        _enter_namespaces()
+    prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+    if os.getppid() not in (parent, 0):
+        sys.exit("the parent died meanwhile")
+    os.execv(program, [program, *arguments])  # noqa: S606
+
+
+def _enter_namespaces() -> None:
+    """Returns in a child that is process 1 in there; this process waits for it and exits with it."""
+    user, group = os.getuid(), os.getgid()
+    unshare(_NEW_USER | _NEW_PIDS | _NEW_NET)
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{_INNER_ID} {user} 1")
+    _write("/proc/self/gid_map", f"{_INNER_ID} {group} 1")
+    child = os.fork()
+    if child:
+        os.closerange(3, 256)
+        prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
