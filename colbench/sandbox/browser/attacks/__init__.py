@@ -1,0 +1,8 @@
+"""The shipped hostile pages: attacks on the rendering of pages, and honest pages to set against them."""
+
+from __future__ import annotations
+
+from colbench.sandbox.browser.attacks.canary import Canary, shows_canary
+from colbench.sandbox.browser.attacks.corpus import PageAttack, page_attacks, page_controls
+
+__all__ = ["Canary", "PageAttack", "page_attacks", "page_controls", "shows_canary"]

@@ -1,0 +1,67 @@
+"""Pieces of hostile pages that are large, nested or binary, by the words that stand for them in `sources/`."""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+import zlib
+from functools import cache
+
+
+@cache
+def pieces() -> dict[str, str]:
+    """What stands for what."""
+    return {
+        "PNG_BOMB_30000": png_bomb(30_000),
+        "PNG_BOMB_7000": png_bomb(7_000),
+        "MOVING_PICTURE": moving_picture(),
+        "BOMB_USE": _levels('<g id="a{next}">', '<use href="#a{n}" x="1"/>' * 10, "</g>"),
+        "BOMB_PATTERN": _levels(
+            '<pattern id="p{next}" width="9" height="9" patternUnits="userSpaceOnUse">',
+            '<rect width="9" height="9" fill="url(#p{n})"/>' * 8,
+            "</pattern>",
+        ),
+        "BOMB_MASK": _levels(
+            '<mask id="m{next}">',
+            '<rect width="1280" height="720" mask="url(#m{n})" fill="#fff"/>' * 6,
+            "</mask>",
+        ),
+        "BOMB_VARIABLE": _levels("--v{next}:", "var(--v{n}) " * 9, ";"),
+        "BOMB_ENTITY": _levels("<!ENTITY e{next} '", "%26e{n};" * 12, "'>"),
+        "SURROGATE": "\ud83d and \udc00",
+    }
+
+
+def png_bomb(side: int) -> str:
+    """A `data:` address of a picture of `side` x `side` pixels, all alike, at one bit each: few bytes, much memory."""
+    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    rows = zlib.compress(bytes((side // 8 + 2) * side), 9)
+    chunks = (b"IHDR", header), (b"IDAT", rows), (b"IEND", b"")
+    return _data("image/png", b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks))
+
+
+def moving_picture() -> str:
+    """A `data:` address of a GIF that changes its colour without end."""
+    from PIL import Image
+
+    frames = [Image.new("P", (8, 8), n) for n in range(200)]
+    for frame in frames:
+        frame.putpalette([value for n in range(256) for value in (n, 255 - n, n * 7 % 256)])
+    stream = io.BytesIO()
+    frames[0].save(stream, "GIF", save_all=True, append_images=frames[1:], duration=20, loop=0)
+    return _data("image/gif", stream.getvalue())
+
+
+def _levels(start: str, content: str, end: str) -> str:
+    """Nine definitions, each made of several of the one before."""
+    level = start + content + end
+    return "".join(level.replace("{next}", str(n + 1)).replace("{n}", str(n)) for n in range(9))
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def _data(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"

@@ -1,0 +1,81 @@
+"""The hostile pages as values, read from `sources/`: one text file for each class.
+
+A file begins with a line that says what its class does. Each page follows a line `#### aim: name`, where the aim is
+what it reaches in a browser that opens it as a file and where nothing stops it. In the text, `⟦9: <p>№⟧` is `<p>0`
+to `<p>8` (such repeats may stand in one another), and capital words stand for what a `Canary` watches, for pieces
+that `bombs.py` makes, and for the number of the visit.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from msgspec import Struct
+
+from colbench.sandbox.browser.attacks.bombs import pieces
+
+if TYPE_CHECKING:
+    from colbench.sandbox.browser.attacks.canary import Canary
+
+Aim = Literal["network", "file", "hang", "memory", "end", "height", "next", "vary", "trace", "honest"]
+"""`network`: a server outside is reached. `file`: a file of the machine is in the picture. `hang`: the picture never
+comes. `memory`: the machine's memory is used up. `end`: the browser or whoever drives it fails. `height`: the
+picture is lower or higher than the page. `next`: the page after it looks different or never comes. `vary`: the
+page looks different when it comes again. `trace`: a window or a saved file is left. `honest`: none of these."""
+HEIGHT = 3000
+"""In pixels, of pages whose aim is `height`."""
+_HEADING = re.compile(r"^#### (\w+): (.+)\n", re.MULTILINE)
+_REPEAT = re.compile(r"⟦(\d+): ([^⟦⟧]*)⟧")
+_SOURCES = Path(__file__).parent / "sources"
+_CONTROLS = "controls"
+
+
+class PageAttack(Struct, frozen=True, kw_only=True):
+    """A page that tries to reach more than a picture (or, as a control, an honest one)."""
+
+    name: str
+    kind: str
+    """The class of attacks it belongs to."""
+    aim: Aim
+    source: str
+
+    def page(self, canary: Canary, visit: str) -> str:
+        """The page, aimed at what this canary watches; another `visit` makes it another page that looks the same."""
+        text = self.source
+        for word, piece in (pieces() | canary.words | {"VISIT": visit}).items():
+            text = text.replace(word, piece)
+        while _REPEAT.search(text):
+            text = _REPEAT.sub(_repeated, text)
+        return f"<!doctype html>\n<html>\n<!-- {visit} -->\n{text}</html>\n"
+
+
+@cache
+def page_attacks() -> tuple[PageAttack, ...]:
+    """Every hostile page, by class."""
+    return tuple(
+        attack
+        for path in sorted(_SOURCES.glob("*.txt"))
+        if path.stem != _CONTROLS
+        for attack in _read(path)
+    )
+
+
+@cache
+def page_controls() -> tuple[PageAttack, ...]:
+    """Honest pages. The first leans on everything that attacks are known to change."""
+    return tuple(_read(_SOURCES / f"{_CONTROLS}.txt"))
+
+
+def _read(path: Path) -> list[PageAttack]:
+    _words, *parts = _HEADING.split(path.read_text("utf-8"))
+    return [
+        PageAttack(name=name, kind=path.stem, aim=cast(Aim, aim), source=source.strip("\n") + "\n")
+        for aim, name, source in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    ]
+
+
+def _repeated(repeat: re.Match[str]) -> str:
+    return "".join(repeat[2].replace("№", str(n)) for n in range(int(repeat[1])))

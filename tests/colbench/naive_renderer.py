@@ -1,0 +1,153 @@
+"""A renderer as it should not be: it opens pages as files, in one window, with script and network, and waits.
+
+Only a watchdog, which is no part of it, keeps it from harming the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import tempfile
+import time
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+from playwright.async_api import Error, async_playwright
+
+from colbench.sandbox.attacks.orphans import descendants, memory_of
+from colbench.sandbox.browser.attacks import Canary, page_controls, shows_canary
+from colbench.sandbox.browser.attacks.corpus import HEIGHT
+
+SECONDS = 4.0
+MEMORY = 1 << 30
+"""What the browser may take more than it has at first."""
+AFTERMATH = 1.0
+MOST_PROCESSES = 12
+"""Seconds for what a page does once it has been pictured."""
+
+
+class NaiveRenderer:
+    """A browser and a canary, watched; an asynchronous context manager. The browser is replaced when it had to die."""
+
+    def __init__(self, executable):
+        self.executable = executable
+        self.browser = None
+
+    async def __aenter__(self):
+        self.stack = contextlib.AsyncExitStack()
+        self.folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
+        self.canary = self.stack.enter_context(Canary())
+        self.playwright = await self.stack.enter_async_context(async_playwright())
+        return self
+
+    async def __aexit__(self, *error):
+        await self.kill()
+        await self.stack.aclose()
+
+    async def start(self):
+        pid_file = self.folder / "pid"
+        wrapper = self.folder / "browser"
+        wrapper.write_text(f'#!/bin/sh\necho $$ >{pid_file}\nexec {self.executable} "$@"\n')
+        wrapper.chmod(0o700)
+        self.browser = await self.playwright.chromium.launch(
+            executable_path=wrapper, args=["--no-sandbox"], downloads_path=self.folder
+        )
+        self.process = int(pid_file.read_text())
+
+    async def kill(self):
+        if self.browser:
+            for process in self.processes:
+                with contextlib.suppress(OSError):
+                    os.kill(process, signal.SIGKILL)
+            with contextlib.suppress(Error):
+                await self.browser.close()
+            self.browser = None
+
+    @property
+    def processes(self):
+        return descendants(self.process) | {self.process}
+
+    async def reached(self, attack):
+        """What this attack reaches; what may be left of it is killed."""
+        if self.browser is None or len(self.processes) > MOST_PROCESSES:
+            await self.kill()
+            await self.start()
+        context = await self.browser.new_context(viewport={"width": 1280, "height": 720})
+        window = _Window(self, await context.new_page(), attack)
+        context.on("page", lambda _page: window.found.add("trace"))
+        window.page.on("download", lambda _download: window.found.add("trace"))
+        visiting = asyncio.create_task(window.visit())
+        watching = asyncio.create_task(window.watch())
+        await asyncio.wait({visiting, watching}, return_when=asyncio.FIRST_COMPLETED)
+        if window.found & {"hang", "memory", "end", "next", "trace"} or attack.kind == "next":
+            await self.kill()
+        else:
+            await context.close()
+        visiting.cancel()
+        watching.cancel()
+        await asyncio.gather(visiting, watching, return_exceptions=True)
+        if self.canary.traces():
+            window.found.add("network")
+        return window.found
+
+
+class _Window:
+    def __init__(self, naive, page, attack):
+        self.naive = naive
+        self.page = page
+        self.attack = attack
+        self.found = set()
+
+    async def visit(self):
+        """A good page, twice the attack, and the good page again."""
+        good, aim = page_controls()[0], self.attack.aim
+        before = await self.picture(good, "before") if aim == "next" else b""
+        try:
+            async with asyncio.timeout(SECONDS):
+                first = await self.picture(self.attack, "first")
+                self.found |= set(seen(first, self.attack))
+                if aim == "vary" and await self.picture(self.attack, "second") != first:
+                    self.found.add("vary")
+        except TimeoutError:
+            self.found.add("hang")
+        except Exception:
+            self.found.add("end")
+        await self.wait()
+        if aim == "next":
+            try:
+                async with asyncio.timeout(SECONDS):
+                    if await self.picture(good, "after") != before:
+                        self.found.add("next")
+            except Exception:
+                self.found.add("next")
+
+    async def picture(self, page, visit):
+        path = self.naive.folder / f"{visit}.html"
+        path.write_text(page.page(self.naive.canary, visit), "utf-8")
+        await self.page.goto(path.as_uri())
+        return await self.page.screenshot(full_page=True)
+
+    async def wait(self):
+        """For what a page does once it has been pictured."""
+        until = time.monotonic() + AFTERMATH
+        while self.attack.aim not in self.found and time.monotonic() < until:
+            await asyncio.sleep(0.05)
+            if self.naive.canary.traces():
+                self.found.add("network")
+
+    async def watch(self):
+        usual = memory_of(self.naive.processes)
+        while memory_of(self.naive.processes) - usual < MEMORY:
+            await asyncio.sleep(0.1)
+        self.found.add("memory")
+
+
+def seen(picture, attack):
+    with Image.open(BytesIO(picture)) as image:
+        if abs(image.height - HEIGHT) > 100 and attack.aim == "height":
+            yield "height"
+    if shows_canary(picture):
+        yield "file"
