@@ -10,12 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from colbench.errors import RenderError
+from colbench.sandbox.browser.fonts import check_fonts
 from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
+_CHECK_SECONDS = 30.0
 _CLOSE_SECONDS = 5.0
 _WATCH_SECONDS = 0.25
 _MEMORY_PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -44,7 +47,7 @@ class Chromium:
     @classmethod
     async def start(cls, launcher: Launcher, limits: Limits) -> Chromium:
         """A fresh browser. Raises RenderError saying why there is none."""
-        from playwright.async_api import async_playwright
+        from playwright.async_api import Error, async_playwright
 
         playwright = await async_playwright().start()
         try:
@@ -52,7 +55,17 @@ class Chromium:
         except BaseException:
             await playwright.stop()
             raise
-        return cls(playwright, browser, pid, limits)
+        chromium = cls(playwright, browser, pid, limits)
+        try:
+            async with asyncio.timeout(_CHECK_SECONDS):
+                await check_fonts(browser)
+        except (Error, TimeoutError) as error:
+            await chromium.close()
+            raise RenderError(f"the browser starts, but does not work: {error}") from error
+        except BaseException:
+            await chromium.close()
+            raise
+        return chromium
 
     @property
     def alive(self) -> bool:

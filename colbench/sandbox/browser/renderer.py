@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from colbench.config import ScoringMode
-from colbench.errors import RenderError
+from colbench.errors import RenderError, UserError
 from colbench.pages.render import Render, RenderOutcome
 from colbench.pages.store import RenderStore
 from colbench.sandbox.browser import assets
@@ -32,8 +32,8 @@ class Renderer:
     """Renders pages, `workers` at once, in a browser that can reach nothing.
 
     `browser` is a path or a name on PATH; without it the one that `find_browser` finds. Renders are kept in
-    the folder `cache`, or the user's own. The constructor raises UserError when there is no browser; entering
-    starts it. May be used from one event loop.
+    the folder `cache`, or the user's own. The constructor raises UserError when there is no browser, entering
+    when it does not work. May be used from one event loop.
     """
 
     def __init__(
@@ -68,11 +68,12 @@ class Renderer:
         self._stack.push_async_callback(self._pool.close)
         try:
             async with self._pool.shared():
-                pass
-        except BaseException:
+                return self
+        except BaseException as error:
             await self._stack.aclose()
+            if isinstance(error, RenderError):
+                raise UserError(f"{error}; --browser names another one") from error
             raise
-        return self
 
     async def __aexit__(
         self,
@@ -87,7 +88,8 @@ class Renderer:
 
         Raises RenderError when the browser, not the page, failed.
         """
-        key = self._key(page or "", mode)
+        page = None if page is None else page.encode(errors="replace").decode()
+        key = self._key(page, mode)
         if page is None:
             return Render(key=key, outcome="no page", mode=mode, note="there is no page")
         async with self._locks.setdefault(key, asyncio.Lock()):
@@ -98,7 +100,7 @@ class Renderer:
                     self._store.put(render)
             return render
 
-    def _key(self, page: str, mode: ScoringMode) -> str:
+    def _key(self, page: str | None, mode: ScoringMode) -> str:
         parts = msgspec.json.encode((page, mode, self._environment, self._limits))
         return sha256(parts).hexdigest()
 

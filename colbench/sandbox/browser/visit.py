@@ -16,7 +16,7 @@ from colbench.sandbox.browser.chromium import Chromium
 from colbench.sandbox.browser.limits import Limits, Viewport
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Page, Route
+    from playwright.async_api import Browser, BrowserContext, CDPSession, Route
 
 HOME = "https://page.invalid/"
 _MOST_REFUSALS = 50
@@ -27,15 +27,19 @@ _FREEZE = """async () => {
   await document.fonts.ready;
   const still = new CSSStyleSheet();
   still.replaceSync('* { caret-color: transparent !important; }');
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, still];
-  for (const animation of document.getAnimations()) {
-    const ends = Number.isFinite(animation.effect.getComputedTiming().endTime);
-    try { ends ? animation.finish() : animation.cancel(); } catch { animation.cancel(); }
-  }
-  for (const drawing of document.querySelectorAll('svg')) {
-    drawing.pauseAnimations();
-    drawing.setCurrentTime(0);
-  }
+  const freeze = root => {
+    root.adoptedStyleSheets = [...root.adoptedStyleSheets, still];
+    for (const animation of root.getAnimations()) {
+      const ends = Number.isFinite(animation.effect.getComputedTiming().endTime);
+      try { ends ? animation.finish() : animation.cancel(); } catch { animation.cancel(); }
+    }
+    for (const element of root.querySelectorAll('*')) {
+      if (element.shadowRoot) freeze(element.shadowRoot);
+      if (element.matches('svg')) { element.pauseAnimations(); element.setCurrentTime(0); }
+      if (element.matches('progress:indeterminate')) element.value = 0;
+    }
+  };
+  freeze(document);
 }"""
 """Everything that moves stands still: what ends has ended, what does not has not begun."""
 
@@ -104,11 +108,14 @@ class _Visitor:
         self._context.set_default_timeout(2000 * self._limits.wall_seconds)
         await self._context.route("**/*", self._answer)
         page = await self._context.new_page()
+        session = await self._context.new_cdp_session(page)
+        await session.send("Animation.enable")
+        await session.send("Animation.setPlaybackRate", {"playbackRate": 0})
         await page.goto(HOME, wait_until="load")
         if self._page.needs_script:
             await page.wait_for_function(SCRIPT_READY)
         await page.evaluate(_FREEZE)
-        return await self._see(page)
+        return await self._see(session)
 
     async def close(self) -> None:
         from playwright.async_api import Error
@@ -117,8 +124,7 @@ class _Visitor:
             with suppress(Error):
                 await self._context.close()
 
-    async def _see(self, page: Page) -> Sight:
-        session = await page.context.new_cdp_session(page)
+    async def _see(self, session: CDPSession) -> Sight:
         metrics = await session.send("Page.getLayoutMetrics")
         full = max(self._viewport.height, math.ceil(metrics["cssContentSize"]["height"]))
         width, height = self._viewport.width, min(full, self._limits.picture_height)
