@@ -9,6 +9,7 @@ eval: $(VENV)/.installed
 	$(BIN)/colbench eval
 
 test: $(VENV)/.installed-dev
+	bash tests/browser.sh $(BIN)/python
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -21,7 +22,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,frontend]'
 	touch $@
 
 # Continuous integration also runs the end-to-end test with real vLLM, in an environment of its own.

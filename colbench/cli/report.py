@@ -42,9 +42,11 @@ def run(args: argparse.Namespace) -> int:
 
 def load_baseline(config: RunConfig) -> Baseline | None:
     """The run that the win rate is against, if one is named. Raises UserError when it cannot be read."""
+    if config.baseline is None:
+        return None
     from colbench.report.baseline import read_baseline
 
-    return read_baseline(config.baseline) if config.baseline else None
+    return read_baseline(config.baseline)
 
 
 def tasks_of(record: RunRecord) -> list[Task]:

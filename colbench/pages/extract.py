@@ -7,14 +7,16 @@ from itertools import islice
 
 from colbench.config import ScoringMode
 
-FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+FENCE = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 INLINE_CODE = re.compile(r"`[^`\n]*`")
-DOCTYPE = r"<!doctype\s+html[^>]*>"
-DOCUMENT = re.compile(rf"(?:{DOCTYPE}\s*)?<html\b[^>]*>.*?(?:</html\s*>|\Z)", re.I | re.S)
+ATTRIBUTES = r"[^>]{0,1000}>"  # bounded: else a text of many `<html` takes quadratic time
+DOCTYPE = rf"<!doctype\s{{1,100}}html{ATTRIBUTES}"
+DOCUMENT = re.compile(rf"(?:{DOCTYPE}\s*)?<html\b{ATTRIBUTES}.*?(?:</html\s*>|\Z)", re.I | re.S)
 WITHOUT_HTML = re.compile(rf"{DOCTYPE}.*", re.I | re.S)
-BODY = re.compile(r"<body\b[^>]*>.*?(?:</body\s*>|\Z)", re.I | re.S)
+BODY = re.compile(rf"<body\b{ATTRIBUTES}.*?(?:</body\s*>|\Z)", re.I | re.S)
 TAG = re.compile(r"<[a-z]", re.I)
-OFFICIAL = re.compile(r"<html\b.*?</html\s*>", re.I | re.S)
+OPEN = re.compile(r"<html\b", re.I)
+CLOSE = re.compile(r"</html\s*>", re.I)
 
 
 def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
@@ -28,8 +30,9 @@ def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
     stands before, the doctype too, is dropped, and a page that is cut off is none.
     """
     if mode == "official":
-        found = OFFICIAL.search(text)
-        return found.group() if found else None
+        start = OPEN.search(text)
+        end = CLOSE.search(text, start.end()) if start else None
+        return text[start.start() : end.end()] if start and end else None
     fenced = [match.group(2) for match in FENCE.finditer(text)]
     outside = INLINE_CODE.sub("", FENCE.sub("", text)) if fenced else INLINE_CODE.sub("", text)
     for region in (*reversed(fenced), outside):

@@ -1,0 +1,133 @@
+"""Dialogues about pages: which page is the answer, and who is handed pictures."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from colbench.dialogue import play
+from colbench.errors import RenderError
+from colbench.messages import Message
+from colbench.rollout import Rollout, Turn
+from colbench.runner import score_rollout
+from colbench.score import Score
+from colbench.task import Hidden, Task
+
+TASK = Task(
+    id="p", domain="frontend", request="a shop", hidden=Hidden(reference="<html><p>x</p></html>")
+)
+FIRST = "Here: <html><p>one</p></html>"
+SECOND = "Better: ```html\n<html><p>two</p></html>\n```"
+
+
+class Says:
+    """An agent that says one thing after the other and keeps the pictures it is handed."""
+
+    def __init__(self, *replies):
+        self.replies = list(replies)
+        self.images = []
+
+    async def reply(self, dialogue):
+        self.images = [message.images for message in dialogue]
+        return self.replies.pop(0)
+
+
+class Sees(Says):
+    accepts_images = True
+
+
+class Shows:
+    """A human whose every answer goes with a picture."""
+
+    async def respond(self, task, dialogue):
+        return Message(role="user", content="bluer", images=(b"png",))
+
+
+async def talk(agent, max_turns=10):
+    turns = []
+    deadline = asyncio.get_running_loop().time() + 5
+    return await play(
+        TASK, agent, Shows(), max_turns=max_turns, deadline=deadline, turns=turns
+    ), turns
+
+
+@pytest.mark.parametrize(
+    ("replies", "answer"),
+    [
+        ((FIRST, f"I WANT TO ANSWER: {SECOND}"), SECOND),
+        ((FIRST, "Done. I WANT TO ANSWER:"), FIRST),
+        ((FIRST, SECOND, "I WANT TO ANSWER: the page above"), SECOND),
+        ((FIRST, f"{SECOND} I WANT TO ANSWER: this one"), SECOND),
+        (("What colour?", "I WANT TO ANSWER: a blue one"), "a blue one"),
+    ],
+)
+async def test_the_last_page_shown_is_the_answer(replies, answer):
+    ending, _ = await talk(Says(*replies))
+    assert (ending.answer, ending.ended_by) == (answer, "answer")
+
+
+async def test_at_the_limit_too_the_last_page_shown_is_the_answer():
+    ending, _ = await talk(Says(FIRST, "And now?"), max_turns=2)
+    assert (ending.answer, ending.ended_by) == (FIRST, "limit")
+
+
+async def test_a_function_is_what_the_agent_ended_on_whatever_it_showed_before():
+    backend = Task(
+        id="b", domain="backend", request="f", hidden=Hidden(reference="x", tests=("f()",))
+    )
+    deadline = asyncio.get_running_loop().time() + 5
+    agent = Says(FIRST, "I WANT TO ANSWER: none")
+    ending = await play(backend, agent, Shows(), max_turns=9, deadline=deadline, turns=[])
+    assert ending.answer == "none"
+
+
+async def test_only_an_agent_that_accepts_pictures_is_handed_them():
+    blind, seeing = Says(FIRST, "I WANT TO ANSWER:"), Sees(FIRST, "I WANT TO ANSWER:")
+    await talk(blind)
+    await talk(seeing)
+    assert blind.images == [(), (), ()]
+    assert seeing.images == [(), (), (b"png",)]
+
+
+class Judge:
+    """Counts the letters of a page."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    async def score(self, task, answer):
+        if self.error:
+            raise self.error
+        return {"default": Score(scorer="letters", value=len(answer), success=None)}
+
+    async def score_turn(self, task, said):
+        return Score(scorer="letters", value=len(said), success=None) if "<html" in said else None
+
+
+def rollout(answer):
+    said = (FIRST, "What colour?", "Done.")
+    return Rollout(
+        key="k",
+        task_id="p",
+        task_hash="h",
+        domain="frontend",
+        trial=0,
+        seed=0,
+        request="r",
+        turns=tuple(Turn(raw=text, said=text) for text in said),
+        answer=answer,
+        ended_by="answer",
+    )
+
+
+async def test_every_turn_with_a_page_is_scored_and_the_last_by_the_answer():
+    scored = await score_rollout(Judge(), TASK, rollout(SECOND), SECOND)
+    values = [turn.score and turn.score.value for turn in scored.turns]
+    assert values == [len(FIRST), None, len(SECOND)]
+    assert scored.scores["default"].value == len(SECOND)
+
+
+async def test_a_browser_that_fails_leaves_the_dialogue_unscored():
+    scored = await score_rollout(Judge(RenderError("gone")), TASK, rollout(SECOND), SECOND)
+    assert (scored.scores, scored.failure.boundary, scored.settled) == ({}, "render", False)

@@ -1,0 +1,61 @@
+"""The page in a message: fences, prose, doctype, pages that are cut off, and what is no page."""
+
+from __future__ import annotations
+
+import pytest
+
+from colbench.pages.extract import extract_page
+
+PAGE = "<html><body><p>x</p></body></html>"
+ONE, TWO = "<html><p>one</p></html>", "<html><p>two</p></html>"
+FRENCH = '<html lang="fr"><p>x</p></html>'
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "official"),
+    [
+        (PAGE, PAGE, PAGE),
+        (f"Here it is: {PAGE} What do you think?", PAGE, PAGE),
+        (f"```html\n{PAGE}\n```\nand\n```css\np {{}}\n```", PAGE, PAGE),
+        (f"~~~\n{PAGE}\n~~~", PAGE, PAGE),
+        (f"<!DOCTYPE html>\n{PAGE}", f"<!DOCTYPE html>\n{PAGE}", PAGE),
+        (f"<!doctype html>{PAGE.upper()}", f"<!doctype html>{PAGE.upper()}", PAGE.upper()),
+        (FRENCH, FRENCH, FRENCH),
+        (f"{ONE} or {TWO}", TWO, ONE),
+        (f"```html\n{ONE}\n```\n```html\n{TWO}\n```", TWO, ONE),
+        ("```html\n<html><p>cut", "<html><p>cut", None),
+        ("As asked: <html><body><h1>cut", "<html><body><h1>cut", None),
+        ("<body><p>x</p></body> done", "<body><p>x</p></body>", None),
+        ("<!doctype html><title>t</title><p>x", "<!doctype html><title>t</title><p>x", None),
+        ("I shall put it in an `<html>` element. Which colour?", None, None),
+        ("I start with <html> and go on from there.", None, None),
+        ("```python\nprint('<b>')\n```", None, None),
+        ("<div>no page</div>", None, None),
+        ("", None, None),
+        (f"`<html>` first:\n```html\n{PAGE}\n```", PAGE, "<html>` first:\n```html\n" + PAGE),
+        (f"    ```html\n{PAGE}\n    ```", PAGE, PAGE),
+    ],
+)  # fmt: skip
+def test_the_page_of_a_message(text, default, official):
+    assert extract_page(text) == default
+    assert extract_page(text, "official") == official
+
+
+BOMBS = (
+    "<html>",
+    "```html\n",
+    "<!doctype html>",
+    "<body>",
+    "`",
+    "<",
+    "<html <",
+    "<!doctype html",
+    "</html ",
+    " ",
+)
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_text_that_only_repeats_itself_is_read_in_the_time_it_takes_to_read_it(bomb):
+    for mode in ("default", "official"):
+        extract_page(bomb * 200_000, mode)
