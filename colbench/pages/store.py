@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.config import ScoringMode
 from colbench.errors import RenderError
 from colbench.pages.render import Render
 
@@ -29,6 +30,11 @@ class _Entry(Struct, frozen=True, kw_only=True):
     picture: str
     """SHA-256 of the picture, which is in its own file."""
     render: Render
+
+
+def render_key(page: str | None, mode: ScoringMode, environment: str) -> str:
+    """The key of a page's render: a hash of the page, the viewport and all else that a picture depends on."""
+    return _hash(msgspec.json.encode((page, mode, environment)))
 
 
 def default_folder() -> Path:

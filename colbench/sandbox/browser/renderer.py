@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from contextlib import AsyncExitStack
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from weakref import WeakValueDictionary
@@ -15,7 +14,7 @@ import msgspec
 from colbench.config import ScoringMode
 from colbench.errors import RenderError, UserError
 from colbench.pages.render import Render, RenderOutcome
-from colbench.pages.store import RenderStore
+from colbench.pages.store import RenderStore, render_key
 from colbench.sandbox.browser import assets
 from colbench.sandbox.browser.find import describe_browser, find_browser
 from colbench.sandbox.browser.launch import Launcher
@@ -53,6 +52,7 @@ class Renderer:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._environment = (
             f"{describe_browser(self._executable)}; assets {assets.VERSION}; renderer {_VERSION}"
+            f"{_said(self._limits)}"
         )
 
     @property
@@ -89,7 +89,7 @@ class Renderer:
         Raises RenderError when the browser, not the page, failed.
         """
         page = None if page is None else page.encode(errors="replace").decode()
-        key = self._key(page, mode)
+        key = render_key(page, mode, self._environment)
         if page is None:
             return Render(key=key, outcome="no page", mode=mode, note="there is no page")
         async with self._locks.setdefault(key, asyncio.Lock()):
@@ -99,10 +99,6 @@ class Renderer:
                 if render.outcome in {"rendered", "too big"}:
                     self._store.put(render)
             return render
-
-    def _key(self, page: str | None, mode: ScoringMode) -> str:
-        parts = msgspec.json.encode((page, mode, self._environment, self._limits))
-        return sha256(parts).hexdigest()
 
     async def _make(self, key: str, page: str, mode: ScoringMode) -> Render:
         def without_picture(outcome: RenderOutcome, note: str) -> Render:
@@ -136,3 +132,8 @@ class Renderer:
                 except Error:
                     continue
         return None
+
+
+def _said(limits: Limits) -> str:
+    """Limits that are not the usual ones, for the environment; empty if they are."""
+    return "" if limits == Limits() else f"; limits {msgspec.json.encode(limits).decode()}"
