@@ -1,8 +1,8 @@
 """Fonts that a browser sees: the vendored ones alone, so that pictures do not depend on the machine.
 
 Liberation Sans, Serif and Mono (of the widths of Arial, Times New Roman and Courier New), Twemoji in colour, and
-DejaVu's arrows, stars and other symbols. Scripts that none of them covers (Chinese, Japanese, Korean, Arabic's
-joined forms, Devanagari) show boxes.
+DejaVu's arrows, stars and other symbols. Letters that none of them has (Chinese, Japanese, Korean, Arabic, Devanagari)
+take their place and stay blank.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ _FAMILIES = {
     "Liberation Mono": _MONO,
     "Twemoji Mozilla": _EMOJI,
 }
+_DEFAULT = '<match><edit name="family" mode="append_last"><string>Liberation Sans</string></edit></match>\n'
+"""For a family of no name: Chromium asks for that where a page says `system-ui`."""
 
 
 def fonts_environment(home: Path) -> dict[str, str]:
@@ -52,7 +54,7 @@ def _configuration(cache: Path) -> str:
     aliases = "".join(_alias(name, family) for family, names in _FAMILIES.items() for name in names)
     return (
         '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">\n<fontconfig>\n'
-        f"<dir>{escape(str(FONTS))}</dir>\n<cachedir>{escape(str(cache))}</cachedir>\n{aliases}</fontconfig>\n"
+        f"<dir>{escape(str(FONTS))}</dir>\n<cachedir>{escape(str(cache))}</cachedir>\n{aliases}{_DEFAULT}</fontconfig>\n"
     )
 
 

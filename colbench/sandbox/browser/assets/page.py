@@ -18,7 +18,8 @@ from colbench.sandbox.browser.assets.addresses import is_stylesheet, tailwind_sc
 from colbench.sandbox.browser.assets.stylesheet import purge
 
 SCRIPT_READY = "[...document.head.querySelectorAll('style')].some(style => style.textContent.includes('! tailwindcss v'))"
-"""A JavaScript expression: whether the Tailwind script has made its styles."""
+"""A JavaScript expression: whether the Tailwind script has made its styles. To be evaluated from outside, again and
+again: the policy forbids the page itself to evaluate text (as Playwright's `wait_for_function` does)."""
 
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline' http: https:; img-src http: https: data:; "
@@ -34,11 +35,11 @@ _MARKUP = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+))?""")
 _CONFIG = re.compile(
-    r"""\s*(?:window\s*\.\s*)?tailwind\s*\.\s*config\s*=\s*\{
-    (?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|//[^\n]*+|/\*.*?\*/|[\w\s$.,:{}\[\]-])*+\}\s*;?\s*""",
+    r"""(?:\s|//[^\n\u2028\u2029]*+|/\*.*?\*/)*+(?:window\s*\.\s*)?tailwind\s*\.\s*config\s*=\s*\{
+    (?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|//[^\n\u2028\u2029]*+|/\*.*?\*/|[\w\s$.,:;{}\[\]-])*+""",
     re.S | re.X,
 )
-"""A configuration that holds data only: without brackets and backticks nothing is called."""
+"""A configuration that holds data only: without parentheses, backticks and another `=` nothing is called or set."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -84,8 +85,9 @@ def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) ->
     """The element that asks for the Tailwind script, noted in `scripts`; a configuration is noted in `configs`."""
     source = _attributes(match["attributes"]).get("src")
     if source is None:
-        if _CONFIG.fullmatch(match["script"]):
-            digest = sha256(match["script"].replace("\r\n", "\n").encode()).digest()
+        script = match["script"].replace("\r\n", "\n").replace("\r", "\n")
+        if _CONFIG.fullmatch(script):
+            digest = sha256(script.encode()).digest()
             configs.add(f"'sha256-{base64.b64encode(digest).decode()}'")
         return None
     address = tailwind_script(source)
