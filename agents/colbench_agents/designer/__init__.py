@@ -1,0 +1,60 @@
+"""The designer: a keyless agent that starts from a template and applies what the human says, by rules.
+
+It knows web pages in general, not the tasks: neither the bundled pages nor how they are made are looked at.
+Its page is a model of its own (bands, columns, rows, leaves) that every sentence changes a little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from colbench.interfaces import Agent, Episode
+from colbench.messages import ANSWER_MARKER, Message
+from colbench_agents.designer.edits import apply
+from colbench_agents.designer.markup import html
+from colbench_agents.designer.page import Page
+from colbench_agents.designer.reading import read
+from colbench_agents.designer.template import first_page
+
+CONTENT = "That is what I have in mind"
+
+
+class Designer:
+    """Shows a page each turn, and commits it when the human is content or at the last turn."""
+
+    @asynccontextmanager
+    async def open(self, episode: Episode) -> AsyncIterator[Agent]:
+        """The designer of one dialogue."""
+        yield Draughtsman(episode.max_turns)
+
+
+class Draughtsman:
+    """Replays the dialogue from its start: each reply is a function of what was said alone."""
+
+    def __init__(self, max_turns: int) -> None:
+        self._max_turns = max_turns
+
+    async def reply(self, dialogue: Sequence[Message]) -> Message:
+        """The page after all wishes so far."""
+        said = [message.content for message in dialogue if message.role == "user"]
+        page = design(said[0], said[1:])
+        content = any(CONTENT in words for words in said[1:])
+        if content or len(said) >= self._max_turns:
+            return Message(role="assistant", content=f"{ANSWER_MARKER}\n{fenced(page)}")
+        opening = "Here is the page with your changes." if said[1:] else "Here is a first page."
+        return Message(role="assistant", content=f"{opening}\n{fenced(page)}")
+
+
+def design(request: str, said: Sequence[str]) -> Page:
+    """The page for a request after the human has said something about each version of it."""
+    page = first_page(request)
+    for words in said:
+        for wish in read(words):
+            apply(wish, page)
+    return page
+
+
+def fenced(page: Page) -> str:
+    """The page in a code fence."""
+    return f"```html\n{html(page)}\n```"

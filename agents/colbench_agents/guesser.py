@@ -1,0 +1,22 @@
+"""The guesser: answers at once from the request alone, with what is most usual."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from colbench.interfaces import Agent, Episode
+from colbench_agents.designer import Draughtsman
+from colbench_agents.interviewer import Interviewer
+
+
+class Guesser:
+    """The interviewer's function without a question, or the designer's first page."""
+
+    @asynccontextmanager
+    async def open(self, episode: Episode) -> AsyncIterator[Agent]:
+        """The guesser of one dialogue."""
+        if episode.domain == "frontend":
+            yield Draughtsman(max_turns=1)
+        else:
+            yield Interviewer(max_questions=0)

@@ -1,0 +1,143 @@
+"""Every form of sentence is read as the wish that it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from colbench_agents.designer.colors import NAMES, named, on
+from colbench_agents.designer.reading import place, read
+from colbench_agents.designer.wishes import (
+    Height,
+    Measured,
+    Missing,
+    Moved,
+    Place,
+    Recolored,
+    Resized,
+    Reworded,
+    Surplus,
+    Wish,
+)
+
+WISHES: dict[str, Wish] = {
+    'There should be a heading that says "Welcome to Harbour" below "Home", very large text, '
+    "white on blue.": Missing(
+        kind="heading",
+        texts=("Welcome to Harbour",),
+        place=Place("below", "Home"),
+        size="very large",
+        color="#ffffff",
+        background="#3b82f6",
+    ),
+    'There should be a paragraph that says "Bread. And rolls!" at the top left.': Missing(
+        kind="text", texts=("Bread. And rolls!",), place=Place(spot="top left")
+    ),
+    "There should be a picture about 400 by 300 pixels at the right.": Missing(
+        kind="picture", texts=(), place=Place(spot="right"), width=400, height=300
+    ),
+    'There should be a dark blue area about 1280 by 90 pixels above "Home".': Missing(
+        kind="box",
+        texts=(),
+        place=Place("above", "Home"),
+        background="#1e40af",
+        width=1280,
+        height=90,
+    ),
+    'There should be an input field "Your email" to the right of "Write to us".': Missing(
+        kind="input", texts=("Your email",), place=Place("right", "Write to us")
+    ),
+    'There should be a row of links "Home", "About", "Blog" at the top, white on grey.': Missing(
+        kind="link",
+        texts=("Home", "About", "Blog"),
+        place=Place(spot="top"),
+        color="#ffffff",
+        background="#6b7280",
+    ),
+    'There should be 3 columns beginning with "A", "B", "C" below "D".': Missing(
+        kind="heading", texts=("A", "B", "C"), place=Place("below", "D"), columns=True
+    ),
+    'I did not ask for the paragraph "We are…".': Surplus(kind="text", text="We are…"),
+    "I did not ask for the picture at the bottom right.": Surplus(
+        kind="picture", place=Place(spot="bottom right")
+    ),
+    'The heading "Mine" should say "Theirs".': Reworded(
+        kind="heading", mine="Mine", theirs="Theirs"
+    ),
+    'The link "Home" should be dark red.': Recolored(
+        part="text", color="#991b1b", kind="link", text="Home"
+    ),
+    'The background of the button "Go" should be green.': Recolored(
+        part="background", color="#10b981", kind="button", text="Go"
+    ),
+    "The background of the page should be white.": Recolored(part="page", color="#ffffff"),
+    'The background of the top part (behind "Home") should be light blue.': Recolored(
+        part="band", color="#bfdbfe", text="Home", spot="top"
+    ),
+    'The heading "A" should be much larger.': Resized(kind="heading", text="A", steps=3),
+    'The link "A" should be smaller.': Resized(kind="link", text="A", steps=-1),
+    'The text of the heading "A" should be bold.': Resized(kind="heading", text="A", bold=True),
+    'The text of the heading "A" should not be bold.': Resized(
+        kind="heading", text="A", bold=False
+    ),
+    'The picture below "A" should be about 200 by 100 pixels.': Measured(
+        kind="picture", width=200, height=100, place=Place("below", "A")
+    ),
+    "The picture at the top should be about 200 by 100 pixels.": Measured(
+        kind="picture", width=200, height=100, place=Place(spot="top")
+    ),
+    'The heading "A" should be below "B".': Moved(
+        kind="heading", text="A", place=Place("below", "B")
+    ),
+    'The heading "A" should be at the bottom left.': Moved(
+        kind="heading", text="A", place=Place(spot="bottom left")
+    ),
+    'The button "A" should be centred.': Moved(kind="button", text="A", align="center"),
+    'The button "A" should be right-aligned.': Moved(kind="button", text="A", align="right"),
+    'The link "A" should be further to the left, by about 30 pixels.': Moved(
+        kind="link", text="A", right=-30
+    ),
+    'The link "A" should be further down, by about 30 pixels.': Moved(
+        kind="link", text="A", down=30
+    ),
+    "The page should be about 900 pixels tall; it is 720.": Height(900, 720),
+    "The page should be about 900 pixels tall.": Height(900),
+}
+
+
+@pytest.mark.parametrize("sentence", WISHES)
+def test_a_sentence_is_read(sentence: str) -> None:
+    assert read(sentence) == [WISHES[sentence]]
+
+
+def test_sentences_in_a_row_are_read_in_order() -> None:
+    assert read(" ".join(WISHES)) == list(WISHES.values())
+
+
+def test_without_a_page_the_missing_things_are_still_read() -> None:
+    said = (
+        'I cannot say much without a page to look at. There should be a link that says "Home" at '
+        "the top."
+    )
+    assert read(said) == [Missing(kind="link", texts=("Home",), place=Place(spot="top"))]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "It looks nice.", 'The "', '"', "The background of the page should be plaid.", "..."],
+)
+def test_what_fits_no_form_is_passed_over(said: str) -> None:
+    assert read(said) == []
+
+
+def test_places() -> None:
+    assert place('in the middle of the page, below "X"') == Place("below", "X")
+    assert place("at the centre right of the page") == Place(spot="middle right")
+    assert place('that says "at the top"') == Place()
+
+
+def test_colours_have_names() -> None:
+    assert named("Dark Grey") == named("dark gray") == "#1f2937"
+    assert named("beautiful") is None
+    assert len(set(NAMES.values())) == len(NAMES)
+    assert on("#ffffff") == on("#fde68a") == "#000000"
+    assert on("#1e40af") == on("#ef4444") == "#ffffff"
