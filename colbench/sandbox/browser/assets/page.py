@@ -17,9 +17,16 @@ from msgspec import Struct
 from colbench.sandbox.browser.assets.addresses import is_stylesheet, tailwind_script
 from colbench.sandbox.browser.assets.stylesheet import purge
 
-SCRIPT_READY = "[...document.head.querySelectorAll('style')].some(style => style.textContent.includes('! tailwindcss v'))"
-"""A JavaScript expression: whether the Tailwind script has made its styles. To be evaluated from outside, again and
-again: the policy forbids the page itself to evaluate text (as Playwright's `wait_for_function` does)."""
+SCRIPT_READY = """new Promise(resolve => {
+  const made = style => style.textContent.includes('! tailwindcss v');
+  const look = left => {
+    if (!left || [...document.querySelectorAll('head > style')].some(made)) resolve(true);
+    else setTimeout(look, 50, left - 1);
+  };
+  look(20);
+})"""
+"""A JavaScript expression: a promise kept when the Tailwind script has made its styles, or after a second without any.
+A script that fails (`@apply` of an unknown class) makes none, and the page stays without, as on the web."""
 
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline' http: https:; img-src http: https: data:; "
