@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from weakref import WeakValueDictionary
@@ -20,9 +20,9 @@ from colbench.sandbox.browser.find import describe_browser, find_browser
 from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import VIEWPORTS, Limits, excess
 from colbench.sandbox.browser.pool import Pool
-from colbench.sandbox.browser.visit import Sight, visit
+from colbench.sandbox.browser.visit import Sight, TooBigError, visit
 
-_VERSION = 1
+_VERSION = 2
 """Counts changes of this package that change pictures or blocks."""
 _ATTEMPTS_ALONE = 2
 
@@ -109,6 +109,8 @@ class Renderer:
             return without_picture("too big", too_much)
         try:
             sight = await self._see(page, mode)
+        except TooBigError as error:
+            return without_picture("too big", str(error))
         except TimeoutError:
             seconds = self._limits.wall_seconds
             return without_picture("timeout", f"the page was not rendered in {seconds:g} s")
@@ -124,13 +126,13 @@ class Renderer:
         if self._pool is None:
             raise RenderError("the renderer has not been entered")
         prepared = await asyncio.to_thread(assets.prepare, page)
-        places = [self._pool.shared, *[self._pool.own] * _ATTEMPTS_ALONE]
-        for place in places:
-            async with place() as chromium:
-                try:
+        with suppress(Error, TimeoutError):  # perhaps by the doing of another page
+            async with self._pool.shared() as chromium:
+                return await visit(chromium, prepared, VIEWPORTS[mode], self._limits)
+        for _ in range(_ATTEMPTS_ALONE):
+            with suppress(Error):
+                async with self._pool.own() as chromium:
                     return await visit(chromium, prepared, VIEWPORTS[mode], self._limits)
-                except Error:
-                    continue
         return None
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from colbench.pages.render import Block
 from colbench.sandbox.browser.assets import SCRIPT_READY, Prepared, respond
+from colbench.sandbox.browser.blocks import read_blocks
 from colbench.sandbox.browser.chromium import Chromium
 from colbench.sandbox.browser.limits import Limits, Viewport
 
@@ -44,6 +45,10 @@ _FREEZE = """async () => {
 """Everything that moves stands still: what ends has ended, what does not has not begun."""
 
 
+class TooBigError(Exception):
+    """The page wants more than it may have."""
+
+
 class Sight(Struct, frozen=True, kw_only=True):
     """What was seen of a page."""
 
@@ -59,12 +64,14 @@ class Sight(Struct, frozen=True, kw_only=True):
 async def visit(chromium: Chromium, page: Prepared, viewport: Viewport, limits: Limits) -> Sight:
     """The page as seen in a fresh context of this browser.
 
-    Raises TimeoutError when its time is up, and Playwright's Error when the page or the browser went down.
+    Raises TooBigError, TimeoutError when its time is up, Playwright's Error when the page or the browser went down.
     """
     visitor = _Visitor(page, viewport, limits)
     looking = asyncio.create_task(visitor.look(chromium.browser))
     try:
         await asyncio.wait({looking}, timeout=limits.wall_seconds)
+        if visitor.asked > limits.requests:
+            raise TooBigError(f"the page asks for more than {limits.requests:,} things")
         if not looking.done():
             raise TimeoutError
         return looking.result()
@@ -89,6 +96,8 @@ class _Visitor:
         self._viewport = viewport
         self._limits = limits
         self._context: BrowserContext | None = None
+        self.asked = 0
+        """Requests so far, after that for the page itself."""
         self._served = False
         self._refused: list[str] = []
 
@@ -137,10 +146,14 @@ class _Visitor:
                 "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
             },
         )
+        picture = base64.b64decode(shot["data"])
+        background, blocks = await read_blocks(session, picture)
         return Sight(
-            picture=base64.b64decode(shot["data"]),
+            picture=picture,
             width=width,
             height=height,
+            background=background,
+            blocks=blocks,
             cut=full > height,
             refused=tuple(dict.fromkeys(self._refused)),
         )
@@ -164,6 +177,10 @@ class _Visitor:
                 await self._give_asset(route)
 
     async def _give_asset(self, route: Route) -> None:
+        self.asked += 1
+        if self.asked > self._limits.requests:
+            await self.close()
+            return
         asset = await asyncio.to_thread(respond, route.request.url)
         if asset is None:
             self._refuse(route.request.url)

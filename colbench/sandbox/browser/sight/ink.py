@@ -1,0 +1,94 @@
+"""Whether the picture shows what the layout says: the last word on what can be seen.
+
+Filters, masks, clip paths, fonts without glyphs, drawings on top: whatever hides a text, its colour is then not in
+the picture where the text should be.
+"""
+
+from __future__ import annotations
+
+import math
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from colbench.sandbox.browser.sight.colors import Color
+from colbench.sandbox.browser.sight.layout import Rect
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+TEXT_CONTRAST = 20
+"""Of a channel from 0 to 255; fainter text is not read."""
+AREA_CONTRAST = 6
+_NEAR = 0.55
+"""How far from its colour, as a share of the contrast, thin strokes may be drawn."""
+_NEAR_ON_PICTURE = 60
+_SAMPLE = 64
+
+
+class Ink:
+    """The picture of a page, to look things up in."""
+
+    def __init__(self, picture: bytes) -> None:
+        from PIL import Image
+
+        with Image.open(BytesIO(picture)) as image:
+            self._image: Image.Image = image.convert("RGB")
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height."""
+        return self._image.size
+
+    def has_text(self, rect: Rect, color: Color, behind: Color, on_picture: bool) -> bool:
+        """Whether the area holds strokes of this colour that stand out from what is behind them."""
+        crop = self._crop(rect)
+        if crop is None or max(high - low for low, high in _extrema(crop)) < TEXT_CONTRAST:
+            return False
+        near = _NEAR_ON_PICTURE if on_picture else _NEAR * color.contrast(behind)
+        return _nearest(crop, color) <= near
+
+    def varies(self, rect: Rect, behind: Color, least: float = AREA_CONTRAST) -> bool:
+        """Whether the area holds anything but the colour behind it."""
+        crop = self._crop(rect)
+        if crop is None:
+            return False
+        below = [round(channel) for channel in behind.rgb]
+        return any(
+            max(abs(low - b), abs(high - b)) >= least
+            for (low, high), b in zip(_extrema(_small(crop)), below, strict=True)
+        )
+
+    def has_color(self, rect: Rect, color: Color) -> bool:
+        """Whether this colour is somewhere in the area."""
+        crop = self._crop(rect)
+        return crop is not None and _nearest(_small(crop), color) <= AREA_CONTRAST
+
+    def _crop(self, rect: Rect) -> Image.Image | None:
+        width, height = self.size
+        box = (
+            max(0, math.floor(rect.left)),
+            max(0, math.floor(rect.top)),
+            min(width, math.ceil(rect.right)),
+            min(height, math.ceil(rect.bottom)),
+        )
+        return self._image.crop(box) if box[0] < box[2] and box[1] < box[3] else None
+
+
+def _extrema(image: Image.Image) -> tuple[tuple[int, int], ...]:
+    return tuple(channel.getextrema() for channel in image.split())  # type: ignore[misc]
+
+
+def _small(image: Image.Image) -> Image.Image:
+    if image.width * image.height <= 4 * _SAMPLE * _SAMPLE:
+        return image
+    return image.resize((min(image.width, _SAMPLE), min(image.height, _SAMPLE)), resample=0)
+
+
+def _nearest(image: Image.Image, color: Color) -> float:
+    """The smallest distance of a pixel from the colour, by its worst channel."""
+    from PIL import Image, ImageChops
+
+    wanted = tuple(round(min(255.0, max(0.0, channel))) for channel in color.rgb)
+    red, green, blue = ImageChops.difference(image, Image.new("RGB", image.size, wanted)).split()
+    lowest, _ = ImageChops.lighter(ImageChops.lighter(red, green), blue).getextrema()
+    return float(lowest)  # type: ignore[arg-type]

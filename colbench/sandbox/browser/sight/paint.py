@@ -1,0 +1,132 @@
+"""What is painted over what: the colour behind a point, and whether something lies on top of it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from colbench.sandbox.browser.sight.colors import NOTHING, WHITE, Color, read_color
+from colbench.sandbox.browser.sight.layout import SIDES, Item, Rect
+
+Key = tuple[int, int, int]
+
+PICTURES = frozenset(("IMG", "VIDEO", "CANVAS", "IFRAME", "EMBED", "OBJECT", "svg"))
+_SHAPES = frozenset(("rect", "path", "polygon", "circle", "ellipse", "image", "foreignObject"))
+"""Parts of a drawing that may hide what is below; taken for as large as the box around them."""
+_OPAQUE = 0.9
+_FAINTEST = 0.1
+"""What is less opaque is not seen."""
+_MOST = 4000
+_STRIPE = 64.0
+_SHADOW = re.compile(r"((?:rgba?|color|oklab|oklch)\([^()]*\))((?: -?[\d.]+px)+)")
+
+
+class Paint(Struct, frozen=True, kw_only=True):
+    """One area of colour, or of pictures."""
+
+    key: Key
+    rect: Rect
+    color: Color
+    picture: bool = False
+
+
+def visible(item: Item) -> bool:
+    """Whether its own paint shows at all."""
+    return item.style["visibility"] == "visible" and item.opacity >= _FAINTEST
+
+
+def is_picture(item: Item) -> bool:
+    """An embedded picture or the like, or an area with a picture in the background."""
+    return item.name in PICTURES or "url(" in item.style["background-image"]
+
+
+def fill(item: Item) -> Color:
+    """Its own background: the colour, or where the gradient begins."""
+    color = read_color(item.style["background-color"])
+    if "gradient(" in item.style["background-image"] and item.style["background-clip"] != "text":
+        color = read_color(item.style["background-image"]).over(color if color.alpha else WHITE)
+    return color.faded(item.opacity)
+
+
+def has_frame(item: Item, behind: Color) -> bool:
+    """Whether a border on three sides at least, or a shadow, shows where it ends."""
+    sides = sum(
+        item.style[f"border-{side}-style"] not in ("none", "hidden")
+        and float(item.style[f"border-{side}-width"].removesuffix("px")) >= 1
+        and read_color(item.style[f"border-{side}-color"]).over(behind).contrast(behind) > 8
+        for side in SIDES
+    )
+    shadows = _SHADOW.findall(item.style["box-shadow"])
+    return sides >= 3 or any(
+        read_color(color).alpha >= 0.04 and re.search(r"[1-9]", lengths)
+        for color, lengths in shadows
+    )
+
+
+def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
+    """Of the whole page, and the element that lends it: the root, else the body (CSS Backgrounds 3, 2.11.2)."""
+    for item in [item for item in items if item.name in ("HTML", "BODY")][:2]:
+        color = fill(item)
+        if color.alpha or item.style["background-image"] != "none":
+            return color.over(WHITE), item
+    return WHITE, None
+
+
+class Canvas:
+    """All that is painted in areas, by stripes of the page, for looking up points."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        items = list(items)
+        self.background, self.lender = page_background(items)
+        self._stripes: dict[int, list[Paint]] = defaultdict(list)
+        for paint in sorted(self._paints(items), key=lambda paint: paint.key)[:_MOST]:
+            for stripe in range(
+                int(paint.rect.top // _STRIPE), int(paint.rect.bottom // _STRIPE) + 1
+            ):
+                self._stripes[stripe].append(paint)
+
+    def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
+        """The colour at this point below what is painted at `key`, and whether a picture lies in between."""
+        color, picture = self.background, False
+        for paint in self._at(x, y):
+            if paint.key >= key:
+                break
+            picture = (picture and paint.color.alpha < _OPAQUE) or paint.picture
+            color = paint.color.over(color)
+        return color, picture
+
+    def covered(self, rect: Rect, key: Key, share: float = 0.6, grid: int = 3) -> bool:
+        """Whether at least this share of the area lies below something opaque that is painted after `key`."""
+        points = list(rect.points(grid))
+        return sum(self._hidden(x, y, key) for x, y in points) >= share * len(points)
+
+    def _hidden(self, x: float, y: float, key: Key) -> bool:
+        return any(
+            paint.key > key and (paint.picture or paint.color.alpha >= _OPAQUE)
+            for paint in self._at(x, y)
+        )
+
+    def _at(self, x: float, y: float) -> Iterator[Paint]:
+        return (
+            paint for paint in self._stripes.get(int(y // _STRIPE), ()) if paint.rect.holds(x, y)
+        )
+
+    def _paints(self, items: Iterable[Item]) -> Iterator[Paint]:
+        for item in items:
+            if item is self.lender or not visible(item) or not item.seen.area:
+                continue
+            color = _flat(item)
+            picture = is_picture(item) and item.name != "svg" and item.opacity >= _OPAQUE
+            if color.alpha or picture:
+                yield Paint(key=item.paint_key, rect=item.seen, color=color, picture=picture)
+
+
+def _flat(item: Item) -> Color:
+    if item.name.startswith(("#", "::")) and item.lines:
+        return NOTHING
+    if item.name in _SHAPES and item.hidden:
+        return read_color(item.style["fill"]).faded(item.opacity)
+    return fill(item)

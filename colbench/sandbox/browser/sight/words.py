@@ -1,0 +1,89 @@
+"""The visible text of a page, line by line, and to which element a person would say it belongs."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from colbench.sandbox.browser.sight.colors import Color, read_color
+from colbench.sandbox.browser.sight.ink import TEXT_CONTRAST, Ink
+from colbench.sandbox.browser.sight.layout import Item, Line, Rect
+from colbench.sandbox.browser.sight.paint import Canvas, Key, visible
+
+_SMALLEST = 5.0
+"""Lines that are lower are not read, pixels."""
+_HALF = 0.5
+_STRIPE = 32.0
+
+
+class Words(Struct, frozen=True, kw_only=True):
+    """One visible line of one text, or the part of it that can be seen."""
+
+    item: Item
+    text: str
+    rect: Rect
+    color: Color
+    behind: Color
+    key: Key
+
+
+def visible_words(items: Iterable[Item], canvas: Canvas, ink: Ink) -> list[Words]:
+    """What can be read, in document order."""
+    found = [words for item in items for words in _words(item, canvas, ink)]
+    return _without_overprinted(found)
+
+
+def _words(item: Item, canvas: Canvas, ink: Ink) -> Iterator[Words]:
+    if not visible(item) or item.hidden or not item.lines:
+        return
+    for line in item.lines:
+        seen = line.rect.within(item.clip_of_text)
+        text = _readable(line, seen)
+        if not text.strip() or canvas.covered(seen, item.text_key):
+            continue
+        behind, on_picture = canvas.behind(*seen.middle, item.text_key)
+        color = _color(item).over(behind)
+        if not on_picture and color.contrast(behind) < TEXT_CONTRAST:
+            continue
+        if ink.has_text(seen, color, behind, on_picture):
+            yield Words(
+                item=item, text=text, rect=seen, color=color, behind=behind, key=item.text_key
+            )
+
+
+def _readable(line: Line, seen: Rect) -> str:
+    """The part of a line that is not cut off; nothing if it is too low to read."""
+    if seen.height < max(_SMALLEST, _HALF * line.rect.height) or not seen.width:
+        return ""
+    length = len(line.text)
+    per_pixel = length / line.rect.width
+    start = math.ceil((seen.left - line.rect.left) * per_pixel)
+    return line.text[start : length - math.ceil((line.rect.right - seen.right) * per_pixel)]
+
+
+def _color(item: Item) -> Color:
+    """Of the strokes; with a background that shows through the letters only, where that begins."""
+    above = item
+    while above.parent is not None and above.inline and above.style["background-clip"] != "text":
+        above = above.parent
+    if above.style["background-clip"] == "text" and "gradient(" in above.style["background-image"]:
+        return read_color(above.style["background-image"]).faded(item.opacity)
+    stroke = item.style["-webkit-text-fill-color"] or item.style["color"]
+    return read_color(stroke).faded(item.opacity)
+
+
+def _without_overprinted(found: list[Words]) -> list[Words]:
+    """Of texts that are printed over one another, the topmost."""
+    taken: dict[int, list[Rect]] = defaultdict(list)
+    kept = []
+    for words in sorted(found, key=lambda words: words.key, reverse=True):
+        stripe = int(words.rect.middle[1] // _STRIPE)
+        others = (rect for near in (stripe - 1, stripe, stripe + 1) for rect in taken[near])
+        if any(words.rect.within(other).area > _HALF * words.rect.area for other in others):
+            continue
+        taken[stripe].append(words.rect)
+        kept.append(words)
+    return sorted(kept, key=lambda words: (words.key[2], words.rect.top, words.rect.left))
