@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import singledispatch
+from itertools import takewhile
 
+from colbench_agents.designer.colors import on
 from colbench_agents.designer.find import band_at, by_place, by_text
 from colbench_agents.designer.insert import WIDE, insert
 from colbench_agents.designer.measure import Layout
@@ -87,6 +89,7 @@ def _leaf(wish: Missing, text: str) -> Leaf:
         width=wish.width,
         height=wish.height,
         above=8 if wish.kind in ("text", "button", "input") else 0,
+        asked=True,
     )
 
 
@@ -101,14 +104,25 @@ def _(wish: Surplus, page: Page) -> None:
         by_text(page, wish.text, wish.kind) if wish.text else by_place(page, wish.kind, wish.place)
     )
     if found:
-        remove(page, found)
+        for leaf in [found, *_following(page, found)]:
+            remove(page, leaf)
+
+
+def _following(page: Page, heading: Leaf) -> list[Leaf]:
+    """What the template put below a heading of its own; it goes with it."""
+    holder = (path(page, heading) or [])[-1]
+    if heading.kind != "heading" or heading.asked or holder.direction != "column":
+        return []
+    below = holder.children[holder.children.index(heading) + 1 :]
+    texts = (member for member in below if isinstance(member, Leaf))
+    return list(takewhile(lambda leaf: leaf.kind == "text" and not leaf.asked, texts))
 
 
 @apply.register
 def _(wish: Reworded, page: Page) -> None:
     leaf = by_text(page, wish.mine, wish.kind)
     if leaf:
-        leaf.text = _whole(wish.theirs)
+        leaf.text, leaf.asked = _whole(wish.theirs), True
 
 
 @apply.register
@@ -120,15 +134,30 @@ def _(wish: Recolored, page: Page) -> None:
     if leaf is None:
         band = band_at(page, wish.spot) if wish.part == "band" else None
         if band:
-            band.background = wish.color
+            _paint(band, wish.color)
     elif wish.part == "text":
-        leaf.color = wish.color
+        for other in [leaf, *_alike(page, leaf)]:
+            other.color = wish.color
     elif wish.part == "background" and leaf.kind in ("button", "input"):
         leaf.background = wish.color
     else:
         around = path(page, leaf) or []
         cards = [box for box in around if box.background and wish.part == "background"]
-        (cards or around)[-1 if cards else 0].background = wish.color
+        _paint(cards[-1] if cards else around[0], wish.color)
+
+
+def _paint(box: Box, color: str) -> None:
+    """Give a box a background, and its text a colour that can be read on it."""
+    box.background, box.color = color, on(color)
+
+
+def _alike(page: Page, leaf: Leaf) -> list[Leaf]:
+    """The other links of a row that have the same colour."""
+    holder = (path(page, leaf) or [])[-1]
+    if leaf.kind != "link" or holder.direction != "row":
+        return []
+    links = (member for member in holder.children if isinstance(member, Leaf))
+    return [link for link in links if link.kind == "link" and link.color == leaf.color]
 
 
 @apply.register

@@ -118,7 +118,9 @@ def _band(page: Page, thing: Leaf | Box, background: str | None, align: Align) -
 
 
 def _takes(page: Page, band: Box, background: str | None) -> bool:
-    return background is None or (band.background or page.background) == background
+    """Whether something that stands on this background may go into a band."""
+    full = all(_wide(member) for member in band.children) and band.children
+    return not full and background in (None, band.background or page.background)
 
 
 def _wide(thing: Leaf | Box) -> bool:

@@ -41,6 +41,8 @@ class Leaf(Struct, kw_only=True, eq=False):
     """Free space above, may be negative."""
     right: int = 0
     """How far it is moved to the right."""
+    asked: bool = False
+    """Whether the human asked for it; otherwise it is the template's."""
 
 
 class Box(Struct, kw_only=True, eq=False):

@@ -24,7 +24,7 @@ WORDS = {
     "picture": r"image|photo|picture|banner|slideshow|carousel|video|visual",
     "gallery": r"gallery|grid|portfolio|pictures|photographs|masonry|showcas",
     "columns": r"column|cards?|section|features|services|offers|boxes|split|products|showcas",
-    "prices": r"pric|plans?\b|costs?\b",
+    "prices": r"pricing|prices|\bplans\b|costs\b",
     "form": r"form\b|contact form|write to|reach us|reservation|booking|subscri|newsletter",
     "login": r"log[ -]?in|sign[ -]?in",
     "search": r"search",
