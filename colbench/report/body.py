@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from colbench.report import charts
-from colbench.report.facts import Section, sections, value_name
+from colbench.report.facts import Section, curve_name, measure_name, sections, value_name
+from colbench.report.frontend import FLOORS
 from colbench.report.markup import Safe, element, join, table
 from colbench.report.model import DomainReport, RunReport
 from colbench.report.text import (
@@ -17,16 +18,31 @@ from colbench.report.text import (
     percent_range,
     points,
     points_range,
+    title,
 )
 from colbench.run_folder import RunRecord
 from colbench.stats import Interval
+
+FLOOR_NAMES = {
+    "black": "Black page",
+    "white": "White page",
+    "other": "Another target",
+    "target": "Target itself",
+}
+ABOVE = {"Scores", "Floors", "Notes on scores"}
+"""Sections that are shown above the others, in other forms."""
+CURVES = {
+    "answers": "% of dialogues that had answered by a turn",
+    "pages": "% of the page shown last, 0 while there is none",
+}
+SCROLLS: dict[str, object] = {"tabindex": 0, "role": "region", "aria_label": "Scores"}
+"""For what may be wider than the window: it scrolls by the keyboard too."""
 
 
 def headline(domain: DomainReport) -> Safe:
     """The numbers to remember."""
     tiles = [
-        _rate("Success rate", domain.success_rate, "lead"),
-        _rate(value_name(domain).capitalize(), domain.value, "lead"),
+        *(_rate(name, interval, "lead") for name, interval in _leading(domain)),
         _tile("Turns", number(domain.turns.mean.mean), number_range(domain.turns.mean)),
         _tile("Human words", number(domain.words.human.mean), number_range(domain.words.human)),
     ]
@@ -34,6 +50,16 @@ def headline(domain: DomainReport) -> Safe:
         note = f"of {domain.cells:,}; left out of the rates"
         tiles.append(_tile("Unscored", f"{domain.unscored:,}", note, class_="tile warn"))
     return element("div", *tiles, class_="tiles")
+
+
+def _leading(domain: DomainReport) -> Iterator[tuple[str, Interval]]:
+    if domain.lead == "tests_passed":
+        yield "Success rate", domain.success_rate
+    yield value_name(domain).capitalize(), domain.value
+    if domain.win_rate:
+        yield "Win rate", domain.win_rate.rate
+    elif domain.lead != "layout" and "layout" in domain.metrics:
+        yield "Layout", domain.metrics["layout"]
 
 
 def _rate(label: str, interval: Interval, kind: str) -> Safe:
@@ -70,10 +96,52 @@ def _whisker(interval: Interval) -> Safe:
     )
 
 
+def notes(domain: DomainReport) -> Safe:
+    """What the verdicts say beside their numbers."""
+    said = (
+        element(
+            "p", element("b", count(each.count, "dialogue")), f": {each.reason}", class_="panel"
+        )
+        for each in domain.notes
+    )
+    return element("div", *said, class_="notes") if domain.notes else Safe()
+
+
 def scores(domain: DomainReport) -> Safe:
-    """Both scoring modes, both denominators, their difference, and pass^k."""
+    """Both scoring modes, both denominators, their difference, and pass^k or the floors."""
+    if domain.lead != "tests_passed":
+        return element("div", _metric_table(domain), class_="scroll wide", **SCROLLS)
     heads = ("Scoring", "Success rate", value_name(domain).capitalize(), "Dialogues")
     return element("div", table("Scores by mode", heads, _score_rows(domain)), class_="scroll wide")
+
+
+def _metric_table(domain: DomainReport) -> Safe:
+    """Every measure in every mode, beside what pages that nobody designed would have."""
+    floors = [page for page in FLOORS if page in domain.floors]
+    rows = []
+    for name in domain.metrics or {domain.lead: domain.value}:
+        means = (report.metrics.get(name, report.value) for report in domain.modes.values())
+        shown = (_amount(domain.floors[page].get(name)) for page in floors)
+        rows.append((title(measure_name(name)), *map(_cell, means), *shown))
+    rows += _zero_rows(domain, len(floors))
+    heads = (
+        *(f"{mode.capitalize()} scoring" for mode in domain.modes),
+        *(FLOOR_NAMES[page] for page in floors),
+    )
+    return table("Scores, and the same for pages that nobody designed", ("Measure", *heads), rows)
+
+
+def _zero_rows(domain: DomainReport, floors: int) -> Iterator[tuple[str, ...]]:
+    zeros = [report.unscored_as_zero for report in domain.modes.values()]
+    rest = [NOTHING] * floors
+    if any(zeros):
+        name = f"{value_name(domain).capitalize()}, unscored as 0"
+        yield name, *(_cell(zero.value) if zero else Safe(NOTHING) for zero in zeros), *rest
+    if delta := domain.delta:
+        gap = _with_range(points(delta.value), points_range(delta.value))
+        differing = f"{delta.differing:,} of {delta.cells:,} differ"
+        name = f"{value_name(domain).capitalize()}, {delta.mode} − {delta.base}"
+        yield name, gap, differing, *rest
 
 
 def _score_rows(domain: DomainReport) -> Iterator[tuple[str, ...]]:
@@ -98,31 +166,21 @@ def _cell(interval: Interval) -> Safe:
     return _with_range(percent(interval.mean), percent_range(interval))
 
 
+def _amount(share: float | None) -> Safe:
+    return element("span", percent(share), class_="amount")
+
+
 def _with_range(value: str, text: str) -> Safe:
     return join([element("b", value), " ", element("small", text)])
 
 
 def figures(domain: DomainReport) -> Safe:
     """The charts, each with its table."""
-    curve = [
-        (
-            str(b.turn),
-            percent(b.success_rate.mean),
-            percent_range(b.success_rate),
-            percent(b.answered),
-        )
-        for b in domain.by_turn
-    ]
     tenths = [str(10 * n) for n in range(len(domain.distribution))]
     turns = [str(n) for n in range(1, len(domain.turns.distribution) + 1)]
     name = value_name(domain).capitalize()
     drawn = (
-        _figure(
-            "Success by turn",
-            "% of dialogues that had answered by a turn",
-            charts.success_by_turn(domain.by_turn),
-            table("Success by turn", ("Turn", "Success", "95 % interval", "Answered"), curve),
-        ),
+        *_curve(domain),
         _histogram(
             name, "%", "Dialogues by score in %, rounded to tens", tenths, domain.distribution
         ),
@@ -133,23 +191,37 @@ def figures(domain: DomainReport) -> Safe:
     return element("div", *drawn, class_="figures")
 
 
+def _curve(domain: DomainReport) -> Iterator[Safe]:
+    """The scores by turn, where they are known."""
+    curve = [
+        (str(b.turn), percent(b.score.mean), percent_range(b.score), percent(b.answered))
+        for b in domain.by_turn
+    ]
+    if name := curve_name(domain):
+        heading = f"{title(name)} by turn"
+        heads = ("Turn", name.capitalize(), "95 % interval", "Answered")
+        caption = CURVES["pages" if domain.by_turn[0].value else "answers"]
+        chart = charts.by_turn(name, domain.by_turn)
+        yield _figure(heading, caption, chart, table(heading, heads, curve))
+
+
 def _histogram(
-    title: str, unit: str, caption: str, labels: list[str], counts: tuple[int, ...]
+    name: str, unit: str, caption: str, labels: list[str], counts: tuple[int, ...]
 ) -> Safe:
     rows = [(label, f"{amount:,}") for label, amount in zip(labels, counts, strict=True)]
-    chart = charts.bars(title, labels, counts, unit)
-    return _figure(title, caption, chart, table(title, (unit.capitalize(), "Dialogues"), rows))
+    chart = charts.bars(name, labels, counts, unit)
+    return _figure(name, caption, chart, table(name, (unit.capitalize(), "Dialogues"), rows))
 
 
-def _figure(title: str, caption: str, chart: Safe, numbers: Safe) -> Safe:
-    head = element("figcaption", element("h3", title), element("p", caption))
+def _figure(name: str, caption: str, chart: Safe, numbers: Safe) -> Safe:
+    head = element("figcaption", element("h3", name), element("p", caption))
     behind = element("details", element("summary", "Numbers"), numbers)
     return element("figure", head, chart, behind, class_="panel")
 
 
 def details(domain: DomainReport) -> Safe:
     """How the dialogues went, what leaked, what was spent, what failed."""
-    shown = [each for each in sections(domain) if each.title != "Scores"]
+    shown = [each for each in sections(domain) if each.title not in ABOVE]
     return element("div", *map(_section, shown), class_="panels")
 
 
@@ -193,7 +265,11 @@ def identity(report: RunReport, record: RunRecord) -> Safe:
             _resolved(report.tasks, {"count": record.tasks.count, "sha256": record.tasks.hash}),
         ),
         ("Dialogues", f"at most {count(report.max_turns, 'turn')}; seed {report.seed}"),
-        ("Sandbox", record.sandbox or NOTHING),
+        *(
+            (name, environment)
+            for name, environment in (("Sandbox", record.sandbox), ("Browser", record.browser))
+            if environment
+        ),
         ("Harness", _harness(record)),
         ("Started", record.started.replace("T", " ").replace("+00:00", " UTC")),
         ("Configuration", record.digest),

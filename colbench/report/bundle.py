@@ -16,6 +16,9 @@ import msgspec
 from colbench.messages import PUBLIC_MARKER
 from colbench.report.cells import Cells, success, value
 from colbench.report.dialogues import human_words
+from colbench.report.facts import measure_name, value_name
+from colbench.report.frontend import METRICS
+from colbench.report.gallery import address
 from colbench.report.model import DomainReport
 from colbench.rollout import Rollout, Turn
 from colbench.score import Score
@@ -35,14 +38,17 @@ def index(tasks: Sequence[Task], cells: Cells, domain: DomainReport) -> bytes:
         {
             "mode": domain.mode,
             "modes": list(domain.modes),
+            "measure": value_name(domain),
+            "pages": domain.lead != "tests_passed",
             "block": BLOCK,
             "tasks": [
                 {
                     "id": task.id,
                     "request": task.request[:REQUEST],
                     "trials": [_line(rollout, domain) for rollout in row],
+                    "gallery": address(number) if task.domain == "frontend" else None,
                 }
-                for task, row in zip(tasks, cells.grid, strict=True)
+                for number, (task, row) in enumerate(zip(tasks, cells.grid, strict=True))
             ],
         }
     )
@@ -52,7 +58,7 @@ def _line(rollout: Rollout | None, domain: DomainReport) -> dict[str, Any] | Non
     if rollout is None:
         return None
     return {
-        "values": [value(rollout, mode) for mode in domain.modes],
+        "values": [value(rollout, mode, domain.lead) for mode in domain.modes],
         "success": success(rollout, domain.mode),
         "turns": len(rollout.turns),
         "words": human_words(rollout),
@@ -97,6 +103,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "said": _cut(turn.said),
         "human": turn.human and _cut(turn.human),
         "leak": turn.leak,
+        "metrics": _metrics(turn.score) if turn.score else None,
     }
 
 
@@ -108,8 +115,13 @@ def _score(score: Score) -> dict[str, Any]:
         "note": score.note,
         "environment": score.environment,
         "scorer": score.scorer,
+        "metrics": _metrics(score),
         "checks": [[_cut(text) for text in check] for check in checks],
     }
+
+
+def _metrics(score: Score) -> list[tuple[str, float]]:
+    return [(measure_name(name), score.metrics[name]) for name in METRICS if name in score.metrics]
 
 
 def _cut(text: str) -> str:

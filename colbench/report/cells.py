@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
 from colbench.config import ScoringMode
 from colbench.rollout import Rollout
-from colbench.task import Task
+from colbench.score import Score
+from colbench.task import Domain, Task
 
 T = TypeVar("T")
+Lead = Literal["tests_passed", "cosine", "layout"]
+"""The measure that a domain's report is about; see `leading_measure`."""
 Grid = tuple[tuple[Rollout | None, ...], ...]
 """One row for each task, one place for each trial; None where there is no rollout yet."""
 
@@ -64,26 +67,46 @@ def plan(tasks: Iterable[Task], trials: int, rollouts: Sequence[Rollout]) -> Cel
     return Cells(grid=grid)
 
 
-def value(rollout: Rollout, mode: ScoringMode) -> float | None:
-    """The score of a cell; None: not scored. A failure of the agent is worth 0."""
-    score = rollout.scores.get(mode)
-    if score and score.value is not None:
+def leading_measure(domain: Domain, rollouts: Iterable[Rollout]) -> Lead:
+    """What the report of a domain leads with.
+
+    In frontend design that is the cosine, or `layout` where any page that was measured lacks the cosine: it needs
+    CLIP weights, and a mean over a part of the pages would pass for one over all.
+    """
+    if domain == "backend":
+        return "tests_passed"
+    scores = (score for rollout in rollouts for score in rollout.scores.values())
+    lacking = any(score.metrics and score.value is None for score in scores)
+    return "layout" if lacking else "cosine"
+
+
+def measured(score: Score | None, measure: str) -> float | None:
+    """One measure of a verdict: its value, or one of its metrics; None: not taken."""
+    if score is None:
+        return None
+    if measure in ("tests_passed", "cosine"):
         return score.value
-    return 0.0 if agent_failed(rollout) else None
+    return score.metrics.get(measure)
 
 
-def unjudged(rollout: Rollout, mode: ScoringMode) -> bool:
+def value(rollout: Rollout, mode: ScoringMode, measure: str) -> float | None:
+    """What a cell is worth by one measure; None: not scored. A failure of the agent is worth 0."""
+    found = measured(rollout.scores.get(mode), measure)
+    return 0.0 if found is None and agent_failed(rollout) else found
+
+
+def unjudged(rollout: Rollout, mode: ScoringMode, lead: Lead) -> bool:
     """Whether nothing failed and there is yet no verdict: the task's reference cannot be compared with."""
-    score = rollout.scores.get(mode)
-    return score is not None and rollout.settled and value(rollout, mode) is None
+    scored = rollout.scores.get(mode) is not None
+    return scored and rollout.settled and value(rollout, mode, lead) is None
 
 
 def success(rollout: Rollout, mode: ScoringMode) -> bool | None:
-    """Whether a cell succeeded; None: not scored. A failure of the agent is none."""
+    """Whether a cell succeeded; None: not scored, or a page. A failure of the agent is none."""
     score = rollout.scores.get(mode)
     if score and score.success is not None:
         return score.success
-    return False if agent_failed(rollout) else None
+    return False if agent_failed(rollout) and rollout.domain == "backend" else None
 
 
 def agent_failed(rollout: Rollout) -> bool:

@@ -34,7 +34,8 @@ class Frame(Struct, frozen=True, kw_only=True):
         return round(LEFT + (place + 0.5) * self.step, 1)
 
     def y(self, value: float) -> float:
-        """Height of a value, in user units."""
+        """Height of a value, in user units; what is below 0 is shown at 0."""
+        value = max(value, 0.0)
         return round(HEIGHT - BOTTOM - value / self.top * (HEIGHT - TOP - BOTTOM), 1)
 
     @property
@@ -43,40 +44,42 @@ class Frame(Struct, frozen=True, kw_only=True):
         return (WIDTH - LEFT - self.right) / self.places
 
 
-def success_by_turn(curve: Sequence[Budget]) -> Safe:
-    """Share of dialogues that had succeeded, and that had answered, by each turn."""
+def by_turn(name: str, curve: Sequence[Budget]) -> Safe:
+    """The score that is called `name`, and the share of dialogues that had answered, by each turn."""
     frame = Frame(places=len(curve), top=1.0, right=LABEL_ROOM)
     answered = [(frame.x(n), frame.y(each.answered or 0)) for n, each in enumerate(curve)]
-    rates = [each.success_rate for each in curve]
-    success = [(frame.x(n), frame.y(rate.mean or 0)) for n, rate in enumerate(rates)]
+    rates = [each.score for each in curve]
+    means = [(frame.x(n), frame.y(rate.mean or 0)) for n, rate in enumerate(rates)]
     lows = [(frame.x(n), frame.y(rate.low or 0)) for n, rate in enumerate(rates)]
     highs = [(frame.x(n), frame.y(rate.high or 0)) for n, rate in enumerate(rates)]
     marks = [
-        _hit(frame, n, f"turn {each.turn}: success {percent(each.success_rate.mean)}")
+        _hit(frame, n, f"turn {each.turn}: {name} {percent(each.score.mean)}")
         for n, each in enumerate(curve)
     ]
     return _svg(
-        "Success by turn",
+        f"{name.capitalize()} by turn",
         *_grid(frame, [(tick / 4, f"{tick * 25}") for tick in range(5)]),
         *_ticks(frame, [str(each.turn) for each in curve]),
         element("polygon", points=_points(highs + lows[::-1]), class_="band"),
         element("polyline", points=_points(answered), class_="line second"),
-        element("polyline", points=_points(success), class_="line"),
-        *(element("circle", cx=x, cy=y, r=2.6, class_="dot") for x, y in success),
-        *_names(success[-1], rates[-1].mean, answered[-1], curve[-1].answered),
+        element("polyline", points=_points(means), class_="line"),
+        *(element("circle", cx=x, cy=y, r=2.6, class_="dot") for x, y in means),
+        *_names(means[-1], f"{name} {whole_percent(rates[-1].mean)}", answered[-1], curve[-1]),
         *marks,
     )
 
 
-def _names(success: Point, rate: float | None, answered: Point, share: float | None) -> list[Safe]:
+def _names(mean: Point, name: str, answered: Point, last: Budget) -> list[Safe]:
     """The names of the two curves at their ends, kept apart."""
-    high, low = answered[1], max(success[1], answered[1] + LABEL_GAP)
-    if low > HEIGHT - BOTTOM:
-        high, low = high - LABEL_GAP, high
-    x = success[0] + 8
+    second, first = answered[1], mean[1]
+    if abs(first - second) < LABEL_GAP:
+        upper = min(first, second, HEIGHT - BOTTOM - LABEL_GAP)
+        lower = upper + LABEL_GAP
+        second, first = (upper, lower) if first >= second else (lower, upper)
+    x, answers = mean[0] + 8, f"answered {whole_percent(last.answered)}"
     return [
-        element("text", f"answered {whole_percent(share)}", x=x, y=high + 4, class_="name second"),
-        element("text", f"success {whole_percent(rate)}", x=x, y=low + 4, class_="name"),
+        element("text", answers, x=x, y=second + 4, class_="name second"),
+        element("text", name, x=x, y=first + 4, class_="name"),
     ]
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from colbench.errors import Boundary
 from colbench.messages import Usage
+from colbench.pages.extract import extract_page
 from colbench.report.cells import Cells
 from colbench.report.model import Cost, Failures, Leaks, LeakShare, Reason, Tokens, Turns, Words
 from colbench.rollout import Rollout, Turn
 from colbench.stats import mean_interval
+from colbench.task import Domain
 
+FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
 REASONS = 3
 """Example reasons shown for each boundary."""
 
@@ -40,9 +44,14 @@ def human_words(rollout: Rollout) -> int:
 
 
 def agent_words(rollout: Rollout) -> int:
-    """Words the human was given to read."""
+    """Words the human was given to read; of a page the human sees only the picture."""
     talk = rollout.turns[:-1] if rollout.ended_by == "limit" else rollout.turns
-    return sum(len(turn.said.split()) for turn in talk)
+    return sum(len(_read(turn.said, rollout.domain).split()) for turn in talk)
+
+
+def _read(said: str, domain: Domain) -> str:
+    page = extract_page(said) if domain == "frontend" else None
+    return FENCE.sub("", said.replace(page, "")) if page else said
 
 
 def tokens(usages: Iterable[Usage | None]) -> Tokens | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from colbench.report.model import DomainReport, LeakShare, Rates, Tokens
+from colbench.report.model import DomainReport, LeakShare, Rates, Tokens, WinRate
 from colbench.report.text import (
     NOTHING,
     count,
@@ -24,6 +24,16 @@ from colbench.stats import Interval
 
 FEW_TASKS = 30
 """Below this many tasks a percentile bootstrap interval is too narrow; the report says so."""
+
+NAMES = {
+    "tests_passed": "tests passed",
+    "cosine_page": "cosine, whole page",
+    "ssim": "SSIM",
+    "block": "blocks",
+    "color": "colour",
+}
+"""Measures whose name is not a word to show."""
+FLOOR_HEADS = ("another target", "pages that nobody designed, and the target")
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -47,6 +57,9 @@ def sections(domain: DomainReport) -> list[Section]:
     """Everything about a domain, in the order of reading; empty sections are left out."""
     listed = [
         Section(title="Scores", heads=("mean", "95 % interval"), facts=tuple(_scores(domain))),
+        Section(title="Notes on scores", facts=tuple(_notes(domain))),
+        Section(title="Floors", heads=FLOOR_HEADS, facts=tuple(_floors(domain))),
+        Section(title="Win rate", facts=tuple(_wins(domain.win_rate, domain.tasks))),
         Section(title="Dialogues", facts=tuple(_dialogues(domain))),
         Section(title="Leak audit", heads=("mean", "maximum"), facts=tuple(_leaks(domain))),
         Section(title="Spending", facts=tuple(_spending(domain))),
@@ -57,7 +70,12 @@ def sections(domain: DomainReport) -> list[Section]:
 
 def value_name(rates: Rates) -> str:
     """What the domain calls its mean score."""
-    return "tests passed" if rates.tests_passed else "cosine"
+    return measure_name(rates.lead)
+
+
+def measure_name(measure: str) -> str:
+    """A measure in words."""
+    return NAMES.get(measure, measure)
 
 
 def share(label: str, interval: Interval) -> Fact:
@@ -66,9 +84,10 @@ def share(label: str, interval: Interval) -> Fact:
 
 
 def _scores(domain: DomainReport) -> Iterator[Fact]:
-    name = value_name(domain)
-    yield share("success rate", domain.success_rate)
-    yield share(name, domain.value)
+    yield from _rates(domain)
+    for name, mean in domain.metrics.items():
+        if name != domain.lead:
+            yield share(measure_name(name), mean)
     for each in domain.pass_k[1:]:
         yield share(f"pass^{each.k}", each.rate)
     if domain.unscored_as_zero:
@@ -77,26 +96,38 @@ def _scores(domain: DomainReport) -> Iterator[Fact]:
             value=f"{domain.unscored:,}",
             note=f"of {count(domain.cells, 'dialogue')}; the numbers above leave them out",
         )
-        yield share("success rate, as 0", domain.unscored_as_zero.success_rate)
-        yield share(f"{name}, as 0", domain.unscored_as_zero.value)
+        yield from _rates(domain.unscored_as_zero, ", as 0")
     for mode, report in domain.modes.items():
         if mode != domain.mode:
-            yield share(f"success rate, {mode}", report.success_rate)
-            yield share(f"{name}, {mode}", report.value)
-    if domain.delta:
-        yield from _delta(domain)
-    yield _by_turn(domain)
+            yield from _rates(report, f", {mode}")
+    yield from _delta(domain)
+    yield from _by_turn(domain)
     if 0 < domain.tasks < FEW_TASKS:
         few = f"fewer than {FEW_TASKS}: the intervals are rough"
         yield Fact(label="tasks", value=f"{domain.tasks}", note=few)
 
 
-def _by_turn(domain: DomainReport) -> Fact:
+def _rates(rates: Rates, suffix: str = "") -> Iterator[Fact]:
+    if rates.lead == "tests_passed":
+        yield share(f"success rate{suffix}", rates.success_rate)
+    yield share(f"{value_name(rates)}{suffix}", rates.value)
+
+
+def curve_name(domain: DomainReport) -> str:
+    """What is shown turn by turn; empty when there is nothing to show."""
+    if domain.lead == "tests_passed":
+        return "success"
+    return value_name(domain) if domain.by_turn[-1].value else ""
+
+
+def _by_turn(domain: DomainReport) -> Iterator[Fact]:
     curve = " ".join(
-        NOTHING if each.success_rate.mean is None else f"{each.success_rate.mean * 100:.0f}"
+        NOTHING if each.score.mean is None else f"{each.score.mean * 100:.0f}"
         for each in domain.by_turn
     )
-    return Fact(label="success by turn", value=f"1 to {len(domain.by_turn)}", note=f"{curve} %")
+    if name := curve_name(domain):
+        turns = f"1 to {len(domain.by_turn)}"
+        yield Fact(label=f"{name} by turn", value=turns, note=f"{curve} %")
 
 
 def _delta(domain: DomainReport) -> Iterator[Fact]:
@@ -104,17 +135,45 @@ def _delta(domain: DomainReport) -> Iterator[Fact]:
     if delta is None:
         return
     label = f"{delta.mode} − {delta.base}"
-    yield Fact(
-        label=f"{label}, success",
-        value=points(delta.success_rate),
-        note=points_range(delta.success_rate),
-    )
+    if domain.lead == "tests_passed":
+        yield Fact(
+            label=f"{label}, success",
+            value=points(delta.success_rate),
+            note=points_range(delta.success_rate),
+        )
     differing = f"{delta.differing:,} of {count(delta.cells, 'verdict')} differ"
     yield Fact(
-        label=f"{label}, tests",
+        label=f"{label}, {'tests' if domain.lead == 'tests_passed' else value_name(domain)}",
         value=points(delta.value),
         note=f"{points_range(delta.value)}; {differing}",
     )
+
+
+def _floors(domain: DomainReport) -> Iterator[Fact]:
+    for name in domain.metrics:
+        found = {page: metrics.get(name) for page, metrics in domain.floors.items()}
+        if found:
+            rest = (f"{page} {percent(share)}" for page, share in found.items() if page != "other")
+            value = percent(found.get("other"))
+            yield Fact(label=measure_name(name), value=value, note=", ".join(rest))
+
+
+def _wins(wins: WinRate | None, tasks: int) -> Iterator[Fact]:
+    if wins is None:
+        return
+    yield share(f"higher {measure_name(wins.measure)}", wins.rate)
+    ties = (
+        f"of {tasks:,}; no more than {wins.epsilon * 100:g} points apart is a tie and counts half"
+    )
+    yield Fact(label="tasks compared", value=f"{wins.tasks:,}", note=ties)
+    yield Fact(label="baseline", value=wins.agent or NOTHING, note=wins.baseline)
+    if wins.note:
+        yield Fact(label="take care", value="", note=wins.note)
+
+
+def _notes(domain: DomainReport) -> Iterator[Fact]:
+    for each in domain.notes:
+        yield Fact(label="dialogues", value=f"{each.count:,}", note=each.reason)
 
 
 def _dialogues(domain: DomainReport) -> Iterator[Fact]:
@@ -157,13 +216,15 @@ def _tokens(label: str, used: Tokens | None, cost: float | None) -> Fact:
 
 
 def _failures(domain: DomainReport) -> Iterator[Fact]:
+    backend = domain.lead == "tests_passed"
     if not (domain.failures or domain.unjudged or domain.missing):
         yield Fact(label="none", value="0")
     for boundary, failures in domain.failures.items():
         reasons = "; ".join(f"{r.reason[:120]} ({r.count:,})" for r in failures.reasons)
         yield Fact(label=boundary, value=f"{failures.count:,}", note=reasons)
     if domain.unjudged:
-        note = "nothing failed, but no test could be counted"
+        lacking = "test could be counted" if backend else "target could be compared with"
+        note = f"nothing failed, but no {lacking}"
         yield Fact(label="not judged", value=f"{domain.unjudged:,}", note=note)
     if domain.missing:
         yield Fact(label="not begun", value=f"{domain.missing:,}", note="no rollout yet")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from html import escape
+from importlib.resources import files
 
 
 class Safe(str):
@@ -42,6 +45,16 @@ def table(caption: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> 
 def _row(cells: Iterable[str]) -> Safe:
     first, *rest = cells
     return element("tr", element("th", first, scope="row"), *(element("td", c) for c in rest))
+
+
+def resource(name: str) -> str:
+    """A template, style sheet or script of the report."""
+    return files("colbench.report").joinpath(name).read_text("utf-8")
+
+
+def sha256(text: str) -> str:
+    """A text's hash as a content security policy writes it."""
+    return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
 def fill(template: str, parts: dict[str, str]) -> str:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from colbench.config import ScoringMode
 from colbench.errors import Boundary
+from colbench.report.cells import Lead
 from colbench.stats import Interval
 from colbench.task import Domain
 
@@ -15,18 +16,28 @@ SCHEMA = "colbench.report/1"
 
 
 class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The two numbers of a domain, under one denominator."""
+    """The numbers that a domain leads with, under one denominator; of the three means only one is there."""
 
     success_rate: Interval
+    """Backend; empty in frontend design."""
     tests_passed: Interval | None = None
-    """Backend only."""
+    """Backend."""
     cosine: Interval | None = None
-    """Frontend only."""
+    """Frontend."""
+    layout: Interval | None = None
+    """Frontend, when any dialogue lacks the cosine."""
+
+    @property
+    def lead(self) -> Lead:
+        """Which of the means is there."""
+        if self.tests_passed:
+            return "tests_passed"
+        return "cosine" if self.cosine else "layout"
 
     @property
     def value(self) -> Interval:
         """The mean score, whatever the domain calls it."""
-        return cast(Interval, self.tests_passed or self.cosine)
+        return cast(Interval, getattr(self, self.lead))
 
 
 class PassK(Struct, frozen=True, kw_only=True):
@@ -46,7 +57,9 @@ class ModeReport(Rates, frozen=True, kw_only=True):
     unscored_as_zero: Rates | None
     """The same over all planned cells, an unscored one counted as 0; None when all are scored."""
     pass_k: tuple[PassK, ...]
-    """For k = 1 to the number of trials; empty for a single trial."""
+    """Backend, for k = 1 to the number of trials; empty for a single trial."""
+    metrics: dict[str, Interval] = {}
+    """Frontend: every measure that was taken of all the scored pages, by name."""
 
 
 class ModeDelta(Struct, frozen=True, kw_only=True):
@@ -125,12 +138,41 @@ class Failures(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """What the run would have come to had dialogues without an answer by this turn been given up."""
+    """What the run would have come to with so many turns.
+
+    Backend: had dialogues without an answer by this turn been given up. Frontend: had they been judged by the page
+    shown last.
+    """
 
     turn: int
     success_rate: Interval
+    """Backend; empty in frontend design."""
     answered: float | None
     """Share of scored cells whose answer had been given."""
+    value: Interval | None = None
+    """Frontend: the mean of the leading measure, in the default mode; None when no turn was measured."""
+
+    @property
+    def score(self) -> Interval:
+        """What the curve of the domain shows."""
+        return self.value or self.success_rate
+
+
+class WinRate(Struct, frozen=True, kw_only=True):
+    """How often this run's score is the higher one, task by task."""
+
+    baseline: str
+    """The run folder or rollout file, as given."""
+    agent: str
+    """Of the baseline; empty when a rollout file does not say."""
+    measure: Lead
+    epsilon: float
+    """Values no further apart are a tie, which counts half."""
+    tasks: int
+    """Compared: the same in both runs, and scored in both."""
+    rate: Interval
+    note: str = ""
+    """What makes the two hard to compare."""
 
 
 class DomainReport(ModeReport, frozen=True, kw_only=True):
@@ -145,7 +187,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     missing: int
     """Planned cells that have no rollout yet; they are unscored."""
     unjudged: int
-    """Cells where nothing failed and yet no test could be counted; in no denominator."""
+    """Cells where nothing failed and yet nothing could be compared with; in no denominator."""
     modes: dict[ScoringMode, ModeReport]
     delta: ModeDelta | None
     """None unless two modes have scored the run."""
@@ -164,6 +206,12 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     failures: dict[Boundary, Failures]
     wall_seconds: float
     """Time in which at least one dialogue was under way."""
+    floors: dict[str, dict[str, float]] = {}
+    """Frontend: the metrics of `black`, `white`, `other` and `target` itself, as means over the tasks."""
+    notes: tuple[Reason, ...] = ()
+    """Frontend: what the verdicts say beside their numbers, the most frequent first."""
+    win_rate: WinRate | None = None
+    """None without a baseline that holds tasks of this domain."""
 
 
 class RunReport(Struct, frozen=True, kw_only=True):

@@ -20,6 +20,8 @@ function make(name, attributes = {}, ...children) {
 
 const percent = (share) => (share === null ? "–" : `${(share * 100).toFixed(share === 0 || share === 1 ? 0 : 1)} %`);
 
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
 function mean(values) {
   const known = values.filter((value) => value !== null && value !== undefined);
   return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
@@ -30,12 +32,13 @@ function mean(values) {
 const COLUMNS = [
   { name: "Task", key: (task) => task.order, cell: (task) => make("th", { scope: "row", class: "id" }, link(task)) },
   { name: "Request", key: null, cell: (task) => make("td", { class: "request" }, task.request) },
-  { name: "Success", key: (task) => task.success, cell: (task) => make("td", {}, marks(task)) },
+  { name: "Success", tests: true, key: (task) => task.success, cell: (task) => make("td", {}, marks(task)) },
   { name: "Score", key: (task) => task.value, cell: (task) => number(percent(task.value)) },
   { name: "Other mode", key: (task) => task.other, cell: (task) => number(percent(task.other), "wider") },
   { name: "Turns", key: (task) => task.turns, cell: (task) => number(plain(task.turns), "wider") },
   { name: "Human words", key: (task) => task.words, cell: (task) => number(plain(task.words), "wider") },
 ];
+const TESTS_ONLY = new Set(["succeeded in every trial", "succeeded in some trials", "never succeeded"]);
 const FILTERS = {
   "all": () => true,
   "succeeded in every trial": (task) => task.success === 1,
@@ -65,16 +68,24 @@ function marks(task) {
   return span;
 }
 
+function scoreMark(trial) {
+  const score = percent(trial ? trial.values[0] : null);
+  return [score, "", score];
+}
+
 class TaskList {
   constructor(place) {
     this.place = place;
     const index = JSON.parse(place.querySelector(".index").textContent);
     this.modes = index.modes;
+    this.measure = index.measure;
+    this.pages = index.pages;
     this.block = index.block;
     this.packed = [...place.querySelectorAll(".block")];
     this.unpacked = new Map();
     this.tasks = index.tasks.map((task, order) => measured(task, order, this.modes));
-    this.columns = COLUMNS.filter((column) => column.name !== "Other mode" || this.modes.length > 1);
+    this.columns = COLUMNS.filter((column) =>
+      (column.name !== "Other mode" || this.modes.length > 1) && !(column.tests && this.pages));
     this.sorted = { column: this.columns[0], up: true };
     this.rows = FIRST_ROWS;
     this.build();
@@ -84,7 +95,8 @@ class TaskList {
   build() {
     const change = () => { this.rows = FIRST_ROWS; this.show(); };
     this.search = make("input", { type: "search", oninput: change });
-    this.filter = make("select", { onchange: change }, ...Object.keys(FILTERS).map((name) => make("option", {}, name)));
+    this.filter = make("select", { onchange: change }, 
+      ...Object.keys(FILTERS).filter((name) => !(this.pages && TESTS_ONLY.has(name))).map((name) => make("option", {}, name)));
     this.count = make("output");
     this.heads = this.columns.map((column) => this.head(column));
     this.body = make("tbody");
@@ -100,7 +112,8 @@ class TaskList {
   }
 
   head(column) {
-    const title = column.name === "Other mode" ? `Score, ${this.modes[1]}` : column.name;
+    const score = this.pages ? capital(this.measure) : "Score";
+    const title = { "Other mode": `${score}, ${this.modes[1]}`, Score: score }[column.name] || column.name;
     const kind = ["Task", "Request", "Success"].includes(column.name) ? "" : "end";
     const wider = ["Other mode", "Turns", "Human words"].includes(column.name) ? "wider" : "";
     const head = make("th", { scope: "col", class: `${kind} ${wider} ${column.name.toLowerCase()}` });
@@ -183,14 +196,15 @@ async function openTask(list, task) {
     content.replaceChildren(make("p", {}, `This browser cannot unpack the dialogue (${error}); it is in rollouts.jsonl.`));
     return;
   }
+  const gallery = task.gallery ? make("p", { class: "across" }, make("a", { href: task.gallery }, "See its pages in the gallery")) : "";
   const choose = (number) => {
     [...trials.children].forEach((button, n) => button.setAttribute("aria-pressed", n === number));
-    content.replaceChildren(...pages(list, detail, detail.trials[number]));
+    content.replaceChildren(...[gallery].filter(Boolean), ...pages(list, detail, detail.trials[number]));
     content.scrollTop = 0;
   };
   if (detail.trials.length > 1) {
     trials.append(...task.trials.map((trial, n) => {
-      const [glyph, kind, words] = MARKS[trial ? trial.success : null];
+      const [glyph, kind, words] = list.pages ? scoreMark(trial) : MARKS[trial ? trial.success : null];
       const name = `Trial ${n + 1} `;
       return make("button", { type: "button", "aria-label": `${name}${words}`, onclick: () => choose(n) },
         name, make("span", { class: kind }, glyph));
@@ -207,7 +221,8 @@ function step(selector, task) {
 
 function pages(list, detail, rollout) {
   if (!rollout) return [make("p", {}, "This dialogue has not been held yet.")];
-  return [talk(detail, rollout), make("div", {}, verdicts(list, rollout), codes(detail, rollout), checks(list, rollout))];
+  return [talk(detail, rollout),
+    make("div", {}, verdicts(list, rollout), codes(list, detail, rollout), checks(list, rollout))];
 }
 
 function talk(detail, rollout) {
@@ -229,7 +244,8 @@ function agentSaid(turn, number, ended) {
   const hidden = turn.private &&
     make("details", {}, make("summary", {}, "Private, not seen by the human"), make("p", {}, turn.private));
   const text = [turn.said, ended === "answer" ? "[gives the answer]" : ""].filter(Boolean).join("\n\n");
-  return bubble("agent", `Agent, turn ${number}`, text || "[says nothing]", hidden);
+  const score = turn.metrics && make("p", { class: "leak" }, `This page: ${metrics(turn.metrics)}`);
+  return bubble("agent", `Agent, turn ${number}`, text || "[says nothing]", hidden, score || "");
 }
 
 function humanSaid(turn) {
@@ -247,31 +263,37 @@ function verdicts(list, rollout) {
   return make("div", { class: "verdicts" }, ...list.modes.map((mode) => verdict(mode, rollout.scores[mode])));
 }
 
+const metrics = (taken) => taken.map(([name, share]) => `${name} ${percent(share)}`).join(", ");
+
 function verdict(mode, score) {
   if (!score || score.value === null) {
     return make("div", { class: "verdict unknown" }, make("b", {}, `${mode}: not scored`),
+      score && score.metrics.length ? make("p", {}, metrics(score.metrics)) : "",
       score && score.note ? make("p", {}, score.note) : "");
   }
   const passed = score.checks.filter((check) => check[1] === "passed").length;
   const tests = score.checks.length ? `, ${passed} of ${score.checks.length} tests` : "";
-  return make("div", { class: `verdict ${score.success ? "yes" : "no"}` },
+  const kind = { true: "yes", false: "no", null: "" }[score.success];
+  return make("div", { class: `verdict ${kind}` },
     make("b", {}, `${mode}: ${percent(score.value)}${tests}`),
+    score.metrics.length ? make("p", {}, metrics(score.metrics)) : "",
     score.note ? make("p", {}, score.note) : "",
     make("p", {}, [score.scorer, score.environment].filter(Boolean).join("; ")));
 }
 
-function codes(detail, rollout) {
-  const answer = rollout.answer === null ? make("p", {}, "There is none.") : code(rollout.answer);
-  const information = detail.information ? titled("What the human was told", code(detail.information)) : "";
+function codes(list, detail, rollout) {
+  const shown = list.pages ? plainCode : code;
+  const answer = rollout.answer === null ? make("p", {}, "There is none.") : shown(rollout.answer);
+  const information = detail.information ? titled("What the human was told", shown(detail.information)) : "";
   return make("div", {},
-    make("div", { class: "codes" }, titled("Answer", answer), titled("Reference", code(detail.reference))), information);
+    make("div", { class: "codes" }, titled("Answer", answer), titled("Reference", shown(detail.reference))), information);
 }
 
 function checks(list, rollout) {
   const [lead, other] = list.modes.map((mode) => (rollout.scores[mode] ? rollout.scores[mode].checks : []));
   const rows = lead.length ? lead : other || [];
   if (!rows.length) return "";
-  const heads = ["Call", "Expected", "Got", ...list.modes.map((mode) => mode[0].toUpperCase() + mode.slice(1))];
+  const heads = ["Call", "Expected", "Got", ...list.modes.map(capital)];
   const body = rows.map(([call, , expected, actual], n) => make("tr", {},
     make("td", {}, source(call)), make("td", {}, source(expected)), make("td", {}, ...got(actual, lead, other, n)),
     outcome(lead[n]), ...(list.modes.length > 1 ? [outcome(other[n])] : [])));
@@ -299,6 +321,7 @@ const LONGEST_HIGHLIGHT = 20000;
 
 const source = (text) => make("code", {}, ...highlighted(text));
 const code = (text) => make("pre", { tabindex: "0" }, source(text));
+const plainCode = (text) => make("pre", { tabindex: "0" }, make("code", {}, text));
 
 function highlighted(text) {
   if (text.length > LONGEST_HIGHLIGHT) return [text];

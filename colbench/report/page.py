@@ -1,16 +1,17 @@
-"""`report.html`: one file that works offline, asks nothing of any network and needs nothing beside it."""
+"""`report.html`: one file that works offline, asks nothing of any network and needs nothing beside it.
+
+Of frontend design it has the numbers and the words; the pictures are in the gallery, which it links to.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from collections.abc import Sequence
-from importlib.resources import files
 
 from colbench.report import body, bundle
 from colbench.report.cells import plan
 from colbench.report.facts import FEW_TASKS
-from colbench.report.markup import Safe, element, fill, join
+from colbench.report.gallery import page_name
+from colbench.report.markup import Safe, element, fill, join, resource, sha256
 from colbench.report.model import DomainReport, RunReport
 from colbench.report.text import count
 from colbench.rollout import Rollout
@@ -24,14 +25,14 @@ def render_page(
     report: RunReport, record: RunRecord, tasks: Sequence[Task], rollouts: Sequence[Rollout]
 ) -> str:
     """The page, as HTML."""
-    style, script = _resource("page.css"), _resource("page.js")
+    style, script = resource("page.css"), resource("page.js")
     domains = [_domain(name, domain) for name, domain in report.domains.items()]
     lists = [
         _tasks(name, domain, [task for task in tasks if task.domain == name], rollouts)
         for name, domain in report.domains.items()
     ]
     return fill(
-        _resource("page.html"),
+        resource("page.html"),
         {
             "policy": _policy(style, script),
             "style": style,
@@ -45,20 +46,12 @@ def render_page(
     )
 
 
-def _resource(name: str) -> str:
-    return files("colbench.report").joinpath(name).read_text("utf-8")
-
-
 def _policy(style: str, script: str) -> str:
     """A content security policy under which only this style and this script run, and nothing is fetched."""
     return (
-        f"default-src 'none'; style-src '{_sha256(style)}'; script-src '{_sha256(script)}'; "
+        f"default-src 'none'; style-src '{sha256(style)}'; script-src '{sha256(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _sha256(text: str) -> str:
-    return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
 def _domain(name: str, domain: DomainReport) -> Safe:
@@ -70,16 +63,23 @@ def _domain(name: str, domain: DomainReport) -> Safe:
         "header",
         element("h2", f"{name.capitalize()}: {size}"),
         element("p", f"{domain.mode.capitalize()} scoring. {intervals}"),
+        *([_gallery_link()] if name == "frontend" else []),
     )
     return element(
         "section",
         title,
         body.headline(domain),
+        body.notes(domain),
         body.scores(domain),
         body.figures(domain),
         body.details(domain),
         class_="domain",
     )
+
+
+def _gallery_link() -> Safe:
+    link = element("a", "Gallery", href=page_name(1))
+    return element("p", link, ": every target, every page that was shown, and how they differ.")
 
 
 def _tasks(

@@ -1,17 +1,19 @@
-"""What the agent scored: rates, pass^k, the delta between scoring modes, success by turn."""
+"""What the agent scored: rates, pass^k, the delta between scoring modes, the scores by turn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from colbench.config import ScoringMode
-from colbench.report.cells import Cells, success, unjudged, value
+from colbench.report.cells import Cells, Lead, success, unjudged, value
+from colbench.report.frontend import metrics_taken, value_at
 from colbench.report.model import Budget, ModeDelta, ModeReport, PassK, Rates
 from colbench.rollout import Rollout
 from colbench.stats import Interval, mean_interval, pass_k
-from colbench.task import Domain
 
 MODES: tuple[ScoringMode, ...] = ("default", "official")
+SIGNED = {"cosine", "cosine_page", "ssim"}
+"""Measures that may be as low as -1."""
 Clusters = Sequence[Sequence[float]]
 
 
@@ -21,29 +23,34 @@ def modes(cells: Cells, leading: ScoringMode) -> list[ScoringMode]:
     return [leading, *(mode for mode in MODES if mode in used and mode != leading)]
 
 
-def mode_report(cells: Cells, domain: Domain, mode: ScoringMode) -> ModeReport:
+def mode_report(cells: Cells, mode: ScoringMode, lead: Lead) -> ModeReport:
     """The verdicts of one mode."""
-    values = cells.clusters(lambda rollout: value(rollout, mode))
+    values = cells.clusters(lambda rollout: value(rollout, mode, lead))
     successes = cells.clusters(lambda rollout: success(rollout, mode))
     scored = sum(map(len, values))
-    due = [sum(not (each and unjudged(each, mode)) for each in row) for row in cells.grid]
-    as_zero = rates(domain, _fill(values, due), _fill(successes, due))
+    due = [sum(not (each and unjudged(each, mode, lead)) for each in row) for row in cells.grid]
+    as_zero = rates(lead, _fill(values, due), _fill(successes, due))
     return ModeReport(
         scored=scored,
         unscored=sum(due) - scored,
         unscored_as_zero=Rates(**as_zero) if scored < sum(due) else None,
-        pass_k=_pass_k(successes, cells.trials),
-        **rates(domain, values, successes),
+        pass_k=_pass_k(successes, cells.trials) if lead == "tests_passed" else (),
+        metrics={
+            name: _mean_of(name, cells.clusters(lambda r, name=name: value(r, mode, name)))  # type: ignore[misc]
+            for name in metrics_taken(cells.rollouts, mode, lead)
+        },
+        **rates(lead, values, successes),
     )
 
 
-def rates(domain: Domain, values: Clusters, successes: Clusters) -> dict[str, Interval]:
-    """The fields of `Rates`, from values and successes by task."""
-    if domain == "backend":
-        mean = {"tests_passed": mean_interval(values)}
-    else:
-        mean = {"cosine": mean_interval(values, bounds=(-1.0, 1.0))}
-    return {"success_rate": mean_interval(successes), **mean}
+def rates(lead: Lead, values: Clusters, successes: Clusters) -> dict[str, Interval]:
+    """The fields of `Rates`, from values and successes by task. Pages do not succeed or fail."""
+    counted = successes if lead == "tests_passed" else ()
+    return {"success_rate": mean_interval(counted), lead: _mean_of(lead, values)}
+
+
+def _mean_of(measure: str, values: Clusters) -> Interval:
+    return mean_interval(values, bounds=(-1.0 if measure in SIGNED else 0.0, 1.0))
 
 
 def _fill(clusters: Clusters, sizes: Sequence[int]) -> Clusters:
@@ -60,9 +67,9 @@ def _pass_k(successes: Sequence[Sequence[bool]], trials: int) -> tuple[PassK, ..
     )
 
 
-def mode_delta(cells: Cells, mode: ScoringMode, base: ScoringMode) -> ModeDelta:
+def mode_delta(cells: Cells, mode: ScoringMode, base: ScoringMode, lead: Lead) -> ModeDelta:
     """How far `mode` is from `base`, over the cells that both have scored."""
-    values = cells.clusters(_difference(value, mode, base))
+    values = cells.clusters(_difference(lambda rollout, m: value(rollout, m, lead), mode, base))
     successes = cells.clusters(_difference(success, mode, base))
     return ModeDelta(
         mode=mode,
@@ -84,10 +91,10 @@ def _difference(
     return difference
 
 
-def distribution(cells: Cells, mode: ScoringMode) -> tuple[int, ...]:
+def distribution(cells: Cells, mode: ScoringMode, lead: Lead) -> tuple[int, ...]:
     """Scored cells by value in tenths; only 0 and 1 themselves are at the ends. Shape (11,)."""
     counts = [0] * 11
-    for row in cells.clusters(lambda rollout: value(rollout, mode)):
+    for row in cells.clusters(lambda rollout: value(rollout, mode, lead)):
         for each in row:
             counts[_tenth(each)] += 1
     return tuple(counts)
@@ -99,25 +106,28 @@ def _tenth(share: float) -> int:
     return min(max(round(share * 10), 1), 9)
 
 
-def by_turn(cells: Cells, mode: ScoringMode, max_turns: int) -> tuple[Budget, ...]:
-    """Success as a function of the turns allowed; an answer counts for budgets from its turn on."""
-    return tuple(_budget(cells, mode, turn) for turn in range(1, max_turns + 1))
+def by_turn(cells: Cells, mode: ScoringMode, max_turns: int, lead: Lead) -> tuple[Budget, ...]:
+    """The scores as a function of the turns allowed; an answer counts for budgets from its turn on."""
+    return tuple(_budget(cells, mode, turn, lead) for turn in range(1, max_turns + 1))
 
 
-def _budget(cells: Cells, mode: ScoringMode, turn: int) -> Budget:
+def _budget(cells: Cells, mode: ScoringMode, turn: int, lead: Lead) -> Budget:
     def succeeded(rollout: Rollout) -> bool | None:
         verdict = success(rollout, mode)
         return None if verdict is None else verdict and len(rollout.turns) <= turn
 
     def answered(rollout: Rollout) -> bool | None:
-        if value(rollout, mode) is None:
+        if value(rollout, mode, lead) is None:
             return None
         return rollout.ended_by == "answer" and len(rollout.turns) <= turn
 
+    by_page = lead != "tests_passed"
+    pages = cells.clusters(lambda rollout: value_at(rollout, turn, lead)) if by_page else []
     return Budget(
         turn=turn,
         success_rate=mean_interval(cells.clusters(succeeded)),
         answered=_mean(cells.clusters(answered)),
+        value=_mean_of(lead, pages) if any(pages) else None,
     )
 
 

@@ -7,23 +7,33 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from colbench.config import RunConfig
-from colbench.report import dialogues, scores
-from colbench.report.cells import Cells, plan, unjudged
+from colbench.report import dialogues, frontend, scores
+from colbench.report.baseline import Baseline, compare
+from colbench.report.cells import Cells, leading_measure, plan, unjudged
 from colbench.report.model import DomainReport, RunReport
 from colbench.rollout import Rollout
-from colbench.task import Domain, Task
+from colbench.task import Task
 
 
 def summarize(
-    tasks: Sequence[Task], trials: int, rollouts: Sequence[Rollout], config: RunConfig
+    tasks: Sequence[Task],
+    trials: int,
+    rollouts: Sequence[Rollout],
+    config: RunConfig,
+    baseline: Baseline | None = None,
 ) -> RunReport:
-    """The report of a run.
+    """The report of a run, with the win rate against a baseline if there is one.
 
     The planned cells are all `tasks` times the trials 0 to `trials` - 1. A cell without a rollout is unscored;
-    rollouts of other cells are ignored and counted.
+    rollouts of other cells are ignored and counted. Raises UserError when the baseline has none of the tasks.
     """
     planned = {task.id for task in tasks}
-    domains = sorted({task.domain for task in tasks})
+    by_domain = {
+        domain: [task for task in tasks if task.domain == domain]
+        for domain in sorted({task.domain for task in tasks})
+    }
+    if baseline:
+        baseline.require(tasks)
     return RunReport(
         agent=config.agent,
         human=config.human,
@@ -31,19 +41,21 @@ def summarize(
         seed=config.seed,
         max_turns=config.max_turns,
         domains={
-            domain: _domain(
-                domain, plan([t for t in tasks if t.domain == domain], trials, rollouts), config
-            )
-            for domain in domains
+            domain: _domain(chosen, plan(chosen, trials, rollouts), config, baseline)
+            for domain, chosen in by_domain.items()
         },
         ignored=sum(r.task_id not in planned or not 0 <= r.trial < trials for r in rollouts),
     )
 
 
-def _domain(domain: Domain, cells: Cells, config: RunConfig) -> DomainReport:
-    used = scores.modes(cells, config.scoring)
-    modes = {mode: scores.mode_report(cells, domain, mode) for mode in used}
+def _domain(
+    tasks: Sequence[Task], cells: Cells, config: RunConfig, baseline: Baseline | None
+) -> DomainReport:
     rollouts, whole = cells.rollouts, cells.whole
+    lead = leading_measure(tasks[0].domain, rollouts)
+    used = scores.modes(cells, config.scoring)
+    modes = {mode: scores.mode_report(cells, mode, lead) for mode in used}
+    visual = tasks[0].domain == "frontend"
     tokens = {
         "agent": dialogues.tokens(dialogues.agent_usages(rollouts)),
         "human": dialogues.tokens(dialogues.human_usages(rollouts)),
@@ -54,11 +66,11 @@ def _domain(domain: Domain, cells: Cells, config: RunConfig) -> DomainReport:
         trials=cells.trials,
         cells=cells.planned,
         missing=cells.planned - len(rollouts),
-        unjudged=sum(unjudged(r, config.scoring) for r in rollouts),
+        unjudged=sum(unjudged(r, config.scoring, lead) for r in rollouts),
         modes=modes,
-        delta=scores.mode_delta(cells, "official", "default") if len(used) > 1 else None,
-        distribution=scores.distribution(cells, config.scoring),
-        by_turn=scores.by_turn(cells, config.scoring, config.max_turns),
+        delta=scores.mode_delta(cells, "official", "default", lead) if len(used) > 1 else None,
+        distribution=scores.distribution(cells, config.scoring, lead),
+        by_turn=scores.by_turn(cells, config.scoring, config.max_turns, lead),
         ended_by={
             ending: sum(r.ended_by == ending for r in rollouts)
             for ending in ("answer", "limit", "failure")
@@ -70,5 +82,8 @@ def _domain(domain: Domain, cells: Cells, config: RunConfig) -> DomainReport:
         leaks=dialogues.leaks(rollouts),
         failures=dialogues.failures(rollouts),
         wall_seconds=dialogues.wall_seconds(rollouts),
+        floors=frontend.floors(cells, list(modes[config.scoring].metrics)) if visual else {},
+        notes=frontend.notes(rollouts, config.scoring) if visual else (),
+        win_rate=compare(tasks, cells, baseline, config.scoring) if baseline else None,
         **asdict(modes[config.scoring]),
     )

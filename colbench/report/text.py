@@ -58,6 +58,11 @@ def number_range(interval: Interval) -> str:
     return f"{interval.low:.1f} to {interval.high:.1f}"
 
 
+def title(name: str) -> str:
+    """`Whole page` for `whole page`; letters after the first are left as they are."""
+    return name[:1].upper() + name[1:]
+
+
 def count(amount: int, noun: str) -> str:
     """`1 task`, `1,000 tasks`."""
     return f"{amount:,} {noun}" + ("" if amount == 1 else "s")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from colbench.report.charts import HEIGHT, WIDTH, bars, success_by_turn
+from colbench.report.charts import HEIGHT, WIDTH, bars, by_turn
 from colbench.report.model import Budget
 from colbench.stats import Interval
 
@@ -51,13 +51,13 @@ def test_many_places_do_not_crowd_the_axis():
 
 
 def test_the_curve_rises_with_success():
-    points = drawn(success_by_turn(curve([0.1, 0.5], [0.2, 0.9])), "circle", "dot")
+    points = drawn(by_turn("success", curve([0.1, 0.5], [0.2, 0.9])), "circle", "dot")
     assert float(points[0].get("cy")) > float(points[1].get("cy"))
 
 
 def test_the_names_of_curves_that_end_together_do_not_overlap():
     for end in (0.0, 0.5, 1.0):
-        svg = success_by_turn(curve([end, end], [end, end]))
+        svg = by_turn("success", curve([end, end], [end, end]))
         (success,) = drawn(svg, "text", "name")
         (answered,) = drawn(svg, "text", "name second")
         heights = float(answered.get("y")), float(success.get("y"))
@@ -66,4 +66,4 @@ def test_the_names_of_curves_that_end_together_do_not_overlap():
 
 
 def test_a_curve_without_a_scored_dialogue_is_drawn():
-    assert "success –" in success_by_turn(curve([None, None], [None, None]))
+    assert "success –" in by_turn("success", curve([None, None], [None, None]))

@@ -167,6 +167,7 @@ def test_dialogues_are_packed_beside_an_index(page):
         "said": ATTACK,
         "human": ATTACK,
         "leak": None,
+        "metrics": None,
     }
     assert dialogue["answer"] == ATTACK
     assert dialogue["scores"]["official"]["checks"] == [["f()", "passed", ATTACK, ATTACK]]

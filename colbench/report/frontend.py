@@ -1,0 +1,66 @@
+"""What only frontend design has: many metrics, floors, a page in force at every turn, notes on verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from colbench.config import ScoringMode
+from colbench.report.cells import Cells, Lead, agent_failed, measured, value
+from colbench.report.model import Reason
+from colbench.rollout import Rollout
+
+METRICS = ("cosine", "cosine_page", "ssim", "layout", "block", "text", "position", "color")
+"""In the order of reading; `layout` is the mean of the four after it."""
+FLOORS = ("black", "white", "other", "target")
+NOTES = 3
+"""Notes shown."""
+
+
+def metrics_taken(rollouts: Iterable[Rollout], mode: ScoringMode, lead: Lead) -> list[str]:
+    """The metrics that every measured page has; without a cosine for all there is none of the whole page either."""
+    scores = [r.scores[mode] for r in rollouts if mode in r.scores and r.scores[mode].metrics]
+    names = METRICS if lead == "cosine" else METRICS[2:]
+    return [name for name in names if scores and all(name in s.metrics for s in scores)]
+
+
+def value_at(rollout: Rollout, turn: int, lead: Lead) -> float | None:
+    """The leading measure of the page in force at a turn (from 1): the one shown last, 0 while there is none.
+
+    None: the dialogue was not scored, or its turns were not.
+    """
+    final = value(rollout, "default", lead)
+    scores = [measured(each.score, lead) for each in rollout.turns]
+    shown = [each for each in scores if each is not None]
+    if final is None or (final != 0 and not shown):
+        return None
+    if agent_failed(rollout):
+        return 0.0
+    return next((each for each in reversed(scores[:turn]) if each is not None), 0.0)
+
+
+def floors(cells: Cells, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """By page, the means over the tasks of these metrics, in the default mode."""
+    found: dict[str, dict[str, float]] = {}
+    for floor in FLOORS:
+        for name in names:
+            by_task = cells.clusters(lambda r, f=floor, n=name: _floor(r, f, n))  # type: ignore[misc]
+            means = [sum(row) / len(row) for row in by_task if row]
+            if means:
+                found.setdefault(floor, {})[name] = sum(means) / len(means)
+    return found
+
+
+def _floor(rollout: Rollout, floor: str, name: str) -> float | None:
+    score = rollout.scores.get("default")
+    return score.floors.get(floor, {}).get(name) if score else None
+
+
+def notes(rollouts: Iterable[Rollout], mode: ScoringMode) -> tuple[Reason, ...]:
+    """What the verdicts say beside their numbers; the failures of agents are told elsewhere."""
+    said = Counter(
+        score.note
+        for rollout in rollouts
+        if (score := rollout.scores.get(mode)) and score.note and not agent_failed(rollout)
+    )
+    return tuple(Reason(reason=note, count=count) for note, count in said.most_common(NOTES))
