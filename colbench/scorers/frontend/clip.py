@@ -1,0 +1,183 @@
+"""The CLIP encoder: pictures to unit vectors, in batches, on the CPU or a GPU.
+
+Pictures are decoded and framed in threads, so that scoring overlaps rendering. Whatever has been framed by the
+time the model is free is its next batch; nothing waits for a batch to fill. On the CPU each core runs a batch of its
+own on one thread: pictures are independent, and two OpenMP threads that wait for each other beside a busy browser
+spend most of their time waiting (measured in docs/frontend.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from colbench.errors import ScorerError, UserError, boundary
+from colbench.scorers.frontend.known import Known
+from colbench.scorers.frontend.pictures import View, frame
+from colbench.scorers.frontend.weights import MissingWeightsError, find_weights, load_tower
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+    Pixels = NDArray[np.uint8]
+
+CPU_BATCH = 8
+CUDA_BATCH = 32
+MOST_KNOWN = 4096
+"""Pictures whose vectors are kept: every target of a test set and the pages of the dialogues under way."""
+
+
+class _Request(NamedTuple):
+    pixels: Pixels
+    """One view of one picture; shape (size, size, 3)."""
+    vector: asyncio.Future[Vectors]
+
+
+logger = logging.getLogger("colbench")
+
+
+def find_clip(
+    weights: str | Path | None = None, *, device: str = "auto", allow_unpinned: bool = False
+) -> ClipEncoder | None:
+    """The encoder, or None where the machine has no weights, said once in the log; see `ClipEncoder`."""
+    try:
+        return ClipEncoder(weights, device=device, allow_unpinned=allow_unpinned)
+    except MissingWeightsError as error:
+        logger.warning(
+            "%s. Pages are scored without the cosine; `colbench score` adds it later", error
+        )
+        return None
+
+
+class ClipEncoder:
+    """CLIP's image encoder with the paper's weights, or those in `weights` (see `find_weights`).
+
+    `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU where there is one. `batch`: pictures in one pass.
+    Leaving it as an asynchronous context ends its threads. Raises MissingWeightsError when there are none, UserError when they cannot be used or there is no such device.
+    """
+
+    def __init__(
+        self,
+        weights: str | Path | None = None,
+        *,
+        device: str = "auto",
+        batch: int | None = None,
+        allow_unpinned: bool = False,
+    ) -> None:
+        found = find_weights(weights and Path(weights), allow_unpinned=allow_unpinned)
+        self.device = _device(device)
+        self.identity = found.identity
+        """Which model, and which weights: `ViT-B-32-quickgelu@40d36571`."""
+        self._tower = load_tower(found).to(self.device)
+        self._size = int(self._tower.image_size[0])  # type: ignore[index]
+        on_cpu = self.device == "cpu"
+        self._batch = batch or (CPU_BATCH if on_cpu else CUDA_BATCH)
+        self._free = (os.cpu_count() or 1) if on_cpu else 1
+        self._threads = ThreadPoolExecutor(self._free, "clip", initializer=_alone)
+        self._waiting: deque[_Request] = deque()
+        self._working: set[asyncio.Task[None]] = set()
+        self._known: Known[tuple[bytes, tuple[View, ...]], Vectors] = Known(MOST_KNOWN)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    async def embed(self, picture: bytes, *views: View) -> Vectors:
+        """Unit vectors of the views of a PNG picture, in their order; float32, shape (len(views), features).
+
+        Raises ScorerError when the picture cannot be read or the device fails.
+        """
+        key = (hashlib.sha256(picture).digest(), views)
+        return await self._known.get(key, lambda: self._compute(picture, views))
+
+    async def _compute(self, picture: bytes, views: tuple[View, ...]) -> Vectors:
+        import numpy as np
+
+        with boundary(ScorerError):
+            pixels = await asyncio.to_thread(frame, picture, views, self._size)
+            return np.stack(await asyncio.gather(*map(self._vector, pixels)))
+
+    async def _vector(self, pixels: Pixels) -> Vectors:
+        """Wait in line for a batch."""
+        request = _Request(pixels, asyncio.get_running_loop().create_future())
+        self._waiting.append(request)
+        if self._free:
+            self._free -= 1
+            task = asyncio.create_task(self._work())
+            self._working.add(task)
+            task.add_done_callback(self._working.discard)
+        return await request.vector
+
+    async def _work(self) -> None:
+        """Run batches until nobody waits."""
+        loop = asyncio.get_running_loop()
+        try:
+            while self._waiting:
+                batch = [
+                    self._waiting.popleft() for _ in range(min(len(self._waiting), self._batch))
+                ]
+                pixels = [request.pixels for request in batch]
+                outcome = await asyncio.gather(
+                    loop.run_in_executor(self._threads, self._forward, pixels),
+                    return_exceptions=True,
+                )
+                _deliver(batch, outcome[0])
+        finally:
+            self._free += 1
+
+    def _forward(self, pictures: list[Pixels]) -> Vectors:
+        """The model itself; shape (len(pictures), features)."""
+        import numpy as np
+        import torch
+        from open_clip import OPENAI_DATASET_MEAN, OPENAI_DATASET_STD
+
+        with torch.inference_mode(), torch.backends.cudnn.flags(allow_tf32=False):
+            pixels = torch.from_numpy(np.stack(pictures)).to(self.device).permute(0, 3, 1, 2) / 255
+            mean, std = (
+                torch.tensor(values, device=self.device).view(1, 3, 1, 1)
+                for values in (OPENAI_DATASET_MEAN, OPENAI_DATASET_STD)
+            )
+            features = self._tower((pixels - mean) / std)
+            vectors: Vectors = torch.nn.functional.normalize(features, dim=-1).cpu().numpy()
+        return vectors
+
+
+def _deliver(batch: list[_Request], outcome: Vectors | BaseException) -> None:
+    """Hand each request its vector, or all of them the error; who was cancelled meanwhile gets nothing."""
+    for number, request in enumerate(batch):
+        if request.vector.done():
+            continue
+        if isinstance(outcome, BaseException):
+            request.vector.set_exception(outcome)
+        else:
+            request.vector.set_result(outcome[number])
+
+
+def _device(wanted: str) -> str:
+    import torch
+
+    if wanted == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=wanted)
+    except (RuntimeError, AssertionError) as cause:
+        reason = str(cause).splitlines()[0]
+        raise UserError(f"CLIP cannot run on the device {wanted!r}: {reason}") from cause
+    return wanted
+
+
+def _alone() -> None:
+    """Make the calling thread do its share of PyTorch's work by itself."""
+    import torch
+
+    torch.set_num_threads(1)

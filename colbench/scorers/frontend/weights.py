@@ -1,0 +1,208 @@
+"""CLIP's weights: found or fetched, proven by their hash, and loaded without a chance of random ones.
+
+The paper's model is OpenAI's ViT-B/32, which open_clip calls `ViT-B-32-quickgelu`; its plain `ViT-B-32` has
+another activation and is silently wrong with these weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import urllib.error
+import urllib.request
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+
+MODEL = "ViT-B-32-quickgelu"
+SHA256 = "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af"
+"""Of `ViT-B-32.pt` as OpenAI published it in 2021."""
+ADDRESS = f"https://openaipublic.azureedge.net/clip/models/{SHA256}/ViT-B-32.pt"
+CACHE = Path("~/.cache/clip")
+"""Where OpenAI's own package and open_clip keep the same file."""
+PATIENCE = 5.0
+"""Seconds until an address that does not answer counts as out of reach."""
+CONFIG = "open_clip_config.json"
+SUFFIXES = (".safetensors", ".bin", ".pt", ".pth")
+VISUAL = "visual."
+
+
+class MissingWeightsError(UserError):
+    """There are no weights on this machine and none could be fetched. Scoring can do without the cosine."""
+
+
+class Weights(Struct, frozen=True, kw_only=True):
+    """A file of weights whose bytes were read and hashed."""
+
+    file: Path
+    sha256: str
+    config: Path | None = None
+    """The `open_clip_config.json` of another architecture; None for `MODEL`."""
+
+    @property
+    def pinned(self) -> bool:
+        """Whether these are the paper's weights, byte by byte."""
+        return self.sha256 == SHA256
+
+    @property
+    def identity(self) -> str:
+        """`ViT-B-32-quickgelu@40d36571`: the architecture and the start of the file's hash."""
+        return f"{'custom' if self.config else MODEL}@{self.sha256[:8]}"
+
+
+def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) -> Weights:
+    """The weights in `source`, or OpenAI's from the cache or the network.
+
+    `source`: a file (`.pt`, `.safetensors`, `.bin`), or a folder with one and an `open_clip_config.json`.
+    Raises MissingWeightsError when there is no `source` and nothing could be fetched, or no open_clip to load
+    it; UserError for a `source` that cannot be used or, unless `allow_unpinned`, whose hash is not the paper's.
+    """
+    if find_spec("open_clip") is None:
+        raise MissingWeightsError(
+            "no CLIP: open_clip is not installed; `pip install 'colbench[frontend]'`"
+        )
+    file = fetch() if source is None else _file_in(source)
+    sha256 = _digest(file)
+    if sha256 == SHA256:
+        return Weights(file=file, sha256=sha256)
+    if not allow_unpinned:
+        raise UserError(
+            f"{file}: not the paper's CLIP weights: SHA-256 {sha256}, expected {SHA256} "
+            f"(OpenAI's ViT-B-32.pt, {ADDRESS}); scores by other weights cannot be compared, "
+            "so they must be allowed explicitly"
+        )
+    config = source / CONFIG if source is not None and source.is_dir() else None
+    return Weights(file=file, sha256=sha256, config=config)
+
+
+def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENCE) -> Path:
+    """The file at `address` from the cache, else downloaded by open_clip. Raises MissingWeightsError."""
+    target = cache.expanduser() / Path(address).name
+    if target.is_file():
+        return target
+    try:
+        _check_reachable(address, patience)
+        from open_clip.pretrained import download_pretrained_from_url as download
+
+        return Path(download(address, cache_dir=str(target.parent)))
+    except (OSError, RuntimeError) as cause:
+        reason = cause.reason if isinstance(cause, urllib.error.URLError) else cause
+        raise MissingWeightsError(
+            f"no CLIP weights: {target} does not exist and {address} cannot be fetched ({reason}); "
+            "put that file there, or name a copy of it"
+        ) from cause
+
+
+def _check_reachable(address: str, patience: float) -> None:
+    """Raise OSError at once rather than let a download hang; open_clip's has no time limit."""
+    if os.environ.get("HF_HUB_OFFLINE", "0").upper() in {"1", "ON", "YES", "TRUE"}:
+        raise OSError("HF_HUB_OFFLINE is set")
+    request = urllib.request.Request(address, method="HEAD")  # noqa: S310
+    with urllib.request.urlopen(request, timeout=patience):  # noqa: S310
+        pass
+
+
+def _file_in(source: Path) -> Path:
+    """The file of weights that `source` is or holds."""
+    if source.is_file():
+        return source
+    if not source.is_dir():
+        raise UserError(f"{source}: no such file or folder; expected CLIP weights")
+    if not (source / CONFIG).is_file():
+        raise UserError(f"{source}: holds no {CONFIG}; name the file of weights itself")
+    files = [file for suffix in SUFFIXES for file in sorted(source.glob(f"*{suffix}"))]
+    if not files:
+        raise UserError(f"{source}: holds no weights ({', '.join(SUFFIXES)})")
+    return files[0]
+
+
+def _digest(file: Path) -> str:
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as cause:
+        raise UserError(f"{file}: cannot be read: {cause.strerror}") from cause
+
+
+def load_tower(weights: Weights) -> Module:
+    """CLIP's image tower with these weights, in float32, on the CPU.
+
+    The tower is made without storage and takes every tensor from the file, so none can be left random.
+    Raises UserError when they do not fit the architecture.
+    """
+    import torch
+    from open_clip import CLIP, get_model_config
+
+    try:
+        folder = weights.config and weights.config.parent
+        config: dict[str, Any] = get_model_config(f"local-dir:{folder}" if folder else MODEL)
+        with torch.device("meta"):
+            tower: Module = CLIP(**config).visual
+    except (OSError, ValueError, TypeError, KeyError) as cause:
+        raise UserError(
+            f"{weights.config}: not the configuration of a plain CLIP ({cause})"
+        ) from cause
+    try:
+        tower.load_state_dict(read_visual(weights), strict=True, assign=True)
+    except RuntimeError as cause:
+        first = str(cause).strip().splitlines()[1:2]
+        raise UserError(
+            f"{weights.file}: weights of another architecture than {weights.config or MODEL}: "
+            f"{' '.join(first).strip() or cause}"
+        ) from cause
+    return tower.float().eval().requires_grad_(False)
+
+
+def read_visual(weights: Weights) -> dict[str, Tensor]:
+    """The tensors of the image tower, by their names inside it. Raises UserError for a file that is none.
+
+    OpenAI's file is a TorchScript archive, which can hold code: it is opened as such only if it is pinned.
+    """
+    try:
+        state = _read_state(weights.file, archive=weights.pinned)
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+        msgspec.MsgspecError,
+        pickle.UnpicklingError,
+    ) as cause:
+        raise UserError(f"{weights.file}: cannot be read as CLIP weights: {cause}") from cause
+    return {
+        name.removeprefix(VISUAL): tensor
+        for name, tensor in state.items()
+        if name.startswith(VISUAL)
+    }
+
+
+def _read_state(file: Path, *, archive: bool) -> dict[str, Tensor]:
+    import torch
+
+    if file.suffix == ".safetensors":
+        from safetensors.torch import load_file
+
+        return dict(load_file(file))
+    if archive:
+        return read_archive(file)
+    content = torch.load(file, map_location="cpu", weights_only=True)
+    return dict(content.get("state_dict", content))
+
+
+def read_archive(file: Path) -> dict[str, Tensor]:
+    """The tensors of a TorchScript archive, which runs what it holds: for trusted files only."""
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return dict(torch.jit.load(file, map_location="cpu").state_dict())  # type: ignore[no-untyped-call]
