@@ -65,7 +65,7 @@ class _Looker:
         for item in self._items:
             if visible(item) and not item.hidden:
                 found += self._from_item(item, buttons.get(item.place, []), item.place in drawn)
-        found.sort(key=lambda block: (block.y, block.x))
+        found.sort(key=lambda block: (block.y, block.x, -block.width * block.height))
         return tuple(found[:MOST_BLOCKS])
 
     def _from_item(self, item: Item, words: list[Words], is_button: bool) -> Iterator[Block]:
@@ -135,7 +135,11 @@ class _Looker:
         if not self._stands_out(item) or self._canvas.covered(seen, item.paint_key, 1.0, 5):
             return
         looks = self._looks(item)
-        if "gradient(" in item.style["background-image"] or self._ink.has_color(seen, looks.behind):
+        framed = has_frame(item, looks.behind)
+        gradient = "gradient(" in item.style["background-image"]
+        if (gradient or self._ink.has_color(seen, looks.behind)) and (
+            framed or self._ink.ends(seen, looks.behind)
+        ):
             yield looks.block("box", seen)
 
     def _has_area(self, item: Item) -> bool:

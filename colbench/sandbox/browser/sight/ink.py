@@ -7,8 +7,9 @@ the picture where the text should be.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from colbench.sandbox.browser.sight.colors import Color
 from colbench.sandbox.browser.sight.layout import Rect
@@ -23,6 +24,7 @@ _NEAR = 0.55
 """How far from its colour, as a share of the contrast, thin strokes may be drawn."""
 _NEAR_ON_PICTURE = 60
 _SAMPLE = 64
+_RING = 3
 
 
 class Ink:
@@ -63,6 +65,16 @@ class Ink:
         crop = self._crop(rect)
         return crop is not None and _nearest(_small(crop), color) <= AREA_CONTRAST
 
+    def ends(self, rect: Rect, color: Color) -> bool:
+        """Whether another colour begins outside of the area anywhere, or the picture ends all around."""
+        width, height = self.size
+        around = [
+            Color(*cast(tuple[int, int, int], self._image.getpixel((int(x), int(y)))))
+            for x, y in _ring(rect)
+            if 0 <= x < width and 0 <= y < height
+        ]
+        return not around or any(one.contrast(color) >= AREA_CONTRAST for one in around)
+
     def _crop(self, rect: Rect) -> Image.Image | None:
         width, height = self.size
         box = (
@@ -72,6 +84,17 @@ class Ink:
             min(height, math.ceil(rect.bottom)),
         )
         return self._image.crop(box) if box[0] < box[2] and box[1] < box[3] else None
+
+
+def _ring(rect: Rect) -> Iterator[tuple[float, float]]:
+    """Points right outside of the edges."""
+    for x, y in rect.points(_RING):
+        yield from (
+            (rect.left - 2, y),
+            (rect.right + 2, y),
+            (x, rect.top - 2),
+            (x, rect.bottom + 2),
+        )
 
 
 def _extrema(image: Image.Image) -> tuple[tuple[int, int], ...]:
