@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import colbench
 
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 PACKAGES = {
     "datasets": ("official tasks", "pip install colbench"),
     "playwright": (
@@ -95,10 +94,17 @@ def _optional() -> Iterator[Finding]:
         vllm or "not found; wanted for --agent vllm:…",
         "pip install 'colbench[vllm]', or name the executable in COLBENCH_VLLM",
     )
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    yield Finding(
-        "browser", bool(browser) or None, browser or "not found", "playwright install chromium"
-    )
+    yield _browser()
+
+
+def _browser() -> Finding:
+    from colbench.errors import UserError
+    from colbench.sandbox.browser import find_browser
+
+    try:
+        return Finding("browser", True, str(find_browser()))
+    except UserError as error:
+        return Finding("browser", None, "not found; wanted for frontend design", str(error))
 
 
 def _keys() -> Iterator[Finding]:

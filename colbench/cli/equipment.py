@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colbench.config import RunConfig
+from colbench.errors import UserError
 from colbench.task import Domain, Task
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ def make_clip(config: RunConfig) -> ClipEncoder | None:
     """The encoder behind the cosine; None, with a warning, when there are no weights."""
     from colbench.scorers.frontend import find_clip
 
-    return find_clip(
-        config.clip_weights, device=config.clip_device, allow_unpinned=config.allow_other_clip
-    )
+    try:
+        return find_clip(
+            config.clip_weights, device=config.clip_device, allow_unpinned=config.allow_other_clip
+        )
+    except UserError as error:
+        raise UserError(f"--clip-weights, --clip-device, --allow-other-clip: {error}") from error

@@ -26,8 +26,8 @@ class Tally:
     def __init__(self, total: int, kept: Iterable[Rollout], config: RunConfig) -> None:
         self.total = total
         self.config = config
-        self.done = self.fresh = self.unscored = self.scored = self.successes = 0
-        self.value = 0.0
+        self.done = self.fresh = self.unscored = 0
+        self.values: dict[str, list[float]] = {}
         self.latest: Rollout | None = None
         self.usage = {"agent": Usage(), "human": Usage()}
         self.start = time.monotonic()
@@ -42,13 +42,10 @@ class Tally:
 
     def _count(self, rollout: Rollout) -> None:
         self.done += 1
-        score = rollout.scores.get(self.config.scoring)
-        if score is None or score.value is None:
-            self.unscored += 1
-        else:
-            self.scored += 1
-            self.value += score.value
-            self.successes += bool(score.success)
+        measured = dict(_measures(rollout, self.config.scoring))
+        self.unscored += not measured
+        for name, value in measured.items():
+            self.values.setdefault(name, []).append(value)
         for turn in rollout.turns:
             self.usage["agent"] += turn.agent_usage or Usage()
             self.usage["human"] += turn.human_usage or Usage()
@@ -59,12 +56,9 @@ class Tally:
 
     def text(self) -> str:
         """One line: scores, rate, tokens, cost."""
-        scored = max(self.scored, 1)
-        parts = [
-            f"tests {100 * self.value / scored:.1f} %",
-            f"success {100 * self.successes / scored:.1f} %",
-            f"{self.rate():.0f}/min",
-        ]
+        means = ((name, sum(each) / len(each)) for name, each in self.values.items())
+        parts = [f"{name} {100 * mean:.1f} %" for name, mean in means]
+        parts.append(f"{self.rate():.0f}/min")
         parts += [self._tokens(role) for role in self.usage if self.usage[role].requests]
         if self.unscored:
             parts.append(f"{self.unscored} unscored")
@@ -85,6 +79,21 @@ class Tally:
             return tokens
         cost = (used.prompt_tokens * price[0] + used.completion_tokens * price[1]) / 1e6
         return f"{tokens} ${cost:.2f}"
+
+
+def _measures(rollout: Rollout, mode: str) -> Iterator[tuple[str, float]]:
+    """What there is to say about one dialogue's verdict, by name; nothing if it is unscored."""
+    score = rollout.scores.get(mode)
+    if score is None:
+        return
+    if rollout.domain == "frontend":
+        name = "cosine" if score.value is not None else "layout"
+        value = score.metrics.get("layout") if score.value is None else score.value
+        if value is not None:
+            yield name, value
+    elif score.value is not None:
+        yield "tests", score.value
+        yield "success", float(bool(score.success))
 
 
 def _short(count: int) -> str:

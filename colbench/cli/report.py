@@ -75,7 +75,7 @@ def write_and_show(
     from colbench.report.console import render_table
     from colbench.report.write import write_report
 
-    report = write_report(folder, tasks, config)
+    report = write_report(folder, tasks, config, baseline)
     if as_json:
         sys.stdout.write((folder.path / "report.json").read_text("utf-8"))
     else:

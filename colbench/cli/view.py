@@ -48,7 +48,7 @@ def show(rollout: Rollout) -> None:
     for turn in rollout.turns:
         _turn(turn)
     if rollout.answer is not None:
-        _answer(rollout.answer)
+        _answer(rollout.answer, "html" if rollout.domain == "frontend" else "python")
     if rollout.failure:
         _line(f"failed: {rollout.failure.boundary}: {rollout.failure.reason}", "red")
     for mode, score in rollout.scores.items():
@@ -72,20 +72,23 @@ def _say(who: str, text: str) -> None:
     console().print(Padding(Text(printable(text)), (0, 0, 1, 2)))
 
 
-def _answer(answer: str) -> None:
+def _answer(answer: str, language: str) -> None:
     from rich.padding import Padding
     from rich.syntax import Syntax
 
     from colbench.cli.console import console, printable
 
     _line("agent, answer", "green")
-    code = Syntax(printable(answer) or "(empty)", "python", background_color="default")
+    code = Syntax(printable(answer) or "(empty)", language, background_color="default")
     console().print(Padding(code, (0, 0, 1, 2)))
 
 
 def _verdict(mode: str, score: Score) -> None:
-    value = "not scored" if score.value is None else f"{100 * score.value:.0f} % of the tests"
-    _line(f"{mode}: {value}{'; ' if score.note else ''}{score.note}", "bold")
+    tests = score.checks or score.success is not None
+    shown = "not scored" if score.value is None else f"{100 * score.value:.0f} % of the tests"
+    if not tests:
+        shown = ", ".join(f"{name} {value:.3f}" for name, value in score.metrics.items()) or "none"
+    _line(f"{mode}: {shown}{'; ' if score.note else ''}{score.note}", "bold")
     for check in score.checks:
         if check.outcome != "passed":
             said = f"expected {check.expected}, got {check.actual or 'nothing'}"

@@ -1,0 +1,144 @@
+"""The command line on frontend design: a run end to end, what it resumes, render, validate, and mistakes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from colbench.cli import main
+from colbench.rollout import read_rollouts
+
+STILL = (
+    '{"problem_description": "A page", "ground_truth": "<html><body><h1>Hello</h1></body></html>"}'
+)
+NO_PAGE = '{"problem_description": "A page", "ground_truth": "<p>no page</p>"}'
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, browser):
+    """An empty folder to work in, with its own store of renders."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "tasks.jsonl").write_text(STILL + "\n")
+    return tmp_path
+
+
+def report(folder="out"):
+    return json.loads(Path(folder, "report.json").read_text())["domains"]["frontend"]
+
+
+def test_the_keyless_pair_plays_pages_and_gets_nearer_from_turn_to_turn(here, capsys):
+    assert main(["eval", "--domain", "frontend", "--limit", "3", "--out", "out"]) == 0
+    printed = capsys.readouterr()
+    assert "designer (colbench_agents.designer" in printed.out
+    assert "Chromium" in printed.out
+    assert Path("out/gallery.html").exists()
+    for rollout in read_rollouts(Path("out/rollouts.jsonl")):
+        worth = [turn.score.metrics["layout"] for turn in rollout.turns if turn.score]
+        assert worth[-1] > worth[0] + 0.1
+        assert rollout.scores["default"].floors.keys() == {"black", "white", "other", "target"}
+    record = json.loads(Path("out/run.json").read_text())
+    assert record["pins"]["browser"]["environment"] == record["browser"]
+
+
+def test_blank_scores_zero_and_guesser_below_designer(here, capsys):
+    common = ["eval", "--domain", "frontend", "--limit", "2"]
+    for agent in ("blank", "guesser", "designer"):
+        assert main([*common, "--agent", agent, "--out", agent]) == 0
+    layout = {
+        agent: report(agent)["metrics"]["layout"]["mean"]
+        for agent in ("blank", "guesser", "designer")
+    }
+    assert layout["blank"] == 0 < layout["guesser"] < layout["designer"]
+
+
+def test_the_win_rate_against_a_baseline_run(here, capsys):
+    common = ["eval", "--domain", "frontend", "--limit", "2"]
+    main([*common, "--agent", "guesser", "--out", "base"])
+    assert main([*common, "--out", "out", "--baseline", "base"]) == 0
+    assert report()["win_rate"]["rate"]["mean"] == 1
+    assert main(["report", "base", "--baseline", "base"]) == 0
+    assert report("base")["win_rate"]["rate"]["mean"] == 0.5
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(here):
+    argv = [sys.executable, "-m", "colbench.cli", "eval", "--domain", "frontend", "--limit", "6"]
+    argv += ["--concurrency", "1", "--out", "out"]
+    file = Path("out/rollouts.jsonl")
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (file.exists() and file.read_bytes().count(b"\n") >= 2):
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = file.read_bytes()
+    assert subprocess.run(argv, capture_output=True, check=False).returncode == 0
+    rollouts = file.read_bytes()
+    assert rollouts.startswith(before[: before.rfind(b"\n") + 1])
+    assert rollouts.count(b"\n") == len({r.key for r in read_rollouts(file)}) == 6
+
+
+def test_render_writes_a_picture(here, capsys):
+    Path("page.html").write_text(
+        "<html><body><img src='http://nowhere.example/a.png'>x</body></html>"
+    )
+    assert main(["render", "page.html"]) == 0
+    printed = capsys.readouterr()
+    assert "page.png: 1280 x 720 pixels" in printed.out
+    assert "refused: http://nowhere.example/a.png" in printed.err
+    assert Path("page.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["render", "page.html", "-o", "o.png", "--mode", "official"]) == 0
+    assert "1354 x " in capsys.readouterr().out
+
+
+def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
+    Path("two.jsonl").write_text(f"{STILL}\n{NO_PAGE}\n")
+    assert main(["validate", "--tasks", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
+    printed = capsys.readouterr()
+    assert "1 of 2" in printed.out
+    assert "no page" in printed.out
+    assert main(["validate", "--tasks", "sound.jsonl", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["tasks"], found["default"], found["unsteady"]) == (1, 1, [])
+    assert found["floors"]["target"]["ssim"] == 1
+    assert found["floors"]["black"]["ssim"] < 1
+
+
+def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(here, capsys):
+    Path("bad.jsonl").write_text(NO_PAGE + "\n")
+    assert main(["eval", "--tasks", "bad.jsonl", "--out", "out"]) == 1
+    assert report()["unscored"] == 1
+    (rollout,) = read_rollouts(Path("out/rollouts.jsonl"))
+    assert "frontend-" in rollout.failure.reason
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["eval", "--domain", "frontend", "--browser", "nowhere"], "--browser names nowhere"),
+        (["eval", "--domain", "frontends"], "--domain: unknown value"),
+        (["eval", "--domain", "frontend", "--tasks", "bundled:backend"], "has no such task"),
+        (["eval", "--domain", "frontend", "--baseline", "nowhere"], "nowhere"),
+        (["eval", "--domain", "frontend", "--clip-weights", "nowhere"], "--clip-weights"),
+        (["render", "nowhere.html"], "nowhere.html: cannot be read"),
+        (["render", "tasks.jsonl", "--browser", "/bin/true"], "/bin/true"),
+    ],
+)
+def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, argv, said):
+    assert main(argv) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_without_a_browser_the_line_says_how_to_get_one(here, capsys, monkeypatch):
+    monkeypatch.setenv("COLBENCH_BROWSER", str(here / "none"))
+    assert main(["eval", "--domain", "frontend"]) == 2
+    assert "playwright install chromium" in capsys.readouterr().err
+    assert "PATH" in os.environ
