@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -37,3 +38,27 @@ async def renderer(browser: Path, tmp_path: Path) -> AsyncIterator[Renderer]:
     """A renderer with an empty store."""
     async with Renderer(str(browser), cache=tmp_path / "renders") as renderer:
         yield renderer
+
+
+TINY_CLIP = {
+    "embed_dim": 32,
+    "quick_gelu": True,
+    "vision_cfg": {"image_size": 224, "layers": 2, "width": 64, "head_width": 16, "patch_size": 32},
+    "text_cfg": {"context_length": 8, "vocab_size": 64, "width": 32, "heads": 2, "layers": 1},
+}
+
+
+@pytest.fixture(scope="session")
+def tiny_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a CLIP of the paper's kind but tiny, its weights random from a seed."""
+    import open_clip
+    import torch
+    from safetensors.torch import save_file
+
+    folder = tmp_path_factory.mktemp("tiny_clip")
+    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": TINY_CLIP}))
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        weights = open_clip.CLIP(**TINY_CLIP).state_dict()
+    save_file(weights, folder / "open_clip_model.safetensors")
+    return folder

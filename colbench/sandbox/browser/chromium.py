@@ -5,23 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from colbench.errors import RenderError
 from colbench.sandbox.browser.fonts import check_fonts
 from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits
+from colbench.sandbox.browser.processes import family, own_memory, parent_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
-_CHECK_SECONDS = 30.0
-_CLOSE_SECONDS = 5.0
+_START_SECONDS = 60.0
+_END_SECONDS = 5.0
 _WATCH_SECONDS = 0.25
-_MEMORY_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Chromium:
@@ -38,6 +37,7 @@ class Chromium:
         """Bytes that its processes have for themselves, as seen last; 0 where there is no /proc."""
         self.rendered = 0
         self._playwright = playwright
+        self._driver = parent_of(pid)
         self._limits = limits
         self._pages = 0
         self._idle = asyncio.Event()
@@ -49,23 +49,22 @@ class Chromium:
         """A fresh browser. Raises RenderError saying why there is none."""
         from playwright.async_api import Error, async_playwright
 
-        playwright = await async_playwright().start()
         try:
-            browser, pid = await launcher.start(playwright)
-        except BaseException:
-            await playwright.stop()
-            raise
-        chromium = cls(playwright, browser, pid, limits)
-        try:
-            async with asyncio.timeout(_CHECK_SECONDS):
-                await check_fonts(browser)
-        except (Error, TimeoutError) as error:
-            await chromium.close()
+            async with asyncio.timeout(_START_SECONDS):
+                playwright = await async_playwright().start()
+                try:
+                    chromium = cls(playwright, *await launcher.start(playwright), limits)
+                except BaseException:
+                    await playwright.stop()
+                    raise
+                try:
+                    await check_fonts(chromium.browser)
+                except BaseException:
+                    await chromium.close()
+                    raise
+                return chromium
+        except (Error, OSError) as error:
             raise RenderError(f"the browser starts, but does not work: {error}") from error
-        except BaseException:
-            await chromium.close()
-            raise
-        return chromium
 
     @property
     def alive(self) -> bool:
@@ -86,41 +85,43 @@ class Chromium:
 
     def kill(self) -> None:
         """End all its processes at once."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
+        if self.alive:
+            _kill(self.pid, os.killpg)
+
+    async def ended(self, *tasks: asyncio.Task[Any]) -> None:
+        """Wait for tasks that are about to end; if they hang, take from them first the browser, then its driver."""
+        late = set(tasks)
+        measures: list[Callable[[], object]] = [self.kill, self._kill_driver]
+        for measure in (*measures, *(task.cancel for task in tasks)):
+            _, late = await asyncio.wait(late, timeout=_END_SECONDS)
+            if not late:
+                return
+            measure()
 
     async def close(self) -> None:
-        """End it when the last page is done with; by force if it takes long."""
+        """End it when the last page is done with."""
         await self._idle.wait()
         self._watching.cancel()
-        closing = asyncio.create_task(self.browser.close())
-        await asyncio.wait({closing}, timeout=_CLOSE_SECONDS)
-        self.kill()
-        await asyncio.gather(closing, self._playwright.stop(), return_exceptions=True)
+        await self.ended(asyncio.create_task(self._close()))
+
+    async def _close(self) -> None:
+        from playwright.async_api import Error
+
+        with suppress(Error):
+            await self.browser.close()
+        await self._playwright.stop()
+
+    def _kill_driver(self) -> None:
+        _kill(self._driver, os.kill)
 
     async def _watch(self) -> None:
         while self.alive:
-            self.memory = sum(map(_own_memory, _family(self.pid)))
+            self.memory = sum(map(own_memory, family(self.pid)))
             if self.memory > self._limits.memory_bytes:
                 self.kill()
             await asyncio.sleep(_WATCH_SECONDS)
 
 
-def _family(root: int) -> list[int]:
-    """This process and all that descend from it."""
-    children = defaultdict(list)
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            parent = int(entry.read_text().rpartition(")")[2].split()[1])
-            children[parent].append(int(entry.parent.name))
-    found = [root]
-    for pid in found:
-        found += children[pid]
-    return found
-
-
-def _own_memory(pid: int) -> int:
-    with suppress(OSError):
-        resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[1:3]
-        return (int(resident) - int(shared)) * _MEMORY_PAGE
-    return 0
+def _kill(pid: int, way: Callable[[int, int], None]) -> None:
+    with suppress(ProcessLookupError):
+        way(pid, signal.SIGKILL)

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +16,7 @@ from colbench.errors import UserError
 SYSTEM_BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 _PLAYWRIGHTS_OWN = {
     "chromium-headless-shell": ("chrome-headless-shell", "headless_shell"),
-    "chromium": ("chrome", "Chromium", "Google Chrome for Testing"),
+    "chromium": ("chrome",),
 }
 _ADVICE = (
     "get one by `pip install 'colbench[frontend]' && playwright install chromium`, or install the system's "
@@ -98,7 +97,4 @@ def _downloads(package: Path) -> Path:
         return package / ".local-browsers"
     if said:
         return Path(said)
-    caches = (
-        Path.home() / "Library" / "Caches" if sys.platform == "darwin" else Path.home() / ".cache"
-    )
-    return caches / "ms-playwright"
+    return Path.home() / ".cache" / "ms-playwright"

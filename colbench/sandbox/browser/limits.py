@@ -38,8 +38,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     page_bytes: int = 2_000_000
     elements: int = 30_000
     depth: int = 1_000
-    wall_seconds: float = 15.0
-    """Around everything that the browser does for a page."""
+    requests: int = 300
+    """For pictures, stylesheets and the like."""
+    wall_seconds: float = 10.0
+    """Around everything that the browser does for a page; beyond it the page is tried once more, alone."""
     picture_height: int = 8192
     memory_bytes: int = 1_200_000_000
     """Of the browser while pages are in it; it is killed beyond."""

@@ -12,8 +12,8 @@ from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits
 
 _MOST_RENDERED = 500
-_MOST_MEMORY = 400_000_000
-"""A browser that rendered so many pages, or has so many bytes for itself, is replaced."""
+_MOST_MEMORY, _MEMORY_EACH = 250_000_000, 100_000_000
+"""A browser that rendered so many pages, or has so many bytes for itself (and for each page in it), is replaced."""
 
 
 class Pool:
@@ -22,10 +22,12 @@ class Pool:
     def __init__(self, launcher: Launcher, limits: Limits, workers: int) -> None:
         self._launcher = launcher
         self._limits = limits
+        self._workers = workers
         self._free = asyncio.Semaphore(workers)
         self._replacing = asyncio.Lock()
         self._alone = asyncio.Lock()
         self._shared: Chromium | None = None
+        self._running: set[Chromium] = set()
         self._closed = False
 
     @asynccontextmanager
@@ -44,34 +46,45 @@ class Pool:
     async def own(self) -> AsyncIterator[Chromium]:
         """A fresh browser for one page; one at a time. Raises RenderError when none can be started."""
         async with self._alone:
-            chromium = await Chromium.start(self._launcher, self._limits)
+            chromium = await self._start()
             try:
                 yield chromium
             finally:
-                await chromium.close()
+                await self._end(chromium)
 
     async def close(self) -> None:
-        """End the shared browser, and start none any more."""
+        """End every browser, whoever has pages in it, and start none any more."""
         self._closed = True
-        async with self._replacing:
-            if self._shared:
-                self._shared.kill()
-                await self._shared.close()
-                self._shared = None
+        for chromium in self._running:
+            chromium.kill()
+        async with self._alone, self._replacing:
+            for chromium in tuple(self._running):
+                await self._end(chromium)
 
     async def _sound(self) -> Chromium:
         """The shared browser; a worn one is replaced once the pages in it are done with."""
-        if self._closed:
-            raise RenderError("the renderer has been left")
-        if self._shared and _worn(self._shared):
+        if self._shared and self._worn(self._shared):
             worn, self._shared = self._shared, None
-            await worn.close()
+            await self._end(worn)
         if self._shared is None:
-            self._shared = await Chromium.start(self._launcher, self._limits)
+            self._shared = await self._start()
         return self._shared
 
+    def _worn(self, chromium: Chromium) -> bool:
+        most_memory = _MOST_MEMORY + self._workers * _MEMORY_EACH
+        return (
+            not chromium.alive
+            or chromium.rendered >= _MOST_RENDERED
+            or chromium.memory > most_memory
+        )
 
-def _worn(chromium: Chromium) -> bool:
-    return (
-        not chromium.alive or chromium.rendered >= _MOST_RENDERED or chromium.memory > _MOST_MEMORY
-    )
+    async def _start(self) -> Chromium:
+        if self._closed:
+            raise RenderError("the renderer has been left")
+        chromium = await Chromium.start(self._launcher, self._limits)
+        self._running.add(chromium)
+        return chromium
+
+    async def _end(self, chromium: Chromium) -> None:
+        await chromium.close()
+        self._running.discard(chromium)

@@ -23,7 +23,6 @@ HOME = "https://page.invalid/"
 _MOST_REFUSALS = 50
 """Addresses kept of what a page was refused."""
 _MOST_ADDRESS = 200
-_CLOSE_SECONDS = 3.0
 _FREEZE = """async () => {
   await document.fonts.ready;
   const still = new CSSStyleSheet();
@@ -76,16 +75,7 @@ async def visit(chromium: Chromium, page: Prepared, viewport: Viewport, limits: 
             raise TimeoutError
         return looking.result()
     finally:
-        await _leave(chromium, visitor, looking)
-
-
-async def _leave(chromium: Chromium, visitor: _Visitor, looking: asyncio.Task[Sight]) -> None:
-    """Close the context; if the browser cannot even do that, kill it. Then nothing waits for either any more."""
-    closing = asyncio.create_task(visitor.close())
-    _, late = await asyncio.wait({closing, looking}, timeout=_CLOSE_SECONDS)
-    if late:
-        chromium.kill()
-    await asyncio.gather(closing, looking, return_exceptions=True)
+        await chromium.ended(looking, asyncio.create_task(visitor.close()))
 
 
 class _Visitor:
