@@ -42,6 +42,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     faults: tuple[str, ...]
     """What the attack reached, or what a control lacked; empty when all is well."""
 
+    @property
+    def ending(self) -> str:
+        """How it ended if all is well, in words."""
+        return "scored 1" if self.control else "stopped"
+
 
 class Report(Struct, frozen=True, kw_only=True):
     """How the sandbox stood the corpus."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
+_MEMORY = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
 
 
 @contextmanager
@@ -47,10 +49,10 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def memory_of(processes: frozenset[int]) -> int:
-    """Bytes that these processes have for themselves, those that are gone excepted."""
-    pages = 0
+    """Bytes that these processes have without files, those that are gone excepted; what they share counts for each."""
+    kilobytes = 0
     for process in processes:
         with contextlib.suppress(OSError):
-            resident, shared = Path(f"/proc/{process}/statm").read_text().split()[1:3]
-            pages += int(resident) - int(shared)
-    return pages * os.sysconf("SC_PAGE_SIZE")
+            status = Path(f"/proc/{process}/status").read_text()
+            kilobytes += sum(map(int, _MEMORY.findall(status)))
+    return kilobytes << 10

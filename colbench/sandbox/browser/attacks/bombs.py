@@ -13,8 +13,8 @@ from functools import cache
 def pieces() -> dict[str, str]:
     """What stands for what."""
     return {
-        "PNG_BOMB_30000": png_bomb(30_000),
-        "PNG_BOMB_7000": png_bomb(7_000),
+        "PNG_BOMB_20000": png_bomb(20_000),
+        "PNG_BOMB_9000": png_bomb(9_000),
         "MOVING_PICTURE": moving_picture(),
         "BOMB_USE": _levels('<g id="a{next}">', '<use href="#a{n}" x="1"/>' * 10, "</g>"),
         "BOMB_PATTERN": _levels(
@@ -60,7 +60,12 @@ def _levels(start: str, content: str, end: str) -> str:
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    return (
+        struct.pack(">I", len(content))
+        + kind
+        + content
+        + struct.pack(">I", zlib.crc32(kind + content))
+    )
 
 
 def _data(kind: str, content: bytes) -> str:

@@ -17,14 +17,20 @@ COLOR = (201, 24, 143)
 """Of every canary file; on no page of the corpus."""
 _HEX = "#{:02x}{:02x}{:02x}".format(*COLOR)
 _PAINT = f"html,body{{background:{_HEX}!important}}"
-_SVG = f'<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64"><rect width="64" height="64" fill="{_HEX}"/></svg>'
-_TYPES = {".png": "image/png", ".svg": "image/svg+xml", ".css": "text/css", ".js": "text/javascript"}
+_SQUARE = f'<rect width="64" height="64" fill="{_HEX}"/>'
+_SVG = f'<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64">{_SQUARE}</svg>'
+_TYPES = {
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".css": "text/css",
+    ".js": "text/javascript",
+}
 
 
 class Canary:
     """A folder of files, and a server of HTTP and datagrams on the loopback interface; a context manager.
 
-    The server gives out the same files, by their names; any other path gets the page.
+    The server gives out the same files, by their names; `never` never comes; any other path gets the page.
     """
 
     def __init__(self) -> None:
@@ -66,6 +72,7 @@ class Canary:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._server.closed.set()
         self._server.shutdown()
         self._server.server_close()
         self._datagrams.close()
@@ -88,6 +95,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, files: dict[str, bytes], seen: list[str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.files, self.seen = files, seen
+        self.closed = threading.Event()
 
     def get_request(self) -> tuple[socket.socket, Any]:
         connection = super().get_request()
@@ -103,6 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         name = self.path.rpartition("/")[2].partition("?")[0]
+        if name == "never":
+            self.server.closed.wait()
         content = self.server.files.get(name, self.server.files["page.html"])
         self.send_response(200)
         self.send_header("Content-Type", _TYPES.get(Path(name).suffix, "text/html"))
@@ -111,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    do_POST = do_GET
+    do_POST = do_GET  # noqa: N815  # as http.server calls it
 
     def log_message(self, *_: object) -> None:
         """Nothing is printed."""

@@ -20,11 +20,11 @@ from colbench.sandbox.browser.attacks.bombs import pieces
 if TYPE_CHECKING:
     from colbench.sandbox.browser.attacks.canary import Canary
 
-Aim = Literal["network", "file", "hang", "memory", "end", "height", "next", "vary", "trace", "honest"]
-"""`network`: a server outside is reached. `file`: a file of the machine is in the picture. `hang`: the picture never
-comes. `memory`: the machine's memory is used up. `end`: the browser or whoever drives it fails. `height`: the
-picture is lower or higher than the page. `next`: the page after it looks different or never comes. `vary`: the
-page looks different when it comes again. `trace`: a window or a saved file is left. `honest`: none of these."""
+Aim = Literal["network", "file", "denial", "height", "next", "vary", "trace", "honest"]
+"""`network`: a server outside is reached. `file`: a file of the machine is in the picture. `denial`: there is no
+picture in time, because the browser hangs or dies or takes the machine's memory. `height`: the picture is lower or
+higher than the page. `next`: the page after it looks different or never comes. `vary`: the page looks different
+when it comes again. `trace`: a window or a saved file is left. `honest`: none of these."""
 HEIGHT = 3000
 """In pixels, of pages whose aim is `height`."""
 _HEADING = re.compile(r"^#### (\w+): (.+)\n", re.MULTILINE)

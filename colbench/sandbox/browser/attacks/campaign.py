@@ -1,0 +1,196 @@
+"""Running the corpus: every hostile page is rendered as any page would be, and a good page after it.
+
+The attacks run in a few lanes, each with a canary of its own, on one renderer: while a page attacks in one lane, good
+pages are rendered in the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack
+from secrets import token_hex
+
+import msgspec
+from msgspec import Struct
+
+from colbench.pages.render import PageRenderer, Render
+from colbench.sandbox.attacks.campaign import Finding, Report
+from colbench.sandbox.attacks.orphans import adopting_orphans, descendants, memory_of
+from colbench.sandbox.browser.attacks.canary import Canary, shows_canary
+from colbench.sandbox.browser.attacks.corpus import (
+    HEIGHT,
+    PageAttack,
+    page_attacks,
+    page_controls,
+)
+
+_LANES = 2
+_CHECKS = 60
+_WATCH_SECONDS = 0.2
+_LARGEST_RENDER = 16 << 20
+"""In bytes, picture excepted."""
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    """What an attack may take at most before it counts as a success."""
+
+    seconds: float = 60.0
+    """For one page: the renderer's own limit, for each browser that the page may bring down, and the waiting."""
+    memory_bytes: int = 3 << 30
+    """Of all processes below this one together."""
+
+
+class PageFinding(Finding, frozen=True, kw_only=True):
+    """How one hostile page or control went."""
+
+    outcome: str
+    """The render's; empty where there is none."""
+    seconds: float
+
+    @property
+    def ending(self) -> str:
+        """The outcome, and how long it took."""
+        return f"{self.outcome}, {self.seconds} s"
+
+
+async def attack_renderer(
+    opening: AbstractAsyncContextManager[PageRenderer],
+    *,
+    chosen: Sequence[PageAttack] = (),
+    budget: Budget | None = None,
+    on_found: Callable[[Finding], None] = lambda _found: None,
+) -> Report:
+    """Render the whole corpus, or what is chosen of it, with this renderer, which is entered and left here."""
+    findings: list[Finding] = []
+    waiting = iter(chosen or (*page_controls(), *page_attacks()))
+    with adopting_orphans(), ExitStack() as stack:
+        before = descendants(os.getpid())
+        async with opening as renderer:
+            watch = _MemoryWatch()
+            watching = asyncio.create_task(watch.run())
+            good = await renderer.render(_good())
+            lanes = [
+                _Lane(renderer, good, stack.enter_context(Canary()), budget or Budget())
+                for _ in range(_LANES)
+            ]
+
+            async def work_off(lane: _Lane) -> None:
+                for attack in waiting:
+                    findings.append(await lane.attempt(attack))
+                    on_found(findings[-1])
+
+            await asyncio.gather(*map(work_off, lanes))
+            watching.cancel()
+            environment = renderer.environment
+        findings.append(await _afterwards(before, watch.peak, budget or Budget()))
+        on_found(findings[-1])
+    return Report(environment=environment, findings=tuple(sorted(findings, key=_order)))
+
+
+def _order(found: Finding) -> tuple[bool, str]:
+    return found.control, found.kind
+
+
+def _good() -> str:
+    """A good page, never the same text, always the same picture."""
+    with Canary() as canary:
+        return page_controls()[0].page(canary, token_hex(8))
+
+
+class _Lane:
+    """A renderer, what a page could touch, and a good page's picture as it was before all attacks."""
+
+    def __init__(
+        self, renderer: PageRenderer, good: Render, canary: Canary, budget: Budget
+    ) -> None:
+        self._renderer = renderer
+        self._good = good
+        self._canary = canary
+        self._budget = budget
+
+    async def attempt(self, attack: PageAttack) -> PageFinding:
+        started = time.monotonic()
+        outcome = ""
+        faults: list[str] = []
+        try:
+            render = await self._render(attack)
+            outcome = render.outcome
+            faults += self._faults(attack, render)
+            if attack.aim == "vary" and (await self._render(attack)).picture != render.picture:
+                faults.append("looked different the second time")
+        except Exception as error:  # whatever an attack brings about in the harness is its success
+            faults.append(f"the renderer failed: {type(error).__name__}: {error}")
+        took = time.monotonic() - started
+        if took > self._budget.seconds:
+            faults.append(f"took {took:.1f} s")
+        faults += await self._harm_to_the_next()
+        faults += self._canary.traces()
+        return PageFinding(
+            kind=attack.kind,
+            name=attack.name,
+            control=attack.aim == "honest",
+            faults=tuple(faults),
+            outcome=outcome,
+            seconds=round(took, 1),
+        )
+
+    async def _render(self, attack: PageAttack) -> Render:
+        """The render as it comes back from a store; other types than the declared ones raise."""
+        page = attack.page(self._canary, token_hex(8))
+        render = await self._renderer.render(page)
+        return msgspec.msgpack.decode(msgspec.msgpack.encode(render), type=Render)
+
+    def _faults(self, attack: PageAttack, render: Render) -> Iterator[str]:
+        if attack.aim == "honest" and render.outcome != "rendered":
+            yield f"{render.outcome} instead of rendered"
+        if len(msgspec.json.encode(msgspec.structs.replace(render, picture=b""))) > _LARGEST_RENDER:
+            yield "more is told of it than can be kept"
+        if render.outcome == "rendered":
+            if shows_canary(render.picture):
+                yield "shows a file"
+            if attack.kind == "measuring" and not HEIGHT <= render.height <= HEIGHT + 100:
+                yield f"pictured {render.height} pixels high"
+
+    async def _harm_to_the_next(self) -> Iterator[str]:
+        try:
+            after = await self._renderer.render(_good())
+        except Exception as error:
+            return iter([f"the next page failed: {error}"])
+        same = (after.picture, after.blocks) == (self._good.picture, self._good.blocks)
+        return iter([] if same else [f"the next page looks different ({after.outcome})"])
+
+
+class _MemoryWatch:
+    """The most memory that the processes below this one have had together."""
+
+    def __init__(self) -> None:
+        self.peak = 0
+
+    async def run(self) -> None:
+        while True:
+            self.peak = max(self.peak, memory_of(descendants(os.getpid())))
+            await asyncio.sleep(_WATCH_SECONDS)
+
+
+async def _afterwards(before: frozenset[int], peak: int, budget: Budget) -> PageFinding:
+    """What is left when the renderer has been left, once processes that are about to end have had time for it."""
+    for _ in range(_CHECKS):
+        if not descendants(os.getpid()) - before:
+            break
+        await asyncio.sleep(0.05)
+    faults = []
+    if left := len(descendants(os.getpid()) - before):
+        faults.append(f"{left} processes left over")
+    if peak > budget.memory_bytes:
+        faults.append(f"the browsers grew to {peak >> 20} MiB")
+    return PageFinding(
+        kind="afterwards",
+        name="processes and memory",
+        control=False,
+        faults=tuple(faults),
+        outcome=f"at most {peak >> 20} MiB",
+        seconds=0.0,
+    )
