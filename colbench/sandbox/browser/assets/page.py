@@ -11,6 +11,7 @@ import base64
 import html
 import re
 from hashlib import sha256
+from itertools import count
 
 from msgspec import Struct
 
@@ -32,14 +33,20 @@ _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline' http: https:; img-src http: https: data:; "
     "font-src data:; form-action 'none'"
 )
+_TAG_REST = r"""(?=[\s/>])(?:"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)|[^>"'])*+"""
 _MARKUP = re.compile(
-    r"""<!--.*?(?:-->|\Z)
-    |<script(?P<attributes>(?=[\s/>])(?:"[^"]*"|'[^']*'|[^>"'])*+)>(?P<script>.*?)(?:</script\b[^>]*>?|\Z)
+    rf"""<!--.*?(?:-->|\Z)
+    |<script(?P<attributes>{_TAG_REST})(?:>(?P<script>.*?)(?:</script\b[^>]*>?|\Z)|\Z)
     |<(?P<text>textarea|title|style|xmp|iframe|noembed|noframes)(?=[\s/>]).*?(?:</(?P=text)\b|\Z)
-    |<link(?P<link>(?=[\s/])(?:"[^"]*"|'[^']*'|[^>"'])*+)>
+    |<link(?P<link>{_TAG_REST})(?:>|\Z)
     """,
     re.I | re.S | re.X,
 )
+"""What may hold or be a link or a script. Each alternative ends at the latest with the page: linear time."""
+_MOST_INLINED = 4
+"""Links that become styles; further ones stay links, so that a page of links does not grow a thousandfold."""
+_MOST_CONFIGS = 8
+"""Scripts with a configuration that are let run; one is usual, and each takes room in a header."""
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+))?""")
 _CONFIG = re.compile(
     r"""(?:\s|//[^\n\u2028\u2029]*+|/\*.*?\*/)*+(?:window\s*\.\s*)?tailwind\s*\.\s*config\s*=\s*\{
@@ -63,29 +70,30 @@ def prepare(page: str) -> Prepared:
     """The page with the CSS that it can use, and the policy under which it is shown."""
     scripts: set[str] = set()
     configs: set[str] = set()
+    inlined = count()
 
     def replaced(match: re.Match[str]) -> str:
         if match["link"] is not None:
-            return _inlined(match["link"], page) or match[0]
-        if match["attributes"] is None:
-            return match[0]
-        return _known_script(match, scripts, configs) or match[0]
+            media = _tailwind_media(match["link"])
+            if media is None or next(inlined) >= _MOST_INLINED:
+                return match[0]
+            return f'<style media="{html.escape(media)}">{purge(page)}</style>'
+        if match["script"] is not None:
+            return _known_script(match, scripts, configs) or match[0]
+        return match[0]
 
     ready = _MARKUP.sub(replaced, page)
     allowed = f"; script-src {' '.join(sorted(scripts | configs))}" if scripts else ""
     return Prepared(page=ready, needs_script=bool(scripts), csp=_POLICY + allowed)
 
 
-def _inlined(link: str, page: str) -> str | None:
-    """The style element in place of a link with these attributes; None if the link is another one."""
+def _tailwind_media(link: str) -> str | None:
+    """The media that a link with these attributes is for ("" for all); None if it is not to Tailwind's stylesheet."""
     attributes = _attributes(link)
     kinds = attributes.get("rel", "").lower().split()
     if "stylesheet" not in kinds or "alternate" in kinds or "disabled" in attributes:
         return None
-    if not is_stylesheet(attributes.get("href", "")):
-        return None
-    media = html.escape(attributes.get("media", ""))
-    return f'<style media="{media}">{purge(page)}</style>'
+    return attributes.get("media", "") if is_stylesheet(attributes.get("href", "")) else None
 
 
 def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) -> str | None:
@@ -93,7 +101,7 @@ def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) ->
     source = _attributes(match["attributes"]).get("src")
     if source is None:
         script = match["script"].replace("\r\n", "\n").replace("\r", "\n")
-        if _CONFIG.fullmatch(script):
+        if len(configs) < _MOST_CONFIGS and _CONFIG.fullmatch(script):
             digest = sha256(script.encode()).digest()
             configs.add(f"'sha256-{base64.b64encode(digest).decode()}'")
         return None

@@ -17,13 +17,14 @@ def unpacked(name: str) -> bytes:
     return lzma.decompress((VENDOR / "tailwind" / f"{name}.xz").read_bytes())
 
 
-def _version() -> str:
-    """Hash of all that is vendored and of the code beside it: another version may make other pictures."""
+def content_hash(folder: Path) -> str:
+    """Hash of all files in the folder but compiled ones: names and contents."""
     digest = blake2b(digest_size=6)
-    files = [path for path in Path(__file__).parent.rglob("*") if path.suffix != ".pyc"]
-    for path in sorted(path for path in files if path.is_file()):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    for path in sorted(files):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
-VERSION = _version()
+VERSION = content_hash(Path(__file__).parent)
+"""Of all that is vendored and the code beside it: where it differs, pictures may differ."""
