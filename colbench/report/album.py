@@ -6,14 +6,13 @@ A picture is made once; where it is there already, the store is not asked for it
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from msgspec import Struct
 
 from colbench.errors import UserError
-from colbench.pages.extract import extract_page
 from colbench.pages.store import RenderStore, render_key
 from colbench.report import pictures
 
@@ -21,7 +20,10 @@ NAME = 24
 """Hexadecimal digits of a render's key in the name of its file."""
 LOST = "No render of this page is kept here; `colbench score {run}` makes it again."
 NO_PAGE = "No page was shown."
+NOTHING_TO_COMPARE = "There is nothing to compare with the target."
+SAME = "It is the same page."
 Pair = tuple[str, str]
+"""The target, and a page that is compared with it."""
 
 
 class Shot(Struct, frozen=True, kw_only=True):
@@ -46,13 +48,13 @@ class Album:
         self._environment = environment
         self._shots: dict[str | Pair, Shot] = {}
 
-    def take(self, pages: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
-        """Make the pictures of these messages' pages, and of how these pairs differ, at once on every core.
+    def take(self, pages: Iterable[str], pairs: Iterable[Pair]) -> None:
+        """Make the pictures of these pages, and of how the target and the page of these pairs differ.
 
-        Raises UserError when they cannot be written.
+        Every core works on them. Raises UserError when they cannot be written.
         """
-        keys = {key for message in pages if (key := self._key(message))}
-        both = {(one, other) for a, b in pairs if (one := self._key(a)) and (other := self._key(b))}
+        keys = set(map(self._key, pages))
+        both = {(self._key(target), self._key(page)) for target, page in pairs if target != page}
         try:
             self._folder.mkdir(exist_ok=True)
             with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -61,48 +63,40 @@ class Album:
         except OSError as cause:
             raise UserError(f"{self._folder}: cannot be written: {cause.strerror}") from cause
 
-    def page(self, message: str) -> Shot:
-        """The page that a message shows."""
-        key = self._key(message)
-        return self._shots[key] if key else Shot(note=NO_PAGE)
+    def page(self, page: str | None) -> Shot:
+        """A page that was taken."""
+        return self._shots[self._key(page)] if page else Shot(note=NO_PAGE)
 
-    def difference(self, target: str, final: str) -> Shot:
-        """How the pages of two messages differ."""
-        one, other = self._key(target), self._key(final)
-        if one and one == other:
-            return Shot(note="The same page.")
-        if one and other:
-            return self._shots[one, other]
-        return Shot(note="There is nothing to compare.")
+    def difference(self, target: str, page: str | None) -> Shot:
+        """How a pair that was taken differs."""
+        if page is None:
+            return Shot(note=NOTHING_TO_COMPARE)
+        if page == target:
+            return Shot(note=SAME)
+        return self._shots[self._key(target), self._key(page)]
 
-    def _key(self, message: str) -> str | None:
-        page = extract_page(message)
-        return render_key(page, "default", self._environment) if page else None
+    def _key(self, page: str) -> str:
+        return render_key(page, "default", self._environment)
 
     def _page(self, key: str) -> Shot:
-        return self._kept(f"{key[:NAME]}.webp", key, pictures.thumbnail)
+        return self._kept(f"{key[:NAME]}.webp", (key,), pictures.thumbnail)
 
     def _pair(self, pair: Pair) -> Shot:
-        target, final = pair
-        rendered = self._store.get(target)
-        if not (rendered and rendered.picture):
-            return Shot(note="There is no picture of the target to compare with.")
-        name = f"{target[:NAME]}-{final[:NAME]}.webp"
-        return self._kept(name, final, lambda made: pictures.difference(rendered.picture, made))
+        name = "-".join(key[:NAME] for key in pair)
+        return self._kept(f"{name}.webp", pair, pictures.difference)
 
-    def _kept(self, name: str, key: str, make: Callable[[bytes], bytes]) -> Shot:
+    def _kept(self, name: str, keys: Sequence[str], make: Callable[..., bytes]) -> Shot:
+        """The picture of this name, made from the renders of these keys unless it is there."""
         path = self._folder / name
-        if path.exists():
-            picture = path.read_bytes()
-        else:
-            render = self._store.get(key)
-            if render is None:
-                return Shot(note=LOST.format(run=self._run))
-            if not render.picture:
-                return Shot(note=f"Not rendered: {render.note or render.outcome}.")
-            picture = make(render.picture)
-            _write(path, picture)
-        width, height = pictures.size_of(picture)
+        if not path.exists():
+            renders = [self._store.get(key) for key in keys]
+            for render in renders:
+                if render is None:
+                    return Shot(note=LOST.format(run=self._run))
+                if not render.picture:
+                    return Shot(note=f"Not rendered: {render.note or render.outcome}.")
+            _write(path, make(*(render.picture for render in renders if render)))
+        width, height = pictures.size_of(path.read_bytes())
         return Shot(file=f"{self._folder.name}/{name}", width=width, height=height)
 
 

@@ -74,6 +74,7 @@ def compare(
     if not rest:
         return None
     lead, note = _measure(domain, mine, rest)
+    mode = "default" if lead == "layout" else mode
     ours = cells.clusters(lambda rollout: value(rollout, mode, lead))
     yours = [[x for r in row if (x := value(r, mode, lead)) is not None] for row in others]
     return WinRate(

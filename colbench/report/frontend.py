@@ -57,10 +57,20 @@ def _floor(rollout: Rollout, floor: str, name: str) -> float | None:
 
 
 def notes(rollouts: Iterable[Rollout], mode: ScoringMode) -> tuple[Reason, ...]:
-    """What the verdicts say beside their numbers; the failures of agents are told elsewhere."""
+    """What the verdicts say beside their numbers; the failures of agents are told elsewhere.
+
+    Notes that differ only after their first semicolon are taken together.
+    """
     said = Counter(
         score.note
         for rollout in rollouts
         if (score := rollout.scores.get(mode)) and score.note and not agent_failed(rollout)
     )
-    return tuple(Reason(reason=note, count=count) for note, count in said.most_common(NOTES))
+    alike: dict[str, list[str]] = {}
+    for note in said:
+        alike.setdefault(note.partition(";")[0], []).append(note)
+    found = [
+        Reason(reason=each[0] if len(each) == 1 else start, count=sum(said[note] for note in each))
+        for start, each in alike.items()
+    ]
+    return tuple(sorted(found, key=lambda reason: -reason.count)[:NOTES])

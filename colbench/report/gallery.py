@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from colbench.report.album import Album, Shot
+from colbench.pages.extract import extract_page
+from colbench.report.album import Album, Pair, Shot
 from colbench.report.cells import plan
 from colbench.report.facts import measure_name
 from colbench.report.frontend import METRICS
 from colbench.report.markup import Safe, element, fill, join, resource, sha256, table
-from colbench.report.model import DomainReport, RunReport
+from colbench.report.model import RunReport
 from colbench.report.text import NOTHING, count, percent, title
 from colbench.rollout import Rollout, Turn
 from colbench.score import Score
@@ -45,8 +46,7 @@ def render_gallery(
     report: RunReport, tasks: Sequence[Task], rollouts: Sequence[Rollout], album: Album
 ) -> list[str]:
     """The pages of the gallery, as HTML. `tasks`: those of frontend design, with at least one."""
-    domain = report.domains["frontend"]
-    rows = plan(tasks, domain.trials, rollouts).grid
+    rows = plan(tasks, report.domains["frontend"].trials, rollouts).grid
     album.take(*_pictures(tasks, rows))
     style = resource("page.css") + resource("gallery.css")
     starts = range(0, len(tasks), TASKS)
@@ -62,7 +62,7 @@ def render_gallery(
                 "pages": _pages(number, len(starts)),
                 "contents": _contents(tasks, start),
                 "tasks": join(
-                    _task(place, tasks[place], rows[place], domain, album)
+                    _task(place, tasks[place], rows[place], album)
                     for place in range(start, min(start + TASKS, len(tasks)))
                 ),
             },
@@ -73,27 +73,34 @@ def render_gallery(
 
 def _pictures(
     tasks: Sequence[Task], rows: Sequence[Sequence[Rollout | None]]
-) -> tuple[list[str], list[tuple[str, str]]]:
-    """The messages whose pages are shown, and those whose pages are compared."""
+) -> tuple[list[str], list[Pair]]:
+    """The pages that are shown, and those that are compared."""
     pages, pairs = [], []
     for task, row in zip(tasks, rows, strict=True):
-        target = task.hidden.reference
-        pages.append(target)
+        pages.append(_target(task))
         for rollout in filter(None, row):
-            pages += [said for _, said in _shown(rollout)]
-            if rollout.answer is not None:
-                pages.append(rollout.answer)
-                pairs.append((target, rollout.answer))
+            pages += [page for _, page in _shown(rollout) if page]
+            if final := _final(rollout):
+                pages.append(final)
+                pairs.append((_target(task), final))
     return pages, pairs
 
 
-def _shown(rollout: Rollout) -> Iterator[tuple[Turn, str]]:
-    """Each turn with the message in which a page was shown; on the last turn that is the answer."""
+def _target(task: Task) -> str:
+    return extract_page(task.hidden.reference) or task.hidden.reference
+
+
+def _final(rollout: Rollout) -> str | None:
+    return extract_page(rollout.answer) if rollout.answer is not None else None
+
+
+def _shown(rollout: Rollout) -> Iterator[tuple[Turn, str | None]]:
+    """Each turn with the page that it showed; on the last turn that is the answer's."""
     for turn in rollout.turns[:-1]:
-        yield turn, turn.said
+        yield turn, extract_page(turn.said)
     if rollout.turns:
         last = rollout.turns[-1]
-        yield last, last.said if rollout.answer is None else rollout.answer
+        yield last, extract_page(last.said) if rollout.answer is None else _final(rollout)
 
 
 def _pages(number: int, pages: int) -> Safe:
@@ -115,77 +122,72 @@ def _contents(tasks: Sequence[Task], start: int) -> Safe:
     return element("details", summary, element("ol", *listed, start=start + 1), class_="contents")
 
 
-def _task(
-    place: int, task: Task, row: Sequence[Rollout | None], domain: DomainReport, album: Album
-) -> Safe:
+def _task(place: int, task: Task, row: Sequence[Rollout | None], album: Album) -> Safe:
     """One task with all its trials."""
     link = element("a", task.id, href=f"report.html#task={quote(task.id, safe='')}")
     head = element(
         "header", element("h2", link), element("p", task.request, class_="request"), class_="head"
     )
     trials = (
-        _dialogue(task, rollout, domain, album, f"Trial {n}" if len(row) > 1 else "")
+        _dialogue(task, rollout, album, f"Trial {n}" if len(row) > 1 else "")
         for n, rollout in enumerate(row, start=1)
     )
     return element("article", head, *trials, id=f"task-{place + 1}", class_="panel dialogue")
 
 
-def _dialogue(
-    task: Task, rollout: Rollout | None, domain: DomainReport, album: Album, trial: str
-) -> Safe:
+def _dialogue(task: Task, rollout: Rollout | None, album: Album, trial: str) -> Safe:
     head = [element("h3", trial)] if trial else []
     if rollout is None:
         return element("section", *head, element("p", "This dialogue has not been held yet."))
-    score = rollout.scores.get(domain.mode)
-    shots = [("Target", album.page(task.hidden.reference), "")]
+    if failure := rollout.failure:
+        lost = f"Failed: {failure.boundary}: {failure.reason}"
+        head.append(element("p", lost, class_="bad failed"))
+    score = rollout.scores.get("default")
+    trio = [_figure("Target", task, album.page(_target(task)))]
     if rollout.answer is not None:
-        shots.append(("Final page", album.page(rollout.answer), _measures(score)))
-        shots.append(("Difference", album.difference(task.hidden.reference, rollout.answer), ""))
-    trio = (
-        _figure(f"{name}, {task.id}", element("b", name), shot, text) for name, shot, text in shots
-    )
-    failure = rollout.failure
-    lost = (
-        [element("p", f"Failed: {failure.boundary}: {failure.reason}", class_="bad")]
-        if failure
-        else []
-    )
+        final = _final(rollout)
+        trio.append(_figure("Final page", task, album.page(final), score))
+        trio.append(_figure("Difference", task, album.difference(_target(task), final)))
     return element(
         "section",
         *head,
-        *lost,
         element("div", *trio, class_="trio"),
         _turns(rollout, task, album),
         _floors(score),
     )
 
 
-def _measures(score: Score | None) -> str:
+def _measures(score: Score) -> str:
     """What was measured of a page, in a line."""
-    if score is None:
-        return ""
     names = [name for name in ("cosine", "layout") if name in score.metrics]
-    said = ", ".join(f"{measure_name(name)} {percent(score.metrics[name])}" for name in names)
-    return said or score.note
+    return ", ".join(f"{measure_name(name)} {percent(score.metrics[name])}" for name in names)
 
 
-def _figure(alt: str, name: str, shot: Shot, text: str) -> Safe:
-    caption = element("figcaption", name, *([" ", element("small", text)] if text else []))
+def _figure(name: str, task: Task, shot: Shot, score: Score | None = None) -> Safe:
+    said = [" ", element("small", _measures(score))] if score else []
+    caption = element("figcaption", element("b", name), *said)
     if not shot.file:
-        return element("figure", caption, element("p", shot.note, class_="lacking"))
-    size = {"width": shot.width, "height": shot.height}
-    image = element("img", src=shot.file, alt=alt, loading="lazy", decoding="async", **size)
+        note = f"{shot.note} {score.note}" if score else shot.note
+        return element("figure", caption, element("p", note, class_="lacking"))
+    image = element(
+        "img",
+        src=shot.file,
+        alt=f"{name}, {task.id}",
+        loading="lazy",
+        decoding="async",
+        width=shot.width,
+        height=shot.height,
+    )
     return element("figure", caption, element("a", image, href=shot.file, class_="frame"))
 
 
 def _turns(rollout: Rollout, task: Task, album: Album) -> Safe:
     """What the agent showed turn by turn, and what the human said to it."""
     cards = []
-    for number, (turn, message) in enumerate(_shown(rollout), start=1):
-        shot = album.page(message)
-        name = element("b", f"Turn {number}")
-        card = [_figure(f"Page of turn {number}, {task.id}", name, shot, _measures(turn.score))]
-        if not shot.file and turn.said:
+    for number, (turn, page) in enumerate(_shown(rollout), start=1):
+        shot = album.page(page)
+        card = [_figure(f"Turn {number}", task, shot, turn.score)]
+        if page is None and turn.said:
             card.append(element("p", turn.said[:WORDS], class_="said"))
         if turn.human is not None:
             card.append(element("blockquote", turn.human))

@@ -10,6 +10,10 @@ from html import escape
 from importlib.resources import files
 
 
+VOID = {"img"}
+"""Elements without content and without an end tag."""
+
+
 class Safe(str):
     """Markup that `element` or `join` made; it is not escaped again."""
 
@@ -23,7 +27,8 @@ def element(name: str, *children: str, **attributes: object) -> Safe:
         for key, value in attributes.items()
         if value is not None
     )
-    return Safe(f"<{name}{shown}>{join(children)}</{name}>")
+    start = f"<{name}{shown}>"
+    return Safe(start if name in VOID else f"{start}{join(children)}</{name}>")
 
 
 def join(parts: Iterable[str]) -> Safe:

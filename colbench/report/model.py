@@ -179,7 +179,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Everything about one domain; the numbers at the top are those of the leading mode."""
 
     mode: ScoringMode
-    """The leading scoring mode."""
+    """The leading scoring mode: the one asked for, if it has verdicts."""
     tasks: int
     trials: int
     cells: int

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colbench.report import body, bundle
+from colbench.report import body, bundle, tables
 from colbench.report.cells import plan
 from colbench.report.facts import FEW_TASKS
 from colbench.report.gallery import page_name
@@ -70,7 +70,7 @@ def _domain(name: str, domain: DomainReport) -> Safe:
         title,
         body.headline(domain),
         body.notes(domain),
-        body.scores(domain),
+        tables.scores(domain),
         body.figures(domain),
         body.details(domain),
         class_="domain",

@@ -17,10 +17,15 @@ SIGNED = {"cosine", "cosine_page", "ssim"}
 Clusters = Sequence[Sequence[float]]
 
 
-def modes(cells: Cells, leading: ScoringMode) -> list[ScoringMode]:
-    """The modes that scored any cell, and the leading one in any case; the leading one first."""
-    used = {mode for rollout in cells.rollouts for mode in rollout.scores}
-    return [leading, *(mode for mode in MODES if mode in used and mode != leading)]
+def modes(cells: Cells, wanted: ScoringMode, lead: Lead) -> list[ScoringMode]:
+    """The modes with verdicts, the wanted one first, or the one that there is: only the cosine has two.
+
+    Where nothing was scored at all it is the wanted one.
+    """
+    verdicts = [(mode, each) for rollout in cells.rollouts for mode, each in rollout.scores.items()]
+    used = {mode for mode, score in verdicts if lead == "tests_passed" or lead in score.metrics}
+    first = wanted if wanted in used or not used or lead == "tests_passed" else MODES[0]
+    return [first, *(mode for mode in MODES if mode in used and mode != first)]
 
 
 def mode_report(cells: Cells, mode: ScoringMode, lead: Lead) -> ModeReport:

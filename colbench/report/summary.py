@@ -53,24 +53,25 @@ def _domain(
 ) -> DomainReport:
     rollouts, whole = cells.rollouts, cells.whole
     lead = leading_measure(tasks[0].domain, rollouts)
-    used = scores.modes(cells, config.scoring)
-    modes = {mode: scores.mode_report(cells, mode, lead) for mode in used}
+    used = scores.modes(cells, config.scoring, lead)
+    mode = used[0]
+    modes = {each: scores.mode_report(cells, each, lead) for each in used}
     visual = tasks[0].domain == "frontend"
     tokens = {
         "agent": dialogues.tokens(dialogues.agent_usages(rollouts)),
         "human": dialogues.tokens(dialogues.human_usages(rollouts)),
     }
     return DomainReport(
-        mode=config.scoring,
+        mode=mode,
         tasks=len(cells.grid),
         trials=cells.trials,
         cells=cells.planned,
         missing=cells.planned - len(rollouts),
-        unjudged=sum(unjudged(r, config.scoring, lead) for r in rollouts),
+        unjudged=sum(unjudged(r, mode, lead) for r in rollouts),
         modes=modes,
         delta=scores.mode_delta(cells, "official", "default", lead) if len(used) > 1 else None,
-        distribution=scores.distribution(cells, config.scoring, lead),
-        by_turn=scores.by_turn(cells, config.scoring, config.max_turns, lead),
+        distribution=scores.distribution(cells, mode, lead),
+        by_turn=scores.by_turn(cells, mode, config.max_turns, lead),
         ended_by={
             ending: sum(r.ended_by == ending for r in rollouts)
             for ending in ("answer", "limit", "failure")
@@ -82,8 +83,8 @@ def _domain(
         leaks=dialogues.leaks(rollouts),
         failures=dialogues.failures(rollouts),
         wall_seconds=dialogues.wall_seconds(rollouts),
-        floors=frontend.floors(cells, list(modes[config.scoring].metrics)) if visual else {},
-        notes=frontend.notes(rollouts, config.scoring) if visual else (),
-        win_rate=compare(tasks, cells, baseline, config.scoring) if baseline else None,
-        **asdict(modes[config.scoring]),
+        floors=frontend.floors(cells, list(modes[mode].metrics)) if visual else {},
+        notes=frontend.notes(rollouts, mode) if visual else (),
+        win_rate=compare(tasks, cells, baseline, mode) if baseline else None,
+        **asdict(modes[mode]),
     )

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from colbench.config import RunConfig
+from colbench.errors import DataError, UserError
+from colbench.report.baseline import EPSILON, Baseline, read_baseline
+from colbench.report.summary import summarize
+from colbench.rollout import Rollout, encode_rollout
+from colbench.run_folder import RunFolder, RunRecord, TaskSource
+from colbench.score import Score
+from colbench.task import Hidden, Task
+
+
+def task(name: str) -> Task:
+    return Task(
+        id=name, domain="frontend", request="?", hidden=Hidden(reference=f"<html>{name}</html>")
+    )
+
+
+def cell(
+    name: str, cosine: float | None, layout: float = 0.5, trial: int = 0, browser: str = "b"
+) -> Rollout:
+    metrics = {"layout": layout} | ({} if cosine is None else {"cosine": cosine})
+    score = Score(scorer="pages", value=cosine, success=None, metrics=metrics, environment=browser)
+    return Rollout(
+        key=f"{name}/{trial}",
+        task_id=name,
+        task_hash=task(name).hash,
+        domain="frontend",
+        trial=trial,
+        seed=0,
+        request="?",
+        turns=(),
+        answer="x",
+        ended_by="answer",
+        scores={"default": score},
+    )
+
+
+def baseline(*rollouts: Rollout) -> Baseline:
+    return Baseline(source="runs/other", agent="guesser", rollouts=rollouts)
+
+
+def wins(tasks: str, rollouts: list[Rollout], other: Baseline, trials: int = 1):
+    chosen = [task(name) for name in tasks]
+    return summarize(chosen, trials, rollouts, RunConfig(), other).domains["frontend"].win_rate
+
+
+def test_the_win_rate_is_the_share_of_tasks_with_the_higher_cosine_and_ties_count_half():
+    mine = [cell("a", 0.9), cell("b", 0.5), cell("c", 0.7), cell("d", 0.7)]
+    theirs = baseline(
+        cell("a", 0.8), cell("b", 0.6), cell("c", 0.7 + EPSILON), cell("d", 0.7 - 2 * EPSILON)
+    )
+    found = wins("abcd", mine, theirs)
+    assert (found.measure, found.tasks, found.epsilon) == ("cosine", 4, EPSILON)
+    assert found.rate.mean == pytest.approx((1 + 0 + 0.5 + 1) / 4)
+    assert found.rate.low < found.rate.mean < found.rate.high
+    assert (found.baseline, found.agent, found.note) == ("runs/other", "guesser", "")
+
+
+def test_a_run_ties_with_itself():
+    rollouts = [cell("a", 0.9), cell("b", 0.1)]
+    assert wins("ab", rollouts, baseline(*rollouts)).rate.mean == 0.5
+
+
+def test_only_tasks_that_are_the_same_and_scored_in_both_are_compared():
+    changed = msgspec.structs.replace(cell("c", 0.0), task_hash="another text")
+    unscored = msgspec.structs.replace(cell("b", 0.0), scores={})
+    mine = [cell("a", 0.9), cell("b", 0.9), cell("c", 0.9), cell("d", 0.9)]
+    found = wins("abcd", mine, baseline(cell("a", 0.8), unscored, changed))
+    assert (found.tasks, found.rate.mean) == (1, 1.0)
+
+
+def test_trials_of_a_task_are_compared_pair_by_pair():
+    mine = [cell("a", 0.9, trial=0), cell("a", 0.5, trial=1)]
+    theirs = baseline(cell("a", 0.6, trial=0), cell("a", 0.4, trial=1), cell("a", 0.95, trial=2))
+    assert wins("a", mine, theirs, trials=2).rate.mean == pytest.approx((2 + 1) / 6)
+
+
+def test_where_either_side_lacks_the_cosine_layouts_are_compared_and_it_is_said():
+    without = [cell("a", None, layout=0.9)]
+    with_it = [cell("a", 0.9, layout=0.1)]
+    for mine, theirs, mean, side in (
+        (without, with_it, 1.0, "this run"),
+        (with_it, without, 0.0, "the baseline"),
+    ):
+        found = wins("a", mine, baseline(*theirs))
+        assert (found.measure, found.rate.mean) == ("layout", mean)
+        assert f"pages of {side} lack the cosine" in found.note
+
+
+def test_runs_that_were_measured_differently_are_compared_with_a_warning():
+    found = wins("a", [cell("a", 0.9, browser="new")], baseline(cell("a", 0.8, browser="old")))
+    assert "measured differently" in found.note
+    assert "(new)" in found.note
+    assert "(old)" in found.note
+
+
+def test_a_baseline_of_other_tasks_is_refused():
+    with pytest.raises(UserError, match=r"--baseline runs/other: has none of this run's tasks"):
+        wins("a", [cell("a", 0.9)], baseline(cell("b", 0.8)))
+    with pytest.raises(UserError, match="none of this run's tasks"):
+        baseline(cell("b", 0.8)).require([task("a")])
+
+
+def run_folder(path: Path, *rollouts: Rollout) -> RunFolder:
+    folder = RunFolder(path)
+    path.mkdir()
+    record = RunRecord(
+        started="2025-01-01T00:00:00+00:00",
+        config=RunConfig(agent="guesser"),
+        pins={},
+        digest="d",
+        tasks=TaskSource(source="bundled:frontend", count=1, hash="h"),
+    )
+    folder.save(record)
+    folder.write("rollouts.jsonl", b"".join(map(encode_rollout, rollouts)))
+    return folder
+
+
+def test_a_baseline_is_a_run_folder_or_its_rollouts(tmp_path):
+    folder = run_folder(tmp_path / "run", cell("a", 0.9))
+    of_folder = read_baseline(str(folder.path))
+    of_file = read_baseline(str(folder.rollouts_path))
+    assert of_folder.rollouts == of_file.rollouts == (cell("a", 0.9),)
+    assert (of_folder.agent, of_file.agent) == ("guesser", "")
+
+
+def test_what_is_no_baseline_is_refused_by_name(tmp_path):
+    with pytest.raises(UserError, match=r"--baseline .*nothing: is neither"):
+        read_baseline(str(tmp_path / "nothing"))
+    with pytest.raises(DataError, match="no run folder"):
+        read_baseline(str(tmp_path))
+    with pytest.raises(UserError, match="holds no rollouts"):
+        read_baseline(str(run_folder(tmp_path / "run").path))
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("{}\n")
+    with pytest.raises(DataError, match="line 1"):
+        read_baseline(str(broken))

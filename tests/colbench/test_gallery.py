@@ -1,0 +1,324 @@
+"""The gallery, with renders made by hand; `tests/e2e` has it with a browser."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw
+
+from colbench.config import RunConfig
+from colbench.errors import UserError
+from colbench.pages.render import Render
+from colbench.pages.store import RenderStore, render_key
+from colbench.report import gallery, pictures
+from colbench.report.write import write_report
+from colbench.rollout import Failure, Rollout, Turn, encode_rollout
+from colbench.run_folder import RunFolder, RunRecord, TaskSource
+from colbench.score import Score
+from colbench.task import Hidden, Task
+
+ATTACK = "</article><img src=x onerror=alert(1)><script>alert(2)</script>&amp;"
+BROWSER = "Browser 1"
+CONFIG = RunConfig(agent=f"agent{ATTACK}", max_turns=3)
+TARGET = "<html><h1>target</h1></html>"
+
+
+def page(name: str) -> str:
+    return f"<html><body><h1>{name}</h1>{ATTACK}</body></html>"
+
+
+def png(color: str, width: int = 1280, height: int = 720, ink: str = "", x: int = 200) -> bytes:
+    """A page of one colour, with a bar of ink if wanted."""
+    image = Image.new("RGB", (width, height), color)
+    if ink:
+        ImageDraw.Draw(image).rectangle((x, 100, x + 7, 400), fill=ink)
+    out = BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+def task(name: str = "a") -> Task:
+    return Task(id=name, domain="frontend", request=f"A {ATTACK}", hidden=Hidden(reference=TARGET))
+
+
+def score(cosine: float) -> Score:
+    metrics = {"cosine": cosine, "layout": cosine / 2}
+    floors = {"black": {"cosine": 0.123, "layout": 0.0}, "target": {"cosine": 1.0, "layout": 1.0}}
+    return Score(scorer="pages", value=cosine, success=None, metrics=metrics, floors=floors)
+
+
+def rollout(name: str = "a", **rest: object) -> Rollout:
+    fields: dict[str, object] = {
+        "turns": (
+            Turn(raw="?", said=f"What colour? {ATTACK}", human=f"Blue. {ATTACK}"),
+            Turn(raw="!", said=page("one"), human="Larger.", score=score(0.345)),
+            Turn(raw="!", said="", score=score(0.678)),
+        ),
+        "answer": page("two"),
+        "ended_by": "answer",
+        "scores": {"default": score(0.678)},
+    }
+    return Rollout(
+        key=name,
+        task_id=name,
+        task_hash="h",
+        domain="frontend",
+        trial=0,
+        seed=0,
+        request="?",
+        **(fields | rest),
+    )
+
+
+def run_folder(path: Path, *rollouts: Rollout) -> RunFolder:
+    folder = RunFolder(path)
+    path.mkdir()
+    folder.save(
+        RunRecord(
+            started="2025-01-01T00:00:00+00:00",
+            config=CONFIG,
+            pins={},
+            digest="d",
+            browser=BROWSER,
+            tasks=TaskSource(source="pages.jsonl", count=1, hash="h"),
+        )
+    )
+    folder.write("rollouts.jsonl", b"".join(map(encode_rollout, rollouts)))
+    return folder
+
+
+@pytest.fixture
+def store(tmp_path) -> RenderStore:
+    """Renders of the target and of pages one and two."""
+    store = RenderStore(tmp_path / "renders")
+    for source, picture in (
+        (TARGET, png("white", height=1000)),
+        (page("one"), png("red")),
+        (page("two"), png("blue", height=400)),
+    ):
+        width, height = pictures.size_of(picture)
+        key = render_key(source, "default", BROWSER)
+        store.put(
+            Render(
+                key=key,
+                outcome="rendered",
+                mode="default",
+                width=width,
+                height=height,
+                picture=picture,
+            )
+        )
+    return store
+
+
+class Page(HTMLParser):
+    """Elements and texts of a page; fails on a tag that is closed out of order."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.stack: list[str] = []
+        self.feed(content)
+        assert not self.stack
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in {"meta", "img", "br"}:
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data):
+        if self.stack[-1:] != ["style"]:
+            self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def written(folder: RunFolder, tasks: list[Task], store: RenderStore, number: int = 1) -> Page:
+    write_report(folder, tasks, CONFIG, store=store)
+    return Page((folder.path / gallery.page_name(number)).read_text())
+
+
+def test_target_every_turn_the_final_page_and_the_difference_are_shown(tmp_path, store):
+    folder = run_folder(tmp_path / "run", rollout())
+    shown = written(folder, [task()], store)
+    pictures_ = {each["alt"]: each for each in shown.all("img")}
+    assert list(pictures_) == [
+        "Target, a",
+        "Final page, a",
+        "Difference, a",
+        "Turn 2, a",
+        "Turn 3, a",
+    ]
+    assert pictures_["Turn 3, a"]["src"] == pictures_["Final page, a"]["src"]
+    for each in pictures_.values():
+        with Image.open(folder.path / each["src"]) as image:
+            assert image.format == "WEBP"
+            assert image.size == (int(each["width"]), int(each["height"]))
+            assert image.width == 640
+            assert each["loading"] == "lazy"
+    assert (pictures_["Target, a"]["height"], pictures_["Difference, a"]["height"]) == (
+        "500",
+        "500",
+    )
+    assert pictures_["Final page, a"]["height"] == "200"
+
+
+def test_scores_words_and_floors_stand_beside_the_pictures(tmp_path, store):
+    shown = written(run_folder(tmp_path / "run", rollout()), [task()], store)
+    assert "cosine 34.5 %, layout 17.2 %" in shown.text
+    assert "cosine 67.8 %, layout 33.9 %" in shown.text
+    assert "12.3 %" in shown.text
+    assert f"What colour? {ATTACK}" in shown.text
+    assert f"Blue. {ATTACK}" in shown.text
+
+
+def test_pages_of_agents_are_never_markup(tmp_path, store):
+    shown = written(run_folder(tmp_path / "run", rollout()), [task()], store)
+    assert not shown.all("script")
+    assert len(shown.all("h1")) == 1
+    for tag, attributes in shown.elements:
+        assert not any(name.startswith("on") or name == "style" for name in attributes)
+        assert tag not in {"iframe", "object", "embed", "base", "form", "link"}
+    policy = next(a["content"] for a in shown.all("meta") if "http-equiv" in a)
+    assert "default-src 'none'" in policy
+    assert "script-src" not in policy
+
+
+def test_nothing_outside_the_run_folder_is_linked_or_loaded(tmp_path, store):
+    folder = run_folder(tmp_path / "run", rollout())
+    shown = written(folder, [task()], store)
+    ids = {attributes["id"] for _, attributes in shown.elements if "id" in attributes}
+    for address in [a["src"] for a in shown.all("img")] + [a["href"] for a in shown.all("a")]:
+        file, _, place = address.partition("#")
+        assert not file or (folder.path / file).is_file()
+        assert file or place in ids
+
+
+def test_the_report_links_to_the_gallery_and_each_task_to_its_place(tmp_path, store):
+    folder = run_folder(tmp_path / "run", rollout())
+    shown = written(folder, [task()], store)
+    report = (folder.path / "report.html").read_text()
+    assert 'href="gallery.html"' in report
+    assert '"gallery":"gallery.html#task-1"' in report
+    assert [each["id"] for each in shown.all("article")] == ["task-1"]
+
+
+def test_a_render_that_is_not_kept_is_said_and_how_to_get_it(tmp_path):
+    folder = run_folder(tmp_path / "run", rollout())
+    shown = written(folder, [task()], RenderStore(tmp_path / "empty"))
+    assert not shown.all("img")
+    assert f"colbench score {folder.path}" in shown.text
+
+
+def test_pictures_that_are_there_are_kept_without_the_store(tmp_path, store):
+    folder = run_folder(tmp_path / "run", rollout())
+    before = written(folder, [task()], store)
+    times = {path: path.stat().st_mtime_ns for path in (folder.path / "gallery").iterdir()}
+    after = written(folder, [task()], RenderStore(tmp_path / "empty"))
+    assert [a["src"] for a in after.all("img")] == [b["src"] for b in before.all("img")]
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+
+
+def test_a_page_that_could_not_be_rendered_says_why(tmp_path, store):
+    key = render_key(page("big"), "default", BROWSER)
+    store.put(Render(key=key, outcome="too big", mode="default", note="3 MB"))
+    answer = rollout(
+        answer=page("big"), scores={"default": Score(scorer="s", value=0.0, success=None)}
+    )
+    shown = written(run_folder(tmp_path / "run", answer), [task()], store)
+    assert "Not rendered: 3 MB." in shown.text
+
+
+def test_the_target_again_has_no_difference(tmp_path, store):
+    shown = written(run_folder(tmp_path / "run", rollout(answer=TARGET)), [task()], store)
+    assert "It is the same page." in shown.text
+
+
+def test_dialogues_that_failed_or_are_missing_are_shown_as_such(tmp_path, store):
+    failure = Failure(boundary="simulator", reason=f"down {ATTACK}")
+    lost = rollout(answer=None, ended_by="failure", failure=failure, scores={})
+    folder = run_folder(tmp_path / "run", lost)
+    shown = written(folder, [task(), task("b")], store)
+    assert f"Failed: simulator: down {ATTACK}" in shown.text
+    assert "has not been held yet" in shown.text
+    assert "Target, b" not in [each["alt"] for each in shown.all("img")]
+
+
+def test_many_tasks_are_spread_over_pages(tmp_path, store):
+    tasks = [task(f"t{n}") for n in range(gallery.TASKS + 1)]
+    folder = run_folder(tmp_path / "run", rollout("t0"), rollout(f"t{gallery.TASKS}"))
+    second = written(folder, tasks, store, number=2)
+    assert [each["id"] for each in second.all("article")] == [f"task-{gallery.TASKS + 1}"]
+    assert gallery.address(gallery.TASKS) == f"gallery-2.html#task-{gallery.TASKS + 1}"
+    assert [each["href"] for each in second.all("a")][2:4] == ["gallery.html", "gallery-2.html"]
+    index = (folder.path / "report.html").read_text()
+    assert f'"gallery":"{gallery.address(gallery.TASKS)}"' in index
+
+
+def test_a_run_without_pages_has_no_gallery(tmp_path, store):
+    code = Task(id="a", domain="backend", request="?", hidden=Hidden(reference="x", tests=("f()",)))
+    folder = run_folder(tmp_path / "run")
+    write_report(folder, [code], CONFIG, store=store)
+    assert not (folder.path / "gallery.html").exists()
+    assert "gallery.html" not in (folder.path / "report.html").read_text()
+
+
+def test_a_gallery_that_cannot_be_written_is_named(tmp_path, store):
+    folder = run_folder(tmp_path / "run", rollout())
+    (folder.path / "gallery").write_text("in the way")
+    with pytest.raises(UserError, match=re.escape(str(folder.path / "gallery"))):
+        write_report(folder, [task()], CONFIG, store=store)
+
+
+def colors(target: bytes, final: bytes, *points: tuple[int, int]) -> list[tuple[int, ...]]:
+    """Of the difference picture, at points of the pages."""
+    with Image.open(BytesIO(pictures.difference(target, final))) as image:
+        return [image.convert("RGB").getpixel((x // 2, y // 2)) for x, y in points]
+
+
+def near(color: tuple[int, ...], expected: tuple[int, ...]) -> bool:
+    return max(abs(a - b) for a, b in zip(color, expected, strict=True)) < 40
+
+
+def test_a_difference_tells_whose_ink_it_is_on_light_and_on_dark():
+    for ground, ink in (("white", "black"), ("#102060", "white")):
+        empty, inked = png(ground), png(ground, ink=ink, x=200)
+        ((missing),) = colors(inked, empty, (204, 250))
+        ((surplus),) = colors(empty, inked, (204, 250))
+        assert near(missing, pictures.TARGET)
+        assert near(surplus, pictures.FINAL)
+
+
+def test_a_difference_of_colour_alone_is_told_from_ink():
+    (area,) = colors(png("#2244cc"), png("#aa3311"), (600, 350))
+    assert near(area, pictures.BOTH)
+
+
+def test_where_pages_agree_the_difference_is_pale_grey():
+    light, dark = colors(
+        png("white", ink="black"), png("white", ink="black"), (600, 350), (204, 250)
+    )
+    assert near(light, (255, 255, 255))
+    assert near(dark, (153, 153, 153))
+
+
+def test_a_shorter_page_counts_as_white_below_its_end():
+    inked = png("white", height=1000)
+    (below,) = colors(inked, png("white", height=300), (600, 900))
+    assert near(below, (255, 255, 255))
+    (below,) = colors(png("#2244cc", height=1000), png("white", height=300), (600, 900))
+    assert near(below, pictures.BOTH)
+
+
+def test_a_thumbnail_keeps_the_proportions_of_the_page():
+    assert pictures.size_of(pictures.thumbnail(png("white", 1280, 3001))) == (640, 1500)
+    assert pictures.size_of(pictures.thumbnail(png("white", 1354, 8192))) == (640, 3872)
