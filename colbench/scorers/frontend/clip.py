@@ -12,12 +12,13 @@ import asyncio
 import hashlib
 import logging
 import os
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from colbench.errors import ScorerError, UserError, boundary
+from colbench.scorers.frontend.batches import Batches
 from colbench.scorers.frontend.known import Known
 from colbench.scorers.frontend.pictures import View, frame
 from colbench.scorers.frontend.weights import MissingWeightsError, find_weights, load_tower
@@ -33,12 +34,6 @@ CPU_BATCH = 8
 CUDA_BATCH = 32
 MOST_KNOWN = 4096
 """Pictures whose vectors are kept: every target of a test set and the pages of the dialogues under way."""
-
-
-class _Request(NamedTuple):
-    pixels: Pixels
-    """One view of one picture; shape (size, size, 3)."""
-    vector: asyncio.Future[Vectors]
 
 
 logger = logging.getLogger("colbench")
@@ -61,7 +56,8 @@ class ClipEncoder:
     """CLIP's image encoder with the paper's weights, or those in `weights` (see `find_weights`).
 
     `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU where there is one. `batch`: pictures in one pass.
-    Leaving it as an asynchronous context ends its threads. Raises MissingWeightsError when there are none, UserError when they cannot be used or there is no such device.
+    Leaving it as an asynchronous context ends its threads. The constructor raises MissingWeightsError when there
+    are no weights, UserError when they or the device cannot be used.
     """
 
     def __init__(
@@ -72,25 +68,26 @@ class ClipEncoder:
         batch: int | None = None,
         allow_unpinned: bool = False,
     ) -> None:
-        found = find_weights(weights and Path(weights), allow_unpinned=allow_unpinned)
+        found = find_weights(Path(weights) if weights else None, allow_unpinned=allow_unpinned)
         self.device = _device(device)
         self.identity = found.identity
         """Which model, and which weights: `ViT-B-32-quickgelu@40d36571`."""
         self._tower = load_tower(found).to(self.device)
         self._size = int(self._tower.image_size[0])  # type: ignore[index]
         on_cpu = self.device == "cpu"
-        self._batch = batch or (CPU_BATCH if on_cpu else CUDA_BATCH)
-        self._free = (os.cpu_count() or 1) if on_cpu else 1
-        self._threads = ThreadPoolExecutor(self._free, "clip", initializer=_alone)
-        self._waiting: deque[_Request] = deque()
-        self._working: set[asyncio.Task[None]] = set()
+        self._batches = Batches(
+            self._forward,
+            size=batch or (CPU_BATCH if on_cpu else CUDA_BATCH),
+            lanes=(os.cpu_count() or 1) if on_cpu else 1,
+            prepare=_work_alone,
+        )
         self._known: Known[tuple[bytes, tuple[View, ...]], Vectors] = Known(MOST_KNOWN)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        self._threads.shutdown(cancel_futures=True)
+        self._batches.close()
 
     async def embed(self, picture: bytes, *views: View) -> Vectors:
         """Unit vectors of the views of a PNG picture, in their order; float32, shape (len(views), features).
@@ -105,62 +102,30 @@ class ClipEncoder:
 
         with boundary(ScorerError):
             pixels = await asyncio.to_thread(frame, picture, views, self._size)
-            return np.stack(await asyncio.gather(*map(self._vector, pixels)))
+            return np.stack(await asyncio.gather(*map(self._batches.run, pixels)))
 
-    async def _vector(self, pixels: Pixels) -> Vectors:
-        """Wait in line for a batch."""
-        request = _Request(pixels, asyncio.get_running_loop().create_future())
-        self._waiting.append(request)
-        if self._free:
-            self._free -= 1
-            task = asyncio.create_task(self._work())
-            self._working.add(task)
-            task.add_done_callback(self._working.discard)
-        return await request.vector
+    def _full_precision(self) -> AbstractContextManager[None]:
+        """Keep cuDNN from rounding the convolution to TensorFloat-32, which would show in the third decimal."""
+        import torch
 
-    async def _work(self) -> None:
-        """Run batches until nobody waits."""
-        loop = asyncio.get_running_loop()
-        try:
-            while self._waiting:
-                batch = [
-                    self._waiting.popleft() for _ in range(min(len(self._waiting), self._batch))
-                ]
-                pixels = [request.pixels for request in batch]
-                outcome = await asyncio.gather(
-                    loop.run_in_executor(self._threads, self._forward, pixels),
-                    return_exceptions=True,
-                )
-                _deliver(batch, outcome[0])
-        finally:
-            self._free += 1
+        if self.device == "cpu":
+            return nullcontext()
+        return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
 
-    def _forward(self, pictures: list[Pixels]) -> Vectors:
-        """The model itself; shape (len(pictures), features)."""
+    def _forward(self, pictures: Sequence[Pixels]) -> list[Vectors]:
+        """The model itself, on views of shape (size, size, 3)."""
         import numpy as np
         import torch
         from open_clip import OPENAI_DATASET_MEAN, OPENAI_DATASET_STD
 
-        with torch.inference_mode(), torch.backends.cudnn.flags(allow_tf32=False):
+        with torch.inference_mode(), self._full_precision():
             pixels = torch.from_numpy(np.stack(pictures)).to(self.device).permute(0, 3, 1, 2) / 255
             mean, std = (
                 torch.tensor(values, device=self.device).view(1, 3, 1, 1)
                 for values in (OPENAI_DATASET_MEAN, OPENAI_DATASET_STD)
             )
             features = self._tower((pixels - mean) / std)
-            vectors: Vectors = torch.nn.functional.normalize(features, dim=-1).cpu().numpy()
-        return vectors
-
-
-def _deliver(batch: list[_Request], outcome: Vectors | BaseException) -> None:
-    """Hand each request its vector, or all of them the error; who was cancelled meanwhile gets nothing."""
-    for number, request in enumerate(batch):
-        if request.vector.done():
-            continue
-        if isinstance(outcome, BaseException):
-            request.vector.set_exception(outcome)
-        else:
-            request.vector.set_result(outcome[number])
+            return list(torch.nn.functional.normalize(features, dim=-1).cpu().numpy())
 
 
 def _device(wanted: str) -> str:
@@ -176,7 +141,7 @@ def _device(wanted: str) -> str:
     return wanted
 
 
-def _alone() -> None:
+def _work_alone() -> None:
     """Make the calling thread do its share of PyTorch's work by itself."""
     import torch
 

@@ -28,21 +28,15 @@ def frame(picture: bytes, views: Sequence[View], size: int) -> NDArray[np.uint8]
 
     with Image.open(io.BytesIO(picture)) as opened:
         image = opened.convert("RGB")
-    width, height = image.size
-    short = min(width, height)
-    resized = (int(size * width / short), int(size * height / short))
-    if width <= height:
-        # Pillow resizes along the rows first and rounds in between: both views share that half of the work.
-        image = image.resize((size, height), Image.Resampling.BICUBIC)
-    framed = [
-        _centre(image.resize(resized, Image.Resampling.BICUBIC), size)
-        if view == "crop"
-        else image.resize((size, size), Image.Resampling.BICUBIC)
-        for view in views
-    ]
-    return np.stack([np.asarray(each) for each in framed])
+    return np.stack([np.asarray(_framed(image, view, size)) for view in views])
 
 
-def _centre(image: Image.Image, size: int) -> Image.Image:
-    left, top = (round((side - size) / 2) for side in image.size)
-    return image.crop((left, top, left + size, top + size))
+def _framed(image: Image.Image, view: View, size: int) -> Image.Image:
+    from PIL.Image import Resampling
+
+    if view == "page":
+        return image.resize((size, size), Resampling.BICUBIC)
+    width, height = (int(size * side / min(image.size)) for side in image.size)
+    left, top = round((width - size) / 2), round((height - size) / 2)
+    resized = image.resize((width, height), Resampling.BICUBIC)
+    return resized.crop((left, top, left + size, top + size))

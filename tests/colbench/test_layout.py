@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+from itertools import permutations
+
+import msgspec
+import numpy as np
+import pytest
+
+from colbench.pages.render import Block, Render
+from colbench.scorers.frontend.layout import compare_layout, dice
+
+PAGE = (
+    Block(kind="box", x=0, y=0, width=1280, height=80, background="#1e40af"),
+    Block(
+        kind="heading",
+        x=40,
+        y=20,
+        width=300,
+        height=40,
+        text="Acme Coffee",
+        color="#ffffff",
+        background="#1e40af",
+    ),
+    Block(kind="link", x=900, y=30, width=80, height=20, text="Learn more"),
+    Block(kind="picture", x=40, y=200, width=600, height=400),
+    Block(kind="text", x=700, y=200, width=500, height=60, text="We roast beans by hand."),
+    Block(kind="link", x=700, y=600, width=80, height=20, text="Learn more"),
+    Block(kind="input", x=700, y=700, width=300, height=40),
+)
+
+
+def page(*blocks, width=1280, height=1000):
+    return Render(
+        key="", outcome="rendered", mode="default", width=width, height=height, blocks=blocks
+    )
+
+
+def changed(number, **fields):
+    blocks = list(PAGE)
+    blocks[number] = msgspec.structs.replace(blocks[number], **fields)
+    return page(*blocks)
+
+
+def measures(mine, theirs):
+    found = compare_layout(mine, theirs)
+    return [found.block, found.text, found.position, found.color]
+
+
+def test_equal_pages_agree_fully():
+    assert measures(page(*PAGE), page(*PAGE)) == pytest.approx([1, 1, 1, 1], abs=1e-12)
+    assert compare_layout(page(*PAGE), page(*PAGE)).layout == pytest.approx(1, abs=1e-12)
+
+
+def test_a_blank_page_agrees_in_nothing():
+    assert measures(page(), page(*PAGE)) == [0, 0, 0, 0]
+    assert measures(page(*PAGE), page()) == [0, 0, 0, 0]
+
+
+def test_a_blank_page_without_words_to_miss_agrees_in_nothing_either():
+    assert measures(page(), page(PAGE[3])) == [0, 0, 0, 0]
+
+
+def test_two_blank_pages_are_equal():
+    assert measures(page(), page()) == [1, 1, 1, 1]
+
+
+def test_it_does_not_matter_which_page_comes_first():
+    mine, theirs = changed(4, text="Beans roasted by hand.", x=650), changed(0, height=120)
+    assert measures(mine, theirs) == pytest.approx(measures(theirs, mine))
+
+
+def test_the_measures_are_those_computed_by_hand():
+    mine = page(
+        Block(kind="text", x=0, y=0, width=100, height=100, text="abcd", color="#ffffff"),
+        Block(kind="picture", x=500, y=500, width=200, height=200),
+        width=1000,
+        height=1000,
+    )
+    theirs = page(
+        Block(kind="link", x=100, y=0, width=100, height=400, text="abce", color="#000000"),
+        width=1000,
+        height=2000,
+    )
+    # Sizes: text 100, picture 200; link 200. One pair: 300 of 500. Bigrams " abcd ": 5 and 5, 3 of them common.
+    expected = [
+        300 / 500 * 2 * 100 / 300,
+        300 / 300 * 6 / 10,
+        300 / 500 * (1 - 100 / 1000),
+        300 / 300 * (1 + 0) / 2,
+    ]
+    assert measures(mine, theirs) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("number", "fields", "measure"),
+    [
+        (0, {"height": 120, "y": -20}, "block"),
+        (4, {"text": "We roast our beans by hand."}, "text"),
+        (3, {"y": 400}, "position"),
+        (0, {"background": "#dc2626"}, "color"),
+        (1, {"color": "#facc15"}, "color"),
+    ],
+)
+def test_each_measure_sees_its_own_kind_of_change(number, fields, measure):
+    found = compare_layout(changed(number, **fields), page(*PAGE))
+    values = {name: getattr(found, name) for name in ("block", "text", "position", "color")}
+    assert values.pop(measure) < 0.999
+    assert list(values.values()) == pytest.approx([1, 1, 1], abs=1e-6)
+
+
+def test_a_colour_further_away_agrees_less():
+    blue, teal, white = (
+        compare_layout(changed(0, background=color), page(*PAGE)).color
+        for color in ("#1d4ed8", "#0d9488", "#ffffff")
+    )
+    assert 1 > blue > teal > white
+
+
+def test_one_right_block_on_a_bare_page_is_a_small_share():
+    assert compare_layout(page(PAGE[2]), page(*PAGE)).layout < 0.15
+
+
+def test_surplus_blocks_count_against_a_page():
+    extra = [Block(kind="text", x=0, y=900, width=400, height=400, text="Buy now! " * 9)]
+    assert compare_layout(page(*PAGE, *extra), page(*PAGE)).layout < 0.9
+
+
+def test_other_words_at_the_same_place_are_no_pair():
+    mine = page(Block(kind="text", x=0, y=0, width=500, height=50, text="Quarterly figures"))
+    theirs = page(Block(kind="text", x=0, y=0, width=500, height=50, text="Book a hotel room"))
+    assert measures(mine, theirs) == [0, 0, 0, 0]
+
+
+def test_of_equal_words_the_nearer_ones_are_paired():
+    assert compare_layout(page(*reversed(PAGE)), page(*PAGE)).position == pytest.approx(1)
+
+
+def test_case_and_kind_of_words_are_not_their_text():
+    found = compare_layout(changed(2, kind="button", text="LEARN MORE"), page(*PAGE))
+    assert found.layout == pytest.approx(1)
+
+
+def test_the_alternative_text_of_a_picture_is_not_seen():
+    assert compare_layout(changed(3, text="A cup"), page(*PAGE)).layout == pytest.approx(1)
+
+
+def test_pictures_pair_with_pictures_only():
+    mine = page(Block(kind="picture", x=0, y=0, width=500, height=300))
+    theirs = page(Block(kind="box", x=0, y=0, width=500, height=300))
+    assert measures(mine, theirs) == [0, 0, 0, 0]
+
+
+def test_the_pairing_is_the_best_of_all():
+    texts = ["red fox", "red foxes run", "foxes run far", "a red fox runs"]
+    others = ["red foxes", "fox runs far", "the red fox", "foxes run farther"]
+    blocks = [
+        [Block(kind="text", x=0, y=0, width=10, height=10, text=text) for text in each]
+        for each in (texts, others)
+    ]
+    likeness = np.array(dice(texts, others))
+    likeness[likeness < 0.5] = 0
+    best = max(sum(likeness[i, j] for i, j in enumerate(order)) for order in permutations(range(4)))
+    found = compare_layout(page(*blocks[0]), page(*blocks[1]))
+    assert found.text == pytest.approx(best / 4)
+
+
+def test_the_likeness_of_words_is_the_coefficient_of_their_bigrams():
+    # "night" and "nacht" with a space on either side: 6 bigrams each, of which " n", "ht" and "t " are common.
+    assert dice(["night"], ["nacht", "night", "NIGHT", "x"])[0] == pytest.approx([0.5, 1, 1, 0])
+    # "aaa": " a", "aa" twice, "a "; "aa": " a", "aa", "a ".
+    assert dice(["aaa"], ["aa"])[0, 0] == pytest.approx(2 * 3 / (4 + 3))
+
+
+def test_a_page_of_endless_blocks_is_compared_by_its_first_thousand():
+    blocks = [
+        Block(kind="text", x=0, y=y, width=1, height=1, text=f"{y} {'é' * 5000}")
+        for y in range(5000)
+    ]
+    assert 0 < compare_layout(page(*blocks, *PAGE), page(*PAGE, *blocks[:10])).layout < 0.5
