@@ -39,6 +39,12 @@ _FAMILIES = {
     "Liberation Mono": _MONO,
     "Twemoji Mozilla": _EMOJI,
 }
+_SHARPNESS = (
+    '<match><edit name="antialias"><bool>true</bool></edit><edit name="hinting"><bool>false</bool></edit>'
+    '<edit name="autohint"><bool>false</bool></edit><edit name="hintstyle"><const>hintnone</const></edit>'
+    '<edit name="rgba"><const>none</const></edit></match>\n'
+)
+"""The same outlines in every build of the browser."""
 _DEFAULT = '<match><edit name="family" mode="append_last"><string>Liberation Sans</string></edit></match>\n'
 """For a family of no name: Chromium asks for that where a page says `system-ui`."""
 
@@ -54,7 +60,7 @@ def _configuration(cache: Path) -> str:
     aliases = "".join(_alias(name, family) for family, names in _FAMILIES.items() for name in names)
     return (
         '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">\n<fontconfig>\n'
-        f"<dir>{escape(str(FONTS))}</dir>\n<cachedir>{escape(str(cache))}</cachedir>\n{aliases}{_DEFAULT}</fontconfig>\n"
+        f"<dir>{escape(str(FONTS))}</dir>\n<cachedir>{escape(str(cache))}</cachedir>\n{_SHARPNESS}{aliases}{_DEFAULT}</fontconfig>\n"
     )
 
 
