@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
 
-
 VOID = {"img"}
 """Elements without content and without an end tag."""
 
