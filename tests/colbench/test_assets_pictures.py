@@ -115,6 +115,35 @@ def test_the_same_address_gives_the_same_pixels_in_another_process() -> None:
     assert other.stdout.strip() == _pixels(url)
 
 
+def test_pixels_do_not_depend_on_the_version_of_pillow() -> None:
+    """The same with 10.4, 11.0 and 13.0."""
+    pixels = _pixels("https://picsum.photos/id/48/300/200") + _pixels(
+        "https://placehold.co/300x200"
+    )
+    assert hashlib.sha256(pixels.encode()).hexdigest()[:16] == "4f76850f8077fa5c"
+
+
+def test_addresses_of_any_shape_raise_nothing() -> None:
+    ends = [
+        "",
+        "\ud800",
+        "%00",
+        "%0A" * 50,
+        "%ff",
+        "\n",
+        "&w=1e9",
+        "&h=٣",
+        "👩‍💻" * 50,
+        "%D8%A7" * 20,
+        "#x",
+        "[",
+        "\\n" * 99,
+    ]
+    for host in ("picsum.photos", "images.unsplash.com", "placehold.co"):
+        for path in ("/", "/0x0", "/1", "/99999x99999", "/id/", "/3/", "/300x20/-/#", "/٣/٣"):
+            assert all(respond(f"https://{host}{path}?text={end}") for end in ends)
+
+
 def test_photos_are_told_apart_by_what_they_are_of() -> None:
     first = "https://picsum.photos/id/1/300/200"
     assert _pixels(first) == _pixels(first + "-estate")

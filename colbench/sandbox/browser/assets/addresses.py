@@ -90,7 +90,7 @@ def _split(url: str) -> SplitResult | None:
     if len(url) > _MOST_CHARACTERS:
         return None
     try:
-        address = urlsplit(url.strip(), scheme="https")
+        address = urlsplit(url.strip().encode("utf-8", "replace").decode(), scheme="https")
         return address if address.scheme in {"http", "https"} and address.hostname else None
     except ValueError:
         return None

@@ -102,7 +102,7 @@ def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) ->
     if source is None:
         script = match["script"].replace("\r\n", "\n").replace("\r", "\n")
         if len(configs) < _MOST_CONFIGS and _CONFIG.fullmatch(script):
-            digest = sha256(script.encode()).digest()
+            digest = sha256(script.encode("utf-8", "replace")).digest()
             configs.add(f"'sha256-{base64.b64encode(digest).decode()}'")
         return None
     address = tailwind_script(source)
