@@ -52,8 +52,8 @@ def from_data_url(url: str) -> bytes:
 
 
 def _shrunk(image: Image, scale: float, max_edge: int) -> bytes:
-    size = [max(1, round(edge * scale)) for edge in image.size]
-    small = image.convert("RGB").resize((size[0], size[1]))
+    width, height = (min(max_edge, max(1, round(edge * scale))) for edge in image.size)
+    seen = (0, 0, min(image.width, width / scale), min(image.height, height / scale))
     buffer = io.BytesIO()
-    small.crop((0, 0, min(size[0], max_edge), min(size[1], max_edge))).save(buffer, "PNG")
+    image.convert("RGB").resize((width, height), box=seen).save(buffer, "PNG")
     return buffer.getvalue()
