@@ -61,7 +61,9 @@ class Album:
                 self._shots |= zip(keys, pool.map(self._page, keys), strict=True)
                 self._shots |= zip(both, pool.map(self._pair, both), strict=True)
         except OSError as cause:
-            raise UserError(f"{self._folder}: cannot be written: {cause.strerror or cause}") from cause
+            raise UserError(
+                f"{self._folder}: cannot be written: {cause.strerror or cause}"
+            ) from cause
 
     def page(self, page: str | None) -> Shot:
         """A page that was taken."""

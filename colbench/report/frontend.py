@@ -10,7 +10,7 @@ from colbench.report.cells import Cells, Lead, agent_failed, measured, value
 from colbench.report.model import Reason
 from colbench.rollout import Rollout
 
-METRICS = ("cosine", "cosine_page", "ssim", "layout", "block", "text", "position", "color")
+METRICS = ("cosine", "cosine_page", "layout", "block", "text", "position", "color", "ssim")
 """In the order of reading; `layout` is the mean of the four after it."""
 FLOORS = ("black", "white", "other", "target")
 NOTES = 3

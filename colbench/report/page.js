@@ -260,22 +260,27 @@ function bubble(role, who, text, before = "", after = "") {
 }
 
 function verdicts(list, rollout) {
-  return make("div", { class: "verdicts" }, ...list.modes.map((mode) => verdict(mode, rollout.scores[mode])));
+  return make("div", { class: "verdicts" }, ...list.modes.map((mode) => verdict(list, mode, rollout.scores[mode])));
 }
 
 const metrics = (taken) => taken.map(([name, share]) => `${name} ${percent(share)}`).join(", ");
 
-function verdict(mode, score) {
-  if (!score || score.value === null) {
+/** What the report leads with: a metric of that name, or the value. */
+function worth(list, score) {
+  const found = score.metrics.find(([name]) => name === list.measure);
+  return found ? found[1] : score.value;
+}
+
+function verdict(list, mode, score) {
+  if (!score || worth(list, score) === null) {
     return make("div", { class: "verdict unknown" }, make("b", {}, `${mode}: not scored`),
-      score && score.metrics.length ? make("p", {}, metrics(score.metrics)) : "",
       score && score.note ? make("p", {}, score.note) : "");
   }
   const passed = score.checks.filter((check) => check[1] === "passed").length;
   const tests = score.checks.length ? `, ${passed} of ${score.checks.length} tests` : "";
   const kind = { true: "yes", false: "no", null: "" }[score.success];
   return make("div", { class: `verdict ${kind}` },
-    make("b", {}, `${mode}: ${percent(score.value)}${tests}`),
+    make("b", {}, `${mode}: ${list.pages ? `${list.measure} ` : ""}${percent(worth(list, score))}${tests}`),
     score.metrics.length ? make("p", {}, metrics(score.metrics)) : "",
     score.note ? make("p", {}, score.note) : "",
     make("p", {}, [score.scorer, score.environment].filter(Boolean).join("; ")));

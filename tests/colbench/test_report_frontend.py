@@ -87,7 +87,7 @@ def test_every_metric_is_a_mean_over_tasks_and_an_agent_s_failure_is_0_in_all():
     assert domain.metrics["cosine"].mean == pytest.approx(1.4 / 3)
     assert domain.metrics["layout"].mean == pytest.approx(0.8 / 3)
     assert list(domain.metrics) == [
-        "cosine", "cosine_page", "ssim", "layout", "block", "text", "position", "color",
+        "cosine", "cosine_page", "layout", "block", "text", "position", "color", "ssim",
     ]  # fmt: skip
 
 
