@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
-import urllib.error
 import urllib.request
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
 
-from colbench.errors import UserError
+from colbench.errors import UserError, describe_exception
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -95,13 +93,15 @@ def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENC
         _check_reachable(address, patience)
         from open_clip.pretrained import download_pretrained_from_url as download
 
-        return Path(download(address, cache_dir=str(target.parent)))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=target.parent) as folder:
+            os.replace(download(address, cache_dir=folder), target)
     except (OSError, RuntimeError) as cause:
-        reason = cause.reason if isinstance(cause, urllib.error.URLError) else cause
         raise MissingWeightsError(
-            f"no CLIP weights: {target} does not exist and {address} cannot be fetched ({reason}); "
+            f"no CLIP weights: {target} does not exist and {address} cannot be fetched ({cause}); "
             "put that file there, or name a copy of it"
         ) from cause
+    return target
 
 
 def _check_reachable(address: str, patience: float) -> None:
@@ -149,9 +149,9 @@ def load_tower(weights: Weights) -> Module:
         config: dict[str, Any] = get_model_config(f"local-dir:{folder}" if folder else MODEL)
         with torch.device("meta"):
             tower: Module = CLIP(**config).visual
-    except (OSError, ValueError, TypeError, KeyError) as cause:
+    except Exception as cause:
         raise UserError(
-            f"{weights.config}: not the configuration of a plain CLIP ({cause})"
+            f"{weights.config}: not the configuration of a plain CLIP: {describe_exception(cause)}"
         ) from cause
     try:
         tower.load_state_dict(read_visual(weights), strict=True, assign=True)
@@ -171,14 +171,9 @@ def read_visual(weights: Weights) -> dict[str, Tensor]:
     """
     try:
         state = _read_state(weights.file, archive=weights.pinned)
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-        msgspec.MsgspecError,
-        pickle.UnpicklingError,
-    ) as cause:
-        raise UserError(f"{weights.file}: cannot be read as CLIP weights: {cause}") from cause
+    except Exception as cause:
+        reason = describe_exception(cause)
+        raise UserError(f"{weights.file}: cannot be read as CLIP weights: {reason}") from cause
     return {
         name.removeprefix(VISUAL): tensor
         for name, tensor in state.items()
@@ -195,7 +190,9 @@ def _read_state(file: Path, *, archive: bool) -> dict[str, Tensor]:
         return dict(load_file(file))
     if archive:
         return read_archive(file)
-    content = torch.load(file, map_location="cpu", weights_only=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        content = torch.load(file, map_location="cpu", weights_only=True)
     return dict(content.get("state_dict", content))
 
 

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import pytest
+
+from colbench.errors import ScorerError
+from colbench.scorers.frontend import ClipEncoder, FrontendScorer
+from colbench.task import Hidden, Task
+
+METRICS = {"cosine", "cosine_page", "block", "text", "position", "color", "layout", "ssim"}
+STYLE = "body{margin:0;font-family:sans-serif}header{background:#1e40af;color:#fff;padding:20px}"
+
+
+def html(title, color="#1e40af", rest="<p>We roast our beans by hand, every morning.</p>"):
+    style = STYLE.replace("#1e40af", color)
+    return (
+        f"<!DOCTYPE html><html><head><style>{style}</style></head>"
+        f"<body><header><h1>{title}</h1></header>{rest}</body></html>"
+    )
+
+
+def task(name, page):
+    return Task(id=name, domain="frontend", request="A page.", hidden=Hidden(reference=page))
+
+
+COFFEE = task("coffee", html("Acme Coffee"))
+HOTEL = task("hotel", html("Hotel Sunrise", "#b91c1c", "<p>Rooms with a view of the sea.</p>" * 30))
+TOO_BIG = task("too-big", html("x", rest=f"<p>{'x' * 3_000_000}</p>"))
+NEAR = f"Here it is:\n```html\n{html('Acme Coffee', '#1d4ed8')}\n```"
+
+
+@pytest.fixture
+async def clip(tiny_clip):
+    async with ClipEncoder(tiny_clip, allow_unpinned=True, device="cpu") as encoder:
+        yield encoder
+
+
+@pytest.fixture
+def scorer(renderer, clip):
+    return FrontendScorer(renderer, clip, [COFFEE, TOO_BIG, HOTEL])
+
+
+async def test_the_target_is_worth_one_by_every_measure(scorer):
+    scores = await scorer.score(COFFEE, COFFEE.hidden.reference)
+    assert scores["default"].metrics == dict.fromkeys(METRICS, 1.0)
+    assert scores["official"].metrics == {"cosine": 1.0}
+    assert [score.value for score in scores.values()] == [1.0, 1.0]
+    assert [score.success for score in scores.values()] == [None, None]
+    assert [score.note for score in scores.values()] == ["", ""]
+
+
+async def test_a_nearer_page_is_worth_more(scorer):
+    near = (await scorer.score(COFFEE, NEAR))["default"]
+    far = (await scorer.score(COFFEE, HOTEL.hidden.reference))["default"]
+    for name in METRICS:
+        assert far.metrics[name] < near.metrics[name] <= 1
+    assert near.value == near.metrics["cosine"]
+    assert near.metrics["text"] == 1
+    assert near.metrics["color"] < 1
+
+
+async def test_an_answer_without_a_page_is_worth_nothing_and_the_paper_s_black_is_told(scorer):
+    scores = await scorer.score(COFFEE, "I would like to know more first.")
+    default, official = scores["default"], scores["official"]
+    assert default.value == 0
+    assert default.metrics == dict.fromkeys(METRICS, 0.0)
+    black = default.floors["black"]["cosine"]
+    assert official.value == pytest.approx(black, abs=0.02)
+    assert official.note == "no page: scored as black"
+    assert default.note.startswith("no page")
+    assert str(black) in default.note
+
+
+async def test_a_page_that_cannot_be_rendered_is_worth_nothing(scorer):
+    score = (await scorer.score(COFFEE, TOO_BIG.hidden.reference))["default"]
+    assert score.value == 0
+    assert score.note.startswith("too big: ")
+
+
+async def test_a_page_that_is_cut_off_has_none_in_the_released_code_s_eyes(scorer):
+    cut = COFFEE.hidden.reference.replace("</html>", "")
+    scores = await scorer.score(COFFEE, cut)
+    assert scores["default"].value == 1
+    assert scores["official"].note == "no page: scored as black"
+
+
+async def test_floors_are_what_the_measures_say_of_pages_that_nobody_designed(scorer):
+    score = (await scorer.score(COFFEE, NEAR))["default"]
+    other = (await scorer.score(COFFEE, HOTEL.hidden.reference))["default"]
+    assert set(score.floors) == {"black", "white", "other", "target"}
+    assert score.floors["target"] == dict.fromkeys(METRICS, 1.0)
+    assert score.floors["other"] == other.metrics
+    for name in ("black", "white"):
+        blank = score.floors[name]
+        assert [blank[measure] for measure in ("block", "text", "position", "color")] == [0] * 4
+    assert score.floors["black"]["ssim"] < score.floors["white"]["ssim"] < 1
+    assert other.floors is score.floors
+
+
+async def test_the_other_floor_goes_on_from_the_last_task_to_the_first(renderer):
+    scorer = FrontendScorer(renderer, None, [COFFEE, TOO_BIG, HOTEL])
+    floors = (await scorer.score(HOTEL, NEAR))["default"].floors
+    expected = (await scorer.score(HOTEL, COFFEE.hidden.reference))["default"].metrics
+    assert floors["other"] == expected
+
+
+async def test_a_run_of_one_task_has_no_other(renderer):
+    scorer = FrontendScorer(renderer, None, [COFFEE])
+    assert set((await scorer.score(COFFEE, NEAR))["default"].floors) == {"black", "white", "target"}
+
+
+async def test_without_weights_the_other_measures_stand(renderer):
+    scorer = FrontendScorer(renderer, None, [COFFEE, HOTEL])
+    scores = await scorer.score(COFFEE, COFFEE.hidden.reference)
+    assert [score.value for score in scores.values()] == [None, None]
+    assert scores["default"].metrics == dict.fromkeys(METRICS - {"cosine", "cosine_page"}, 1.0)
+    assert scores["default"].scorer == "page-similarity/default/1"
+    assert "colbench score" in scores["default"].note
+    assert "colbench score" in scores["official"].note
+    nothing = (await scorer.score(COFFEE, ""))["default"]
+    assert nothing.value is None
+    assert set(nothing.metrics.values()) == {0.0}
+
+
+async def test_a_score_says_by_what_it_was_made(scorer, renderer, clip):
+    scores = await scorer.score(COFFEE, NEAR)
+    for mode, score in scores.items():
+        assert score.scorer == f"page-similarity/{mode}/1 clip {clip.identity}"
+        assert score.environment == renderer.environment
+
+
+async def test_a_turn_is_scored_by_its_page(scorer):
+    turn = await scorer.score_turn(COFFEE, NEAR)
+    whole = (await scorer.score(COFFEE, NEAR))["default"]
+    assert turn is not None
+    assert turn.metrics == whole.metrics
+    assert turn.floors == {}
+    assert await scorer.score_turn(COFFEE, "What colour do you like?") is None
+
+
+@pytest.mark.parametrize("mode", ["default", "official"])
+async def test_a_target_that_cannot_be_rendered_is_nobody_s_answer(renderer, clip, mode):
+    scorer = FrontendScorer(renderer, clip, [TOO_BIG], modes=(mode,))
+    with pytest.raises(ScorerError, match=r"task too-big: .*too big.*colbench validate"):
+        await scorer.score(TOO_BIG, NEAR)
