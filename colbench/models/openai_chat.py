@@ -271,7 +271,7 @@ def _refusal(status: int, content: bytes, retry_after: str | None, request: _Req
     if status == 400 and "context" in text and ("length" in text or "window" in text):
         return RequestRefusedError(f"HTTP 400: {text}")
     if status in PICTURES_REFUSED and request.has_pictures:
-        return RequestRefusedError(f"{url} refuses the pictures (HTTP {status}): {text}")
+        return RequestRefusedError(f"the server refuses the pictures (HTTP {status}): {text}")
     return EndpointError(f"{url}: HTTP {status}: {text}")
 
 
