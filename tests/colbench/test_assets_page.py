@@ -160,6 +160,11 @@ def test_a_script_that_could_do_more_is_not_let_run(script: str) -> None:
     ]
 
 
+def test_an_address_without_quotes_is_read_to_its_end() -> None:
+    ready = prepare("<script src=https://cdn.tailwindcss.com?plugins=forms></script>")
+    assert ready.page == '<script src="https://cdn.tailwindcss.com/?plugins=all"></script>'
+
+
 def test_addresses_cannot_write_into_the_policy() -> None:
     page = "<script src=\"https://cdn.tailwindcss.com/;script-src * 'unsafe-inline'\"></script>"
     assert _policy(page)["script-src"] == ["https://cdn.tailwindcss.com/"]

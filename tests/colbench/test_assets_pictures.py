@@ -192,6 +192,9 @@ def test_boxes_have_the_colours_that_the_address_names(
 def test_boxes_say_their_text() -> None:
     plain = _picture("https://placehold.co/300x200?text=")
     assert len(plain.getcolors() or []) == 1
+    assert _pixels("https://dummyimage.com/300x200&text=") == _pixels(
+        "https://dummyimage.com/300x200?text="
+    )
     assert _pixels("https://placehold.co/300x200?text=a") != _pixels(
         "https://placehold.co/300x200?text=b"
     )

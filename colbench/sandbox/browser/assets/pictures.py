@@ -58,7 +58,7 @@ _SIZE_NAMES = {"w": 0, "width": 0, "h": 1, "height": 1}
 def picture(address: SplitResult) -> bytes | None:
     """The PNG for this address, of the size it asks for (at most 2,000 a side); None if it is no known service."""
     host, path = address.hostname or "", unquote(address.path)
-    query = dict(parse_qsl(address.query, keep_blank_values=True))
+    query = dict(parse_qsl(address.query or path.partition("&")[2], keep_blank_values=True))
     if host in _PHOTOS:
         named = _NAMED.match(path)
         found = _PHOTO_SIZE.search(path, named.end() if named else 0)
