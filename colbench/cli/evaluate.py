@@ -73,6 +73,8 @@ class Evaluation:
         resolved = {"agent": describe(self.agent), "human": describe(self.human)}
         if self.equipment.browser:
             resolved["browser"] = {"environment": self.equipment.browser}
+        else:
+            resolved = {role: _without_pages(said) for role, said in resolved.items()}
         self.record = make_record(
             config,
             resolved,
@@ -162,6 +164,11 @@ def plugin_args(config: RunConfig, role: str) -> dict[str, Any]:
     args = dict(getattr(config, f"{role}_args"))
     prompt = getattr(config, f"{role}_prompt")
     return {**args, "prompt": prompt} if prompt else args
+
+
+def _without_pages(said: dict[str, str]) -> dict[str, str]:
+    """What a plug-in says of itself but for pages, for a run that has none."""
+    return {name: value for name, value in said.items() if not name.startswith("frontend_")}
 
 
 def default_folder(config: RunConfig, config_digest: str) -> Path:
