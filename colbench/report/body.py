@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from colbench.report import charts
-from colbench.report.facts import Section, curve_name, sections, value_name
+from colbench.report.facts import LACKING, Section, curve_name, sections, value_name
 from colbench.report.markup import Safe, element, join, table
 from colbench.report.model import DomainReport, RunReport
 from colbench.report.text import (
@@ -86,13 +86,11 @@ def _whisker(interval: Interval) -> Safe:
 
 def notes(domain: DomainReport) -> Safe:
     """What the verdicts say beside their numbers."""
-    said = (
-        element(
-            "p", element("b", count(each.count, "dialogue")), f": {each.reason}", class_="panel"
-        )
-        for each in domain.notes
-    )
-    return element("div", *said, class_="notes") if domain.notes else Safe()
+    said = [(count(each.count, "dialogue"), each.reason) for each in domain.notes]
+    if domain.lead == "layout":
+        said.insert(0, ("No cosine", LACKING))
+    shown = (element("p", element("b", what), f": {why}", class_="panel") for what, why in said)
+    return element("div", *shown, class_="notes") if said else Safe()
 
 
 def figures(domain: DomainReport) -> Safe:

@@ -33,7 +33,9 @@ NAMES = {
     "color": "colour",
 }
 """Measures whose name is not a word to show."""
-FLOOR_HEADS = ("another target", "pages that nobody designed, and the target")
+FLOOR_HEADS = ("another target", "other floors")
+LACKING = "needs CLIP's weights; `colbench score RUN` adds it without running anything again"
+"""Of the cosine, where the layout leads."""
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -85,6 +87,8 @@ def share(label: str, interval: Interval) -> Fact:
 
 def _scores(domain: DomainReport) -> Iterator[Fact]:
     yield from _rates(domain)
+    if domain.lead == "layout":
+        yield Fact(label="cosine", value=NOTHING, note=LACKING)
     for name, mean in domain.metrics.items():
         if name != domain.lead:
             yield share(measure_name(name), mean)

@@ -9,6 +9,7 @@ from colbench.config import ScoringMode
 from colbench.report.cells import Cells, Lead, agent_failed, measured, value
 from colbench.report.model import Reason
 from colbench.rollout import Rollout
+from colbench.score import Score
 
 METRICS = ("cosine", "cosine_page", "layout", "block", "text", "position", "color", "ssim")
 """In the order of reading; `layout` is the mean of the four after it."""
@@ -57,14 +58,14 @@ def _floor(rollout: Rollout, floor: str, name: str) -> float | None:
 
 
 def notes(rollouts: Iterable[Rollout], mode: ScoringMode) -> tuple[Reason, ...]:
-    """What the verdicts say beside their numbers; the failures of agents are told elsewhere.
+    """What the verdicts say beside their numbers.
 
-    Notes that differ only after their first semicolon are taken together.
+    The failures of agents and the lack of a cosine are told elsewhere. Notes that differ only after their first
+    semicolon are taken together.
     """
+    scores = (each.scores.get(mode) for each in rollouts if not agent_failed(each))
     said = Counter(
-        score.note
-        for rollout in rollouts
-        if (score := rollout.scores.get(mode)) and score.note and not agent_failed(rollout)
+        score.note for score in scores if score and score.note and not _lacks_only(score)
     )
     alike: dict[str, list[str]] = {}
     for note in said:
@@ -74,3 +75,8 @@ def notes(rollouts: Iterable[Rollout], mode: ScoringMode) -> tuple[Reason, ...]:
         for start, each in alike.items()
     ]
     return tuple(sorted(found, key=lambda reason: -reason.count)[:NOTES])
+
+
+def _lacks_only(score: Score) -> bool:
+    """Whether a page was measured, and only the cosine could not be."""
+    return score.value is None and any(score.metrics.values())

@@ -141,3 +141,17 @@ def test_what_is_no_baseline_is_refused_by_name(tmp_path):
     broken.write_text("{}\n")
     with pytest.raises(DataError, match="line 1"):
         read_baseline(str(broken))
+
+
+def test_backend_runs_are_compared_by_tests_passed_and_a_domain_without_tasks_in_common_is_not():
+    code = Task(id="f", domain="backend", request="?", hidden=Hidden(reference="x", tests=("f()",)))
+    score = Score(scorer="t", value=0.5, success=False)
+    mine = msgspec.structs.replace(
+        cell("f", 0.0), domain="backend", task_hash=code.hash, scores={"default": score}
+    )
+    worse = msgspec.structs.replace(score, value=0.25)
+    theirs = baseline(msgspec.structs.replace(mine, scores={"default": worse}))
+    report = summarize([code, task("a")], 1, [mine, cell("a", 0.9)], RunConfig(), theirs)
+    found = report.domains["backend"].win_rate
+    assert (found.measure, found.tasks, found.rate.mean) == ("tests_passed", 1, 1.0)
+    assert report.domains["frontend"].win_rate is None

@@ -118,9 +118,9 @@ def test_without_weights_the_layout_leads_and_nothing_counts_as_unscored():
         assert (domain.scored, domain.unscored, domain.unjudged) == (3, 0, 0)
         assert domain.cosine is None
         assert not {"cosine", "cosine_page"} & domain.metrics.keys()
-    assert [(each.count, each.reason) for each in domain.notes] == [(2, NO_WEIGHTS)]
+        assert domain.notes == ()
     table = shown(summarize([task(name) for name in "abc"], 1, rollouts, CONFIG))
-    assert "no cosine without CLIP's weights" in table
+    assert "needs CLIP's weights; `colbench score" in table
 
 
 def test_a_cosine_that_only_some_pages_have_does_not_lead():
@@ -186,8 +186,9 @@ def test_floors_are_means_over_tasks():
 def test_notes_that_differ_only_in_their_numbers_are_taken_together():
     notes = ["no page; black has 0.41", "no page; black has 0.52", "timeout: 15 s; black has 0.4"]
     rollouts = [cell(name, judged(0.0, 0.0, note)) for name, note in zip("abc", notes, strict=True)]
-    found = frontend("abc", rollouts).notes
-    assert [(each.count, each.reason) for each in found] == [(2, "no page"), (1, notes[2])]
+    without = cell("d", judged(None, 0.0, notes[0]))
+    found = frontend("abcd", [*rollouts, without]).notes
+    assert [(each.count, each.reason) for each in found] == [(3, "no page"), (1, notes[2])]
 
 
 def test_the_modes_of_pages_are_compared_by_the_cosine():
