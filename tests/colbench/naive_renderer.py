@@ -155,7 +155,9 @@ class _Window:
 async def answer(route):
     """What the web would give, without the web."""
     asset = await asyncio.to_thread(respond, route.request.url)
-    await (route.fulfill(body=asset.body, content_type=asset.content_type) if asset else route.abort())
+    await (
+        route.fulfill(body=asset.body, content_type=asset.content_type) if asset else route.abort()
+    )
 
 
 def seen(picture, attack):

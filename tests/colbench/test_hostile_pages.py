@@ -1,0 +1,193 @@
+"""The hostile pages: each bites where nothing stops it, and none in the renderer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from importlib import util
+from io import BytesIO
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from PIL import Image
+
+from colbench.cli.sandbox import print_report
+from colbench.pages.render import Render
+from colbench.sandbox.attacks import Report
+from colbench.sandbox.browser import Renderer
+from colbench.sandbox.browser.attacks import (
+    Canary,
+    PageFinding,
+    attack_renderer,
+    page_attacks,
+    page_controls,
+    shows_canary,
+)
+from colbench.sandbox.browser.limits import Limits
+
+LANES = 2
+LIMITS = Limits(wall_seconds=5.0)
+"""Shorter than in a run, because many attacks use up all of it."""
+
+
+def naive_renderer(browser):
+    """The module beside this one: tests are no package."""
+    spec = util.spec_from_file_location(
+        "naive_renderer", Path(__file__).with_name("naive_renderer.py")
+    )
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.NaiveRenderer(browser)
+
+
+async def reached_by_all(browser, pages):
+    """What each page reaches, by class and name."""
+    found, waiting = {}, iter(pages)
+
+    async def lane():
+        async with naive_renderer(browser) as naive:
+            for page in waiting:
+                found[page.kind, page.name] = await naive.reached(page)
+
+    await asyncio.gather(*(lane() for _ in range(LANES)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def bites(browser):
+    """What each attack, and the good page, reaches on the naive renderer."""
+    return asyncio.run(reached_by_all(browser, [page_controls()[0], *page_attacks()]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", page_attacks(), ids=lambda page: f"{page.kind}: {page.name}")
+def test_every_attack_bites_where_nothing_stops_it(bites, attack):
+    assert attack.aim in bites[attack.kind, attack.name]
+
+
+@pytest.mark.slow
+def test_a_good_page_bites_nobody(bites):
+    assert bites["controls", "good"] == set()
+
+
+@pytest.mark.slow
+async def test_no_page_reaches_anything_and_every_good_one_is_rendered(browser, tmp_path):
+    renderer = Renderer(str(browser), cache=tmp_path, limits=LIMITS)
+    report = await attack_renderer(renderer)
+    assert len(report.findings) == len(page_attacks()) + len(page_controls()) + 1
+    assert [found for found in report.findings if found.faults] == []
+    assert {"rendered", "too big", "timeout", "crash"} >= {
+        found.outcome for found in report.findings if found.kind != "afterwards"
+    }
+
+
+class Careless:
+    """A renderer that fetches, shows files, fails, and is never the same: everything that a report must tell."""
+
+    environment = "careless"
+
+    def __init__(self, picture):
+        self.picture = picture
+        self.rendered = 0
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *error):
+        pass
+
+    async def render(self, page, mode="default"):
+        self.rendered += 1
+        if "picture.png" in page and "file:" not in page:
+            host, port = re.search(r"http://([\d.]+):(\d+)", page).groups()
+            _reader, writer = await asyncio.open_connection(host, int(port))
+            writer.close()
+        if "<div><div>" in page:
+            raise ValueError("too deep")
+        shown = Path(re.search(r"file://(\S+picture.png)", page)[1]) if "file:" in page else None
+        return Render(
+            key="k",
+            outcome="rendered",
+            mode=mode,
+            height=self.rendered,
+            picture=shown.read_bytes() if shown else self.picture + bytes([self.rendered]),
+        )
+
+
+async def test_a_report_tells_what_was_reached():
+    names = {"network": "picture", "files": "picture", "time": "deep elements", "varying": "clock"}
+    chosen = [page for page in page_attacks() if names.get(page.kind) == page.name]
+    report = await attack_renderer(Careless(white()), chosen=chosen)
+    faults = {found.kind: found.faults for found in report.successes}
+    next_fails = "the next page looks different (rendered)"
+    assert faults == {
+        "network": (next_fails, "a connection"),
+        "files": ("shows a file", next_fails),
+        "time": ("the renderer failed: ValueError: too deep", next_fails),
+        "varying": ("looked different the second time", next_fails),
+    }
+
+
+def white():
+    stream = BytesIO()
+    Image.new("RGB", (8, 8), "white").save(stream, "PNG")
+    return stream.getvalue()
+
+
+def test_the_canary_sees_connections_and_datagrams_and_knows_its_files():
+    with Canary() as canary:
+        assert canary.traces() == []
+        with urlopen(f"http://{canary.words['CANARY']}/picture.png") as answer:
+            assert shows_canary(answer.read())
+        assert canary.traces() == ["a connection"]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"x", ("127.0.0.1", int(canary.words["CANARY_PORT"])))
+        assert canary.traces() == ["a datagram"]
+        assert not shows_canary(white())
+
+
+def test_repeats_and_words_are_filled_in():
+    with Canary() as canary:
+        for attack in (*page_attacks(), *page_controls()):
+            page = attack.page(canary, "7")
+            assert not re.search("⟦|⟧|CANARY|VISIT|BOMB_|_BOMB|MOVING_|SURROGATE", page), (
+                attack.name
+            )
+            assert "<!-- 7 -->" in page
+
+
+def test_the_table_shows_every_outcome(capsys):
+    findings = (
+        PageFinding(
+            kind="files",
+            name="frame",
+            control=False,
+            faults=("shows a file",),
+            outcome="rendered",
+            seconds=1,
+        ),
+        PageFinding(
+            kind="time", name="blur", control=False, faults=(), outcome="timeout", seconds=5.5
+        ),
+        PageFinding(
+            kind="controls", name="good", control=True, faults=(), outcome="rendered", seconds=0.2
+        ),
+    )
+    print_report(Report(environment="Chromium 1", findings=findings), "honest pages were rendered")
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        "class attack outcome",
+        "files frame shows a file",
+        "time blur timeout, 5.5 s",
+        "controls good rendered, 0.2 s",
+        "Chromium 1",
+        "1 of 2 attacks succeeded (files 1, time 1)",
+        "1 of 1 honest pages were rendered",
+    ]
+
+
+def test_names_are_unique_in_their_class():
+    names = [(page.kind, page.name) for page in (*page_attacks(), *page_controls())]
+    assert len(names) == len(set(names))
