@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -16,9 +17,9 @@ from colbench.pages.extract import extract_page
 from colbench_agents.blank import Blank
 from colbench_agents.designer import Designer, design
 from colbench_agents.designer.find import by_text
-from colbench_agents.designer.insert import ground
 from colbench_agents.designer.markup import html
-from colbench_agents.designer.page import Box, Leaf, Page, leaves, path
+from colbench_agents.designer.measure import text_height, text_width
+from colbench_agents.designer.page import Page, Thing
 from colbench_agents.guesser import Guesser
 
 REQUEST = "Travel Agency: A modern design with a large image, a call-to-action button and a footer."
@@ -51,20 +52,14 @@ def changed(*said: str) -> Page:
     return design(REQUEST, said)
 
 
-def leaf(page: Page, text: str) -> Leaf:
+def thing(page: Page, text: str) -> Thing:
     found = by_text(page, text)
-    assert found, [leaf.text for leaf in leaves(page)]
+    assert found, texts(page)
     return found
 
 
 def texts(page: Page) -> list[str]:
-    return [leaf.text for leaf in leaves(page) if leaf.text]
-
-
-def holder(page: Page, text: str) -> Box:
-    around = path(page, leaf(page, text))
-    assert around
-    return around[-1]
+    return [thing.text for thing in page.things if thing.text]
 
 
 async def test_each_turn_shows_a_page_and_the_last_commits_it() -> None:
@@ -124,7 +119,7 @@ async def test_the_blank_agent_answers_without_a_page() -> None:
 def test_the_first_page_has_what_the_request_names(request_: str, wanted: dict[str, str]) -> None:
     page = design(request_, [])
     for text, kind in wanted.items():
-        assert leaf(page, text).kind == kind
+        assert thing(page, text).kind == kind
 
 
 def test_what_is_missing_goes_below_above_and_beside() -> None:
@@ -134,66 +129,64 @@ def test_what_is_missing_goes_below_above_and_beside() -> None:
         'There should be a link that says "Blog" to the right of "Home". '
         'There should be a link that says "First" to the left of "Home".'
     )
-    order = texts(page)
-    start = order.index("Welcome to Travel Agency")
-    assert order[start : start + 3] == ["Welcome to Travel Agency", "Before", "New"]
-    assert leaf(page, "New").size == "4xl"
-    start = order.index("First")
-    assert order[start : start + 3] == ["First", "Home", "Blog"]
-    assert holder(page, "Blog") is holder(page, "Home")
+    welcome, before, new = (thing(page, t) for t in ("Welcome to Travel Agency", "Before", "New"))
+    assert welcome.bottom <= before.y < before.bottom <= new.y
+    assert new.bottom <= thing(page, "Learn More").y
+    assert new.size == 36
+    row = [thing(page, text) for text in ("First", "Home", "Blog", "About")]
+    assert len({one.y for one in row}) == 1
+    assert all(one.span[1] < other.x for one, other in pairwise(row))
 
 
-def test_what_stands_on_another_colour_gets_a_band_of_its_own() -> None:
+def test_what_is_to_stand_on_another_colour_goes_past_the_area() -> None:
     page = changed(
-        'There should be a heading that says "Deals" below "Home", white on dark blue. '
-        'There should be a paragraph that says "Cheap" below "Deals", white on dark blue.'
+        'There should be a heading that says "Deals" below "Home", black on very light grey.'
     )
-    assert page.bands[1].background == "#1e40af"
-    assert holder(page, "Deals") is holder(page, "Cheap") is page.bands[1]
-    assert leaf(page, "Deals").color == "#ffffff"
+    bar = page.behind(thing(page, "Home"))
+    assert bar
+    assert thing(page, "Deals").y >= bar.bottom
+    assert page.ground(thing(page, "Deals")) == "#f3f4f6"
 
 
-def test_columns_and_rows_are_made_of_what_is_named() -> None:
+def test_columns_and_rows_stand_side_by_side() -> None:
     page = changed(
-        'There should be 3 columns beginning with "A", "B", "C" below "Home". '
+        'There should be 3 columns beginning with "A", "B", "C" below "Welcome to Travel Agency". '
         'There should be a paragraph that says "About a" below "A". '
         'There should be a row of links "X", "Y" at the bottom.'
     )
-    around = path(page, leaf(page, "A"))
-    assert around
-    assert around[-2].direction == "columns"
-    assert len(around[-2].children) == 3
-    assert holder(page, "About a") is holder(page, "A")
-    assert holder(page, "X") is holder(page, "Y")
-    assert path(page, holder(page, "X"))[:1] == [page.bands[-1]]
-
-
-def test_a_heading_beside_a_heading_makes_columns_and_takes_its_text_along() -> None:
-    page = design(
-        "Plain: words.",
-        ['There should be a heading that says "Right" to the right of "Welcome to Plain".'],
+    columns = [thing(page, text) for text in "ABC"]
+    assert len({one.y for one in columns}) == 1
+    assert all(one.x + one.width <= other.x for one, other in pairwise(columns))
+    assert thing(page, "About a").y >= columns[0].bottom
+    assert (thing(page, "About a").x, thing(page, "About a").width) == (
+        columns[0].x,
+        columns[0].width,
     )
-    left, right = path(page, holder(page, "Right"))[-1].children
-    assert isinstance(left, Box)
-    assert isinstance(right, Box)
-    assert len(left.children) == 2
-    assert right is holder(page, "Right")
+    assert thing(page, "X").y == thing(page, "Y").y > page.height / 2
 
 
-def test_what_was_not_asked_for_goes() -> None:
+def test_a_heading_beside_a_heading_halves_it() -> None:
     page = changed(
-        'I did not ask for the link "Home". I did not ask for the picture at the top. '
+        'There should be a heading that says "Right" to the right of "Welcome to Travel Agency".'
+    )
+    left, right = thing(page, "Welcome to Travel Agency"), thing(page, "Right")
+    assert left.y == right.y
+    assert left.x + left.width <= right.x < right.x + right.width <= 1280
+
+
+def test_what_was_not_asked_for_goes_and_what_is_below_moves_up() -> None:
+    before = changed()
+    page = changed("I did not ask for the picture at the top.")
+    assert not [one for one in page.things if one.kind == "picture"]
+    up = thing(before, "Learn More").y - thing(page, "Learn More").y
+    assert up == pytest.approx(384, abs=50)
+    page = changed(
+        'I did not ask for the link "Home". '
         'I did not ask for the paragraph "© 2022 Travel Agency. All rights…".'
     )
     assert "Home" not in texts(page)
-    assert not [leaf for leaf in leaves(page) if leaf.kind == "picture"]
+    assert thing(page, "About").y == thing(before, "About").y
     assert not any("©" in text for text in texts(page))
-
-
-def test_what_a_template_heading_brings_goes_with_it() -> None:
-    before = design("School: two columns.", [])
-    after = design("School: two columns.", ['I did not ask for the heading "About Us".'])
-    assert len(list(leaves(before))) - len(list(leaves(after))) == 2
 
 
 def test_texts_colours_sizes_and_weights_change() -> None:
@@ -206,17 +199,26 @@ def test_texts_colours_sizes_and_weights_change() -> None:
         'The background of the bottom part (behind "© 2022 Travel Agency. All rights reserved.") '
         "should be black."
     )
-    heading = leaf(page, "Far away")
-    assert (heading.color, heading.size, heading.bold) == ("#991b1b", "3xl", False)
-    assert leaf(page, "Learn More").background == "#10b981"
+    heading = thing(page, "Far away")
+    assert (heading.color, heading.size, heading.bold) == ("#991b1b", 30, False)
+    assert thing(page, "Learn More").background == "#10b981"
     assert page.background == "#fde68a"
-    assert page.bands[-1].background == "#000000"
-    assert page.bands[-1].color == "#ffffff"
+    rights = thing(page, "© 2022 Travel Agency. All rights reserved.")
+    assert page.ground(rights) == "#000000"
+    assert re.search(r"color: #ffffff[^>]*>© 2022", html(page))
+
+
+def test_a_band_is_coloured_where_there_was_no_area() -> None:
+    said = 'The background of the middle part (behind "{}") should be blue.'
+    page = changed(said.format("Welcome to Travel Agency"), said.format("Learn More"))
+    first, last = thing(page, "Welcome to Travel Agency"), thing(page, "Learn More")
+    assert page.ground(first) == page.ground(last) == "#3b82f6"
+    assert page.behind(first) is page.behind(last)
 
 
 def test_a_colour_said_of_one_link_holds_for_its_row() -> None:
     page = changed('The link "About" should be green.')
-    assert {leaf(page, text).color for text in ("Home", "About", "Services")} == {"#10b981"}
+    assert {thing(page, text).color for text in ("Home", "About", "Services")} == {"#10b981"}
 
 
 def test_a_cut_text_goes_on() -> None:
@@ -229,34 +231,51 @@ def test_a_cut_text_goes_on() -> None:
 
 
 def test_things_move_and_are_measured() -> None:
+    before = changed()
     page = changed(
-        'The button "Learn More" should be left-aligned. '
         'The heading "Welcome to Travel Agency" should be further down, by about 30 pixels. '
         'The heading "Welcome to Travel Agency" should be further to the left, by about 20 pixels. '
-        "The picture at the top should be about 300 by 200 pixels. "
+        'The button "Learn More" should be left-aligned. '
         'The link "Services" should be at the bottom.'
     )
-    assert leaf(page, "Learn More").align == "left"
-    heading = leaf(page, "Welcome to Travel Agency")
-    assert (heading.above, heading.right) == (30, -20)
-    (picture,) = (leaf for leaf in leaves(page) if leaf.kind == "picture")
+    assert thing(page, "Learn More").x == 16
+    old, new = (thing(one, "Welcome to Travel Agency") for one in (before, page))
+    assert (new.x - old.x, new.y - old.y) == (-20, 30)
+    assert thing(page, "Learn More").y - thing(before, "Learn More").y == 30
+    assert thing(page, "Services").y > page.height - 100
+    page = changed("The picture at the top should be about 300 by 200 pixels.")
+    (picture,) = (one for one in page.things if one.kind == "picture")
     assert (picture.width, picture.height) == (300, 200)
-    assert path(page, leaf(page, "Services"))[0] is page.bands[-1]
+    assert thing(page, "Learn More").y - thing(before, "Learn More").y == 200 - 384
 
 
-def test_areas_colour_the_band_that_is_there_or_make_one() -> None:
+def test_what_is_centred_is_in_the_middle() -> None:
+    page = changed(
+        'The link "Home" should be centred. The heading "Travel Agency" should be centred.'
+    )
+    row = [thing(page, text) for text in ("Home", "About", "Services", "Contact")]
+    assert (row[0].x + row[-1].x + row[-1].width) / 2 == pytest.approx(640, abs=1)
+    assert thing(page, "Travel Agency").align == "center"
+
+
+def test_an_area_goes_behind_what_is_there() -> None:
     page = changed('There should be a blue area about 1280 by 300 pixels below "Home".')
-    assert ground(page, leaf(page, "Home")) == "#ffffff"
-    assert page.bands[1].background == "#3b82f6"
-    assert page.bands[1].height == 300
+    (area,) = (one for one in page.areas if one.background == "#3b82f6")
+    assert (area.x, area.width, area.height) == (0, 1280, 300)
+    assert area.y == pytest.approx(60, abs=10)
+    assert page.things.index(area) < page.things.index(thing(page, "Home"))
 
 
-def test_the_page_grows_and_shrinks() -> None:
-    padding = sum(2 * band.padding[0] for band in changed().bands)
-    taller = changed("The page should be about 1500 pixels tall; it is 1000.")
-    flatter = changed("The page should be about 900 pixels tall; it is 950.")
-    assert taller.bands[-1].above == 500
-    assert sum(2 * band.padding[0] for band in flatter.bands) == pytest.approx(padding - 50, abs=8)
+def test_the_page_grows_with_its_footer() -> None:
+    page = changed("The page should be about 1500 pixels tall; it is 720.")
+    assert page.height == pytest.approx(1500, abs=60)
+    assert thing(page, "© 2022 Travel Agency. All rights reserved.").y > 1300
+
+
+def test_the_widths_of_words_are_those_of_the_font() -> None:
+    assert text_width("Welcome", 1000) == 960 + 556 + 222 + 500 + 556 + 833 + 556
+    assert text_height("word " * 100, 16, 400) > 10 * text_height("word", 16, 400) == 240
+    assert text_width("A", 16, bold=True) > text_width("A", 16)
 
 
 def test_a_page_is_safe_html_whatever_it_says() -> None:
@@ -327,7 +346,7 @@ def test_nothing_that_is_said_breaks_the_page(said: list[str]) -> None:
     page = changed(" ".join(said))
     document = html(page)
     assert extract_page(document) == document
-    assert len({id(leaf) for leaf in leaves(page)}) == len(list(leaves(page)))
-    count = len([leaf for leaf in leaves(page) if leaf.kind in ("heading", "text")])
-    assert len(re.findall(r"<(?:h2|p) ", document)) == count
-    assert all(path(page, leaf) for leaf in leaves(page))
+    assert len(set(map(id, page.things))) == len(page.things)
+    assert len(re.findall(r"position: absolute", document)) == len(page.things)
+    assert all(one.y >= 0 and one.width >= 0 and one.height >= 0 for one in page.things)
+    assert page.height >= max((one.bottom for one in page.contents), default=0) - 1

@@ -8,6 +8,7 @@ from colbench_agents.designer.colors import NAMES, named, on
 from colbench_agents.designer.reading import place, read
 from colbench_agents.designer.wishes import (
     Height,
+    Lengthened,
     Measured,
     Missing,
     Moved,
@@ -71,7 +72,29 @@ WISHES: dict[str, Wish] = {
     ),
     "The background of the page should be white.": Recolored(part="page", color="#ffffff"),
     'The background of the top part (behind "Home") should be light blue.': Recolored(
-        part="band", color="#bfdbfe", text="Home", spot="top"
+        part="band", color="#bfdbfe", text="Home", place=Place(spot="top")
+    ),
+    'The background of the area below "A" should be teal.': Recolored(
+        part="background", color="#14b8a6", kind="box", place=Place("below", "A")
+    ),
+    "The background of the page should be a little darker.": Recolored(part="page", color="darker"),
+    'The paragraph "A b…" should be shorter, by about 3 words.': Lengthened(
+        kind="text", text="A b…", words=-3
+    ),
+    'The paragraph "A b…" should say "…of the rest".': Reworded(
+        kind="text", mine="A b…", theirs="…of the rest"
+    ),
+    'The button "Go" should be about 90 by 40 pixels.': Measured(
+        kind="button", width=90, height=40, text="Go"
+    ),
+    'There should be a row of texts "A", "B" at the bottom.': Missing(
+        kind="text", texts=("A", "B"), place=Place(spot="bottom")
+    ),
+    "There should be an input field on the left in the middle.": Missing(
+        kind="input", texts=(), place=Place(spot="left middle")
+    ),
+    'I did not ask for the area to the right of "A".': Surplus(
+        kind="box", place=Place("right", "A")
     ),
     'The heading "A" should be much larger.': Resized(kind="heading", text="A", steps=3),
     'The link "A" should be smaller.': Resized(kind="link", text="A", steps=-1),

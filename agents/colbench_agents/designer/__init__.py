@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import chain
+
+from msgspec.structs import replace
 
 from colbench.interfaces import Agent, Episode
 from colbench.messages import ANSWER_MARKER, Message
@@ -16,6 +19,7 @@ from colbench_agents.designer.markup import html
 from colbench_agents.designer.page import Page
 from colbench_agents.designer.reading import read
 from colbench_agents.designer.template import first_page
+from colbench_agents.designer.wishes import Missing, Moved, Wish
 
 CONTENT = "That is what I have in mind"
 
@@ -49,10 +53,20 @@ class Draughtsman:
 def design(request: str, said: Sequence[str]) -> Page:
     """The page for a request after the human has said something about each version of it."""
     page = first_page(request)
-    for words in said:
-        for wish in read(words):
+    known: list[Wish] = []
+    for wish in chain.from_iterable(map(read, said)):
+        if isinstance(wish, Moved) and any(_again(wish, other) for other in known):
+            apply(replace(wish, alone=True), page)
+        elif not (isinstance(wish, Missing) and wish in known and not wish.texts):
             apply(wish, page)
+        known.append(wish)
     return page
+
+
+def _again(wish: Moved, other: Wish) -> bool:
+    """Whether something is to be moved up or down that was moved so before, with all that is beside it."""
+    same = isinstance(other, Moved) and (wish.kind, wish.text) == (other.kind, other.text)
+    return same and isinstance(other, Moved) and wish.down * other.down > 0
 
 
 def fenced(page: Page) -> str:

@@ -21,6 +21,8 @@ NAMES = {"black": "#000000", "white": "#ffffff"} | {
     for hue, values in SHADES.items()
     for shade, value in zip(("very light ", "light ", "", "dark "), values, strict=True)
 }
+STEP = 0.1
+"""How much lighter or darker a little is."""
 SYNONYMS = {"gray": "grey", "violet": "purple", "navy": "dark blue", "cyan": "teal"}
 
 
@@ -35,3 +37,12 @@ def on(background: str) -> str:
     red, green, blue = (int(background[at : at + 2], 16) for at in (1, 3, 5))
     dark = 0.299 * red + 0.587 * green + 0.114 * blue < 150
     return "#ffffff" if dark else "#000000"
+
+
+def mixed(color: str, now: str) -> str:
+    """A colour as it was said: itself, or what is `lighter` or `darker` than now by a little."""
+    if color not in ("lighter", "darker"):
+        return color
+    end = 255 if color == "lighter" else 0
+    parts = (int(now[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (end - part) * STEP):02x}" for part in parts)

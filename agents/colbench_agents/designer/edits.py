@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from itertools import takewhile
+from itertools import cycle, islice
 
-from colbench_agents.designer.colors import on
-from colbench_agents.designer.find import band_at, by_place, by_text
-from colbench_agents.designer.insert import WIDE, insert
-from colbench_agents.designer.measure import Layout
-from colbench_agents.designer.page import SIZES, Box, Leaf, Page, path, remove
+from colbench_agents.designer.colors import NAMES, mixed, on
+from colbench_agents.designer.find import by_place, by_text
+from colbench_agents.designer.insert import MARGIN, WIDE, add_area, insert
+from colbench_agents.designer.measure import SIZES
+from colbench_agents.designer.page import FOLD, WIDTH, Page, Thing
+from colbench_agents.designer.paint import paint
 from colbench_agents.designer.wishes import (
     Height,
+    Lengthened,
     Measured,
     Missing,
     Moved,
@@ -23,13 +25,13 @@ from colbench_agents.designer.wishes import (
 )
 
 WORDS_FOR_SIZES = {
-    "very small": "xs",
-    "small": "sm",
-    "normal": "base",
-    "medium": "lg",
-    "large": "2xl",
-    "very large": "4xl",
-    "huge": "5xl",
+    "very small": 12,
+    "small": 14,
+    "normal": 16,
+    "medium": 18,
+    "large": 24,
+    "very large": 36,
+    "huge": 48,
 }
 FILLER = (
     " we are committed to providing the best service to our customers, and our team is here to help"
@@ -44,51 +46,32 @@ def apply(wish: Wish, page: Page) -> None:  # noqa: ARG001 - the cases use it
 
 @apply.register
 def _(wish: Missing, page: Page) -> None:
+    if wish.kind == "box":
+        _add_area(wish, page)
+        return
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
-        if there and there.text == text and there.kind == wish.kind and len(wish.texts) > 1:
-            remove(page, there)
-    if wish.kind == "box" and (wish.width or 0) >= WIDE:
-        band = Box(children=[], background=wish.background, height=wish.height, padding=(16, 16))
-        _insert_band(page, band, wish)
-        return
-    new = [_leaf(wish, text) for text in wish.texts or ("",)]
-    thing: Leaf | Box = new[0]
-    if wish.columns:
-        thing = Box(children=[Box(children=[leaf]) for leaf in new], direction="columns")
-    elif len(new) > 1:
-        thing = Box(children=[*new], direction="row")
-    own = wish.kind in ("button", "input", "box", "picture")
-    insert(page, thing, wish.place, None if own else wish.background)
+        if there and there.kind == wish.kind and (there.asked or len(wish.texts) > 1):
+            page.things.remove(there)
+    new = [_thing(wish, text) for text in wish.texts or ("",)]
+    own = wish.kind in ("button", "input", "picture")
+    insert(page, new, wish.place, None if own else wish.background)
+    for thing in new:
+        if not own and wish.background and page.ground(thing) != wish.background:
+            paint(page, thing, wish.background)
 
 
-def _insert_band(page: Page, band: Box, wish: Missing) -> None:
-    anchor = by_text(page, wish.place.anchor) if wish.place.anchor else None
-    here = (path(page, anchor) or [])[0] if anchor else band_at(page, wish.place.spot)
-    if here is None:
-        page.bands.append(band)
-        return
-    after = wish.place.relation != "above" and "top" not in wish.place.spot
-    where = page.bands.index(here) + after
-    there = page.bands[where] if where < len(page.bands) else None
-    if there and there.background is None and not there.height:
-        there.background, there.height = wish.background, wish.height
-    else:
-        page.bands.insert(where, band)
-
-
-def _leaf(wish: Missing, text: str) -> Leaf:
-    heading = wish.kind == "heading" or wish.columns
-    return Leaf(
-        kind="heading" if wish.columns else wish.kind,
+def _thing(wish: Missing, text: str) -> Thing:
+    heading = wish.kind == "heading"
+    return Thing(
+        kind=wish.kind,
         text=_whole(text),
-        size=WORDS_FOR_SIZES.get(wish.size, "2xl" if heading else "base"),
+        size=WORDS_FOR_SIZES.get(wish.size, 24 if heading else 16),
         bold=heading or wish.kind == "button",
         color=wish.color,
-        background=wish.background if wish.kind in ("button", "input", "box") else None,
-        width=wish.width,
-        height=wish.height,
-        above=8 if wish.kind in ("text", "button", "input") else 0,
+        background=wish.background if wish.kind in ("button", "input") else None,
+        width=wish.width or {"input": 400, "picture": 400}.get(wish.kind, WIDTH - 2 * MARGIN),
+        height=wish.height or (300 if wish.kind == "picture" else 0),
         asked=True,
     )
 
@@ -98,148 +81,187 @@ def _whole(text: str) -> str:
     return text.rstrip("…").rstrip() + FILLER if text.endswith("…") else text
 
 
+def _add_area(wish: Missing, page: Page) -> None:
+    color = wish.background or "#ffffff"
+    area = Thing(kind="box", width=wish.width or WIDTH, height=wish.height or 100, asked=True)
+    area.edge = color == page.background != NAMES["very light grey"]
+    area.background = "#e5e7eb" if color == page.background and not area.edge else color
+    add_area(page, area, wish.place)
+
+
 @apply.register
 def _(wish: Surplus, page: Page) -> None:
     found = (
         by_text(page, wish.text, wish.kind) if wish.text else by_place(page, wish.kind, wish.place)
     )
     if found:
-        for leaf in [found, *_following(page, found)]:
-            remove(page, leaf)
+        _take_out(page, found)
+        page.settle()
 
 
-def _following(page: Page, heading: Leaf) -> list[Leaf]:
-    """What the template put below a heading of its own; it goes with it."""
-    holder = (path(page, heading) or [])[-1]
-    if heading.kind != "heading" or heading.asked or holder.direction != "column":
-        return []
-    below = holder.children[holder.children.index(heading) + 1 :]
-    texts = (member for member in below if isinstance(member, Leaf))
-    return list(takewhile(lambda leaf: leaf.kind == "text" and not leaf.asked, texts))
+def _take_out(page: Page, thing: Thing) -> None:
+    """Remove a thing; what is below moves up if nothing else is on its line."""
+    page.things.remove(thing)
+    if thing.kind == "box":
+        return
+    beside = [o for o in page.contents if o.y < thing.bottom - 4 and thing.y + 4 < o.bottom]
+    below = [o for o in page.contents if o.y >= thing.bottom - 4]
+    if beside or not below:
+        return
+    above = max((o.bottom for o in page.contents if o.y < thing.y), default=0)
+    gaps = (thing.y - above, min(o.y for o in below) - thing.bottom)
+    by = thing.height + max(0, min(gaps))
+    page.shift(page.below(thing.y), -by)
+    page.height = max(FOLD, page.height - by)
 
 
 @apply.register
 def _(wish: Reworded, page: Page) -> None:
-    leaf = by_text(page, wish.mine, wish.kind)
-    if leaf:
-        leaf.text, leaf.asked = _whole(wish.theirs), True
+    thing = by_text(page, wish.mine, wish.kind)
+    if thing:
+        theirs = _rest(thing.text, wish.theirs) if wish.theirs.startswith("…") else wish.theirs
+        _say(page, thing, _whole(theirs))
+
+
+def _rest(text: str, part: str) -> str:
+    """A text in which everything from the first two words of a part on is replaced by the part."""
+    words, new = text.split(), part.lstrip("…").split()
+    starts = [at for at in range(len(words)) if words[at : at + 2] == new[:2]]
+    return " ".join([*words[: starts[0] if starts else len(words)], *new])
+
+
+@apply.register
+def _(wish: Lengthened, page: Page) -> None:
+    thing = by_text(page, wish.text, wish.kind)
+    if thing and wish.words < 0:
+        _say(page, thing, " ".join(thing.text.split()[: wish.words]) or thing.text)
+    elif thing:
+        _say(page, thing, " ".join([thing.text, *islice(cycle(FILLER.split()), wish.words)]))
+
+
+def _say(page: Page, thing: Thing, text: str) -> None:
+    """Give a thing another text; what is below makes room, or closes up."""
+    before = thing.bottom
+    thing.text, thing.asked = text, True
+    thing.fit()
+    page.shift([one for one in page.below(before) if one is not thing], thing.bottom - before)
 
 
 @apply.register
 def _(wish: Recolored, page: Page) -> None:
     if wish.part == "page":
-        page.background = wish.color
+        page.background = mixed(wish.color, page.background)
         return
-    leaf = by_text(page, wish.text, wish.kind) if wish.text else None
-    if leaf is None:
-        band = band_at(page, wish.spot) if wish.part == "band" else None
-        if band:
-            _paint(band, wish.color)
+    thing = by_text(page, wish.text, wish.kind) if wish.text else None
+    if thing is None:
+        area = by_place(page, "box", wish.place)
+        if area:
+            area.background = mixed(wish.color, area.background or page.background)
     elif wish.part == "text":
-        for other in [leaf, *_alike(page, leaf)]:
-            other.color = wish.color
-    elif wish.part == "background" and leaf.kind in ("button", "input"):
-        leaf.background = wish.color
+        color = mixed(wish.color, thing.color or on(page.ground(thing)))
+        for other in [thing, *_alike(page, thing)]:
+            other.color = color
+    elif wish.part == "background" and thing.kind in ("button", "input"):
+        thing.background = mixed(wish.color, thing.background or "#ffffff")
     else:
-        around = path(page, leaf) or []
-        cards = [box for box in around if box.background and wish.part == "background"]
-        _paint(cards[-1] if cards else around[0], wish.color)
+        color = mixed(wish.color, page.ground(thing))
+        paint(page, thing, color, card=wish.part == "background")
 
 
-def _paint(box: Box, color: str) -> None:
-    """Give a box a background, and its text a colour that can be read on it."""
-    box.background, box.color = color, on(color)
-
-
-def _alike(page: Page, leaf: Leaf) -> list[Leaf]:
+def _alike(page: Page, thing: Thing) -> list[Thing]:
     """The other links of a row that have the same colour."""
-    holder = (path(page, leaf) or [])[-1]
-    if leaf.kind != "link" or holder.direction != "row":
-        return []
-    links = (member for member in holder.children if isinstance(member, Leaf))
-    return [link for link in links if link.kind == "link" and link.color == leaf.color]
+    return [
+        one
+        for one in page.contents
+        if thing.kind == one.kind == "link"
+        and abs(one.y - thing.y) < 4
+        and one.color == thing.color
+    ]
 
 
 @apply.register
 def _(wish: Resized, page: Page) -> None:
-    leaf = by_text(page, wish.text, wish.kind)
-    if leaf is None:
+    thing = by_text(page, wish.text, wish.kind)
+    if thing is None:
         return
     if wish.bold is not None:
-        leaf.bold = wish.bold
-    names = list(SIZES)
-    at = names.index(leaf.size) + wish.steps
-    leaf.size = names[min(len(names) - 1, max(0, at))]
+        thing.bold = wish.bold
+    at = SIZES.index(thing.size) + wish.steps
+    thing.size = SIZES[min(len(SIZES) - 1, max(0, at))]
+    before = thing.bottom
+    thing.fit()
+    if thing.bottom > before:
+        page.shift([one for one in page.below(before) if one is not thing], thing.bottom - before)
 
 
 @apply.register
 def _(wish: Measured, page: Page) -> None:
-    leaf = (
+    thing = (
         by_text(page, wish.text, wish.kind) if wish.text else by_place(page, wish.kind, wish.place)
     )
-    if leaf is None:
+    if thing is None:
         return
-    leaf.width, leaf.height = wish.width, wish.height
-    for box in path(page, leaf) or []:
-        vertical, horizontal = box.padding
-        if wish.width + 2 * horizontal > 1280:
-            box.padding = (vertical, 0)
+    more = wish.height - thing.height
+    if thing.kind == "picture":
+        page.shift([one for one in page.below(thing.bottom) if one is not thing], more)
+    center = thing.middle[0]
+    thing.width, thing.height = wish.width, wish.height
+    thing.x = 0 if wish.width >= WIDE else max(0.0, center - wish.width / 2)
+    page.settle()
 
 
 @apply.register
 def _(wish: Moved, page: Page) -> None:
-    leaf = by_text(page, wish.text, wish.kind)
-    if leaf is None:
+    thing = by_text(page, wish.text, wish.kind)
+    if thing is None:
         return
     if wish.place:
-        remove(page, leaf)
-        insert(page, leaf, wish.place)
+        page.things.remove(thing)
+        insert(page, [thing], wish.place)
     if wish.align:
-        holder = (path(page, leaf) or [])[-1]
-        if holder.direction == "column":
-            leaf.align = wish.align
-        else:
-            holder.align = wish.align
-    leaf.right += wish.right
-    _lower(page, leaf, wish.down)
+        _align(page, thing, wish.align)
+    thing.x += wish.right
+    if wish.alone:
+        thing.y = max(0, thing.y + wish.down)
+    else:
+        _lower(page, thing, wish.down)
+    page.settle()
 
 
-def _lower(page: Page, leaf: Leaf, by: int) -> None:
-    """Move a leaf down, and what comes after it; up only as far as there is free space above."""
-    moved: Leaf | Box = leaf
-    for box in reversed(path(page, leaf) or []):
-        if box.direction == "column":
-            break
-        moved = box
-    if by >= 0:
-        moved.above += by
+def _align(page: Page, thing: Thing, align: str) -> None:
+    """Words in their frame; a whole row of links, or anything else, on the page or its area."""
+    if thing.kind in ("heading", "text"):
+        thing.align = align  # type: ignore[assignment]
         return
-    taken = min(moved.above, -by)
-    moved.above -= taken
-    rest = -by - taken
-    for box in reversed(path(page, leaf) or []):
-        vertical, horizontal = box.padding
-        taken = min(vertical, rest)
-        box.padding = (vertical - taken, horizontal)
-        rest -= taken
-        taken = min(box.above, rest)
-        box.above -= taken
-        rest -= taken
+    row = [thing]
+    if thing.kind == "link":
+        row = [one for one in page.contents if one.kind == "link" and abs(one.y - thing.y) < 4]
+    left = min(one.x for one in row)
+    width = max(one.x + one.width for one in row) - left
+    free = WIDTH - 2 * MARGIN - width
+    start = MARGIN + {"left": 0.0, "center": free / 2, "right": free}[align]
+    for one in row:
+        one.x += start - left
+
+
+def _lower(page: Page, thing: Thing, by: int) -> None:
+    """Move a thing down or up with all that is on its line and below."""
+    if by:
+        line = [o for o in page.contents if o.y < thing.bottom and thing.y < o.bottom]
+        below = page.below(min(o.y for o in line))
+        page.shift({id(o): o for o in [*line, *below]}.values(), by)
 
 
 @apply.register
 def _(wish: Height, page: Page) -> None:
-    if not page.bands:
-        return
-    more = wish.wanted - (wish.now or round(Layout(page).height))
-    if more > 0:
-        page.bands[-1].above += more
-        return
-    for band in reversed(page.bands):
-        taken = min(band.above, -more)
-        band.above -= taken
-        more += taken
-    paddings = sum(2 * band.padding[0] for band in page.bands)
-    share = max(0.25, 1 + more / paddings) if paddings else 1
-    for band in page.bands:
-        band.padding = (round(band.padding[0] * share), band.padding[1])
+    more = wish.wanted - (wish.now or page.height)
+    foot = [area for area in page.areas if area.bottom >= page.height - 1 and area.width >= WIDE]
+    if foot:
+        top = max(area.y for area in foot)
+        page.shift(page.below(top), max(more, _lowest(page, top) - top))
+    page.height = max(page.height + more, _lowest(page, page.height))
+
+
+def _lowest(page: Page, above: float) -> float:
+    """Where the last thing that begins above a height ends."""
+    return max((one.bottom for one in page.contents if one.y < above), default=0)

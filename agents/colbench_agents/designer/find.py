@@ -1,76 +1,63 @@
-"""Which part of the page the human speaks of."""
+"""Which thing on the page the human speaks of."""
 
 from __future__ import annotations
 
 from colbench.pages.render import BlockKind
-from colbench_agents.designer.measure import Layout
-from colbench_agents.designer.page import Box, Leaf, Page, leaves
+from colbench_agents.designer.page import WIDTH, Page, Thing
 from colbench_agents.designer.wishes import Place
 
+WRONG_SIDE = 400
+"""A thing on the other side of what it should be beside counts as so many pixels further away."""
 
-def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Leaf | None:
-    """The leaf that says this, or begins so if the quotation is cut; better one of the kind."""
-    ranked = [(_fit(leaf, text, kind), leaf) for leaf in leaves(page)]
+
+def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Thing | None:
+    """The thing that says this, or begins so if the quotation is cut; better one of the kind."""
+    ranked = [(_fit(thing, text, kind), thing) for thing in page.contents]
     rank, best = max(ranked, key=lambda pair: pair[0], default=(0, None))
     return best if rank > 0 else None
 
 
-def by_place(page: Page, kind: BlockKind, place: Place) -> Leaf | None:
+def by_place(page: Page, kind: BlockKind, place: Place) -> Thing | None:
     """The picture or area that is nearest to a place."""
-    candidates = [leaf for leaf in leaves(page) if leaf.kind == kind]
-    if not candidates:
-        return None
-    layout = Layout(page)
+    candidates = [thing for thing in page.things if thing.kind == kind]
     anchor = by_text(page, place.anchor) if place.anchor else None
     if anchor:
-        return min(candidates, key=lambda leaf: _beside(layout, leaf, anchor, place.relation))
-    wanted = set(place.spot.split())
-    return max(candidates, key=lambda leaf: len(wanted & set(layout.spot(leaf).split())))
+        return min(candidates, key=lambda one: _beside(one, anchor, place.relation), default=None)
+    x, y = spot(page, place.spot)
+
+    def distance(one: Thing) -> float:
+        return abs(one.middle[0] - x) + abs(one.middle[1] - y)
+
+    return min(candidates, key=distance, default=None)
 
 
-def band_at(page: Page, spot: str) -> Box | None:
-    """The band that covers the top, the middle or the bottom of the page."""
-    if not page.bands:
-        return None
-    if "top" in spot:
-        return page.bands[0]
-    if "bottom" in spot:
-        return page.bands[-1]
-    layout = Layout(page)
-
-    def distance(band: Box) -> float:
-        _, top, _, height = layout.frame(band)
-        return abs(top + height / 2 - layout.height / 2)
-
-    return min(page.bands, key=distance)
+def spot(page: Page, words: str) -> tuple[float, float]:
+    """The middle of one of the nine parts of the page, across and down."""
+    x = WIDTH * (1 if "left" in words else 5 if "right" in words else 3) / 6
+    y = page.height * (1 if "top" in words else 5 if "bottom" in words else 3) / 6
+    return x, y
 
 
-def _fit(leaf: Leaf, text: str, kind: BlockKind | None) -> int:
-    said, shown = _plain(text.rstrip("…")), _plain(leaf.text)
+def _fit(thing: Thing, text: str, kind: BlockKind | None) -> int:
+    said, shown = _plain(text.rstrip("…")), _plain(thing.text)
     if not said or not shown:
         return 0
     same = shown == said
-    begins = shown.startswith(said) if len(said) > 20 or text.endswith("…") else False
-    return (4 if same else 2 if begins else 0) + (leaf.kind == kind if same or begins else 0)
+    begins = shown.startswith(said) and (len(said) > 20 or text.endswith("…"))
+    return (4 if same else 2 if begins else 0) + (thing.kind == kind if same or begins else 0)
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _beside(layout: Layout, leaf: Leaf, anchor: Leaf, relation: str) -> float:
-    """How far a leaf is from an anchor, twice as much on the wrong side of it."""
-    x, y = _middle(layout, leaf)
-    anchor_x, anchor_y = _middle(layout, anchor)
+def _beside(thing: Thing, anchor: Thing, relation: str) -> float:
+    """How far a thing is from an anchor, more on the wrong side of it."""
+    (x, y), (anchor_x, anchor_y) = thing.middle, anchor.middle
     right = {
         "below": y > anchor_y,
         "above": y < anchor_y,
         "right": x > anchor_x,
         "left": x < anchor_x,
-    }
-    return (abs(x - anchor_x) + abs(y - anchor_y)) * (1 if right.get(relation, True) else 2)
-
-
-def _middle(layout: Layout, leaf: Leaf) -> tuple[float, float]:
-    left, top, width, height = layout.frame(leaf)
-    return left + width / 2, top + height / 2
+    }[relation]
+    return abs(x - anchor_x) + abs(y - anchor_y) + (0 if right else WRONG_SIDE)

@@ -1,129 +1,173 @@
-"""Putting something at a place of the page: into the band that is there, or into a new one."""
+"""Finding room for something new: beside what is there, and what is below moves down."""
 
 from __future__ import annotations
 
-from colbench.pages.render import Align
-from colbench_agents.designer.find import band_at, by_text
-from colbench_agents.designer.page import Box, Leaf, Page, path
+from collections.abc import Sequence
+
+from colbench_agents.designer.find import by_text, spot
+from colbench_agents.designer.page import WIDTH, Page, Thing, overlap
 from colbench_agents.designer.wishes import Place
 
-WIDE = 900
-"""A picture or an area at least so wide is a band of its own."""
-PADDING = (16, 16)
+MARGIN = 16
+WIDE = 1200
+"""From this width on something is meant to go from edge to edge."""
 
 
-def insert(page: Page, thing: Leaf | Box, place: Place, background: str | None = None) -> None:
-    """Put something at a place. `background` is what it is to stand on, None if that was not said."""
+def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = None) -> None:
+    """Put things side by side at a place. `ground` is the colour that they are to stand on, if it was said."""
     anchor = by_text(page, place.anchor) if place.anchor else None
-    if anchor and place.relation in ("right", "left"):
-        _beside(page, thing, anchor, after=place.relation == "right")
-    elif anchor:
-        _stack(page, thing, anchor, background, after=place.relation != "above")
+    if anchor is None:
+        _at_spot(page, new, place.spot)
+    elif place.relation in ("left", "right") and len(new) == 1:
+        _beside(page, new[0], anchor, to_right=place.relation == "right")
+    elif place.relation == "above":
+        _line(new, anchor, anchor.y - _height(new) - 8)
+        if any(overlap(one, other) for one in new for other in page.contents) or new[0].y < 0:
+            _line(new, anchor, anchor.y)
+            page.shift(page.below(anchor.y), _height(new) + MARGIN)
     else:
-        _at_spot(page, thing, place.spot, background)
+        _line(new, anchor, _foot(page, anchor, ground))
+    for thing in new:
+        _make_room(page, thing)
+        page.add(thing)
+    page.settle()
 
 
-def ground(page: Page, thing: Leaf | Box) -> str:
-    """The colour that is behind something."""
-    for box in reversed(path(page, thing) or []):
-        if box.background:
-            return box.background
-    return page.background
-
-
-def _stack(
-    page: Page, thing: Leaf | Box, anchor: Leaf, background: str | None, *, after: bool
-) -> None:
-    """Below or above an anchor."""
-    around = path(page, anchor) or []
-    inner: Leaf | Box = anchor
-    for box in reversed(around):
-        if box.direction == "column" or (box.direction == "columns" and inner is not anchor):
-            break
-        inner = box
-    else:
-        box = None
-    other = background and background != ground(page, anchor)
-    if box is None or other or _wide(thing):
-        band = around[0]
-        where = page.bands.index(band) + after
-        neighbour = page.bands[where - (not after)] if 0 < where < len(page.bands) else None
-        if not _wide(thing) and neighbour and _takes(page, neighbour, background):
-            neighbour.children.insert(0 if after else len(neighbour.children), thing)
+def add_area(page: Page, area: Thing, place: Place) -> None:
+    """Put an area behind what is there; one of the template that it would hide goes."""
+    anchor = by_text(page, place.anchor) if place.anchor else None
+    x, y = spot(page, place.spot)
+    if anchor:
+        under = page.behind(anchor)
+        x, y = anchor.middle
+        if place.relation == "above":
+            area.y = (under.y if under else anchor.y - 8) - area.height
+        elif place.relation in ("left", "right"):
+            area.y = anchor.y - MARGIN
+            x = anchor.span[1] + MARGIN + area.width / 2
+            if place.relation == "left":
+                x = anchor.span[0] - MARGIN - area.width / 2
         else:
-            page.bands.insert(where, _band(page, thing, background, band.align))
-        return
-    box.children.insert(box.children.index(inner) + after, thing)
-
-
-def _beside(page: Page, thing: Leaf | Box, anchor: Leaf, *, after: bool) -> None:
-    """To the right or the left of an anchor."""
-    holder = (path(page, anchor) or [])[-1]
-    around = path(page, holder)
-    grid = around[-1] if around else None
-    if holder.direction != "column":
-        holder.children.insert(holder.children.index(anchor) + after, thing)
-    elif grid and grid.direction == "columns":
-        column = thing if isinstance(thing, Box) else Box(children=[thing], align=holder.align)
-        grid.children.insert(grid.children.index(holder) + after, column)
+            area.y = under.bottom if under and under.height < 400 else anchor.bottom + 8
     else:
-        start = holder.children.index(anchor)
-        end = start + 1
-        if isinstance(thing, Box) or thing.kind in ("heading", "text", "picture"):
-            end = _end_of_section(holder, start)
-        first, second = Box(children=holder.children[start:end]), Box(children=[thing])
-        pair = [first, second] if after else [second, first]
-        holder.children[start:end] = [Box(children=[*pair], direction="columns")]
+        area.y = y - area.height / 2
+        if "top" in place.spot and area.height < page.height / 3:
+            area.y = 0
+        if "bottom" in place.spot:
+            area.y = page.height - area.height
+    area.x = 0 if area.width >= WIDE else _within(x - area.width / 2, area.width)
+    area.y = max(0, area.y)
+    for other in page.areas:
+        if not other.asked and _same_place(area, other):
+            page.things.remove(other)
+    page.add(area)
+    page.settle()
 
 
-def _end_of_section(holder: Box, start: int) -> int:
-    """Where the part that begins with a heading ends: at the next heading."""
-    first = holder.children[start]
-    end = start + 1
-    if not isinstance(first, Leaf) or first.kind != "heading":
-        return end
-    while end < len(holder.children):
-        member = holder.children[end]
-        if isinstance(member, Box) or member.kind == "heading":
-            break
-        end += 1
-    return end
+def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
+    """Where something below an anchor begins: past the anchor's area, if it is to stand on another colour."""
+    area = page.behind(anchor)
+    if area and ground and area.background != ground and area.height < 400:
+        return area.bottom + MARGIN
+    return anchor.bottom + (8 if anchor.kind == "heading" else MARGIN)
 
 
-def _at_spot(page: Page, thing: Leaf | Box, spot: str, background: str | None) -> None:
-    align: Align = "left" if "left" in spot else "right" if "right" in spot else "center"
-    band = band_at(page, spot)
-    if band is None:
-        page.bands.append(_band(page, thing, background, align))
+def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
+    """Things in a line in the anchor's column: a row of links, columns, or one thing as the anchor stands."""
+    left, width, align = anchor.x, anchor.width, anchor.align
+    if anchor.kind not in ("heading", "text"):
+        left, width, align = MARGIN, WIDTH - 2 * MARGIN, "left"
+    _spread(new, left, width, align, y)
+
+
+def _spread(new: Sequence[Thing], left: float, width: float, align: str, y: float) -> None:
+    for number, thing in enumerate(new):
+        thing.y = y
+        if thing.kind in ("heading", "text"):
+            column = (width + MARGIN) / len(new)
+            thing.x, thing.width = left + number * column, column - MARGIN
+            thing.align = align if len(new) == 1 else "left"  # type: ignore[assignment]
+        thing.fit()
+    flat = [thing for thing in new if thing.kind not in ("heading", "text")]
+    total = sum(thing.width for thing in flat) + MARGIN * (len(flat) - 1)
+    at = left + {"left": 0.0, "center": (width - total) / 2, "right": width - total}[align]
+    for thing in flat:
+        thing.x = 0 if thing.width >= WIDE else _within(at, thing.width)
+        at += thing.width + MARGIN
+
+
+def _beside(page: Page, thing: Thing, anchor: Thing, *, to_right: bool) -> None:
+    """To the right or the left of an anchor, on its line; words get a column of their own."""
+    left, right = anchor.span
+    thing.y = anchor.y
+    if thing.kind in ("heading", "text"):
+        if anchor.kind in ("heading", "text") and anchor.width > WIDTH / 2:
+            anchor.width = (anchor.width - MARGIN) / 2
+            anchor.x += 0 if to_right else anchor.width + MARGIN
+            anchor.fit()
+        room = WIDTH - MARGIN - (anchor.x + anchor.width) if to_right else anchor.x - MARGIN
+        thing.width = max(160, min(anchor.width if anchor.width > 160 else room, room - MARGIN))
+        at = anchor.x + anchor.width + MARGIN if to_right else anchor.x - MARGIN - thing.width
+    else:
+        thing.fit()
+        at = right + MARGIN if to_right else left - MARGIN - thing.width
+    thing.fit()
+    if thing.kind in ("link", "button", "input"):
+        thing.y = anchor.y + (anchor.height - thing.height) / 2
+        _push_aside(page, thing, at, to_right=to_right)
+    thing.x = _within(at, thing.width)
+
+
+def _push_aside(page: Page, thing: Thing, at: float, *, to_right: bool) -> None:
+    """Links in a row make room for another one."""
+    line = [one for one in page.contents if one.kind == "link" and abs(one.y - thing.y) < 12]
+    by = thing.width + MARGIN
+    full = max((one.x + one.width for one in line), default=0) + by > WIDTH
+    for one in line:
+        if to_right and not full and one.x >= at - 1:
+            one.x += by
+        elif (to_right and full and one.x < at) or (not to_right and one.x + one.width <= at):
+            one.x -= by if full or not to_right else 0
+
+
+def _at_spot(page: Page, new: Sequence[Thing], words: str) -> None:
+    _, y = spot(page, words)
+    align = "left" if "left" in words else "right" if "right" in words else "center"
+    _spread(new, MARGIN, WIDTH - 2 * MARGIN, align, 0)
+    height = _height(new)
+    top = MARGIN if "top" in words else y - height / 2
+    if "bottom" in words:
+        area = next((one for one in page.areas if one.bottom >= page.height - 1), None)
+        top = area.y + (area.height - height) / 2 if area else page.height - height - MARGIN
+    for thing in new:
+        thing.y = max(0, top)
+
+
+def _make_room(page: Page, thing: Thing) -> None:
+    """Move down whatever a new thing would cover, and what is below that."""
+    covered = [other for other in page.contents if overlap(thing, other) and other is not thing]
+    if not covered or thing.kind == "link":
         return
-    where = page.bands.index(band)
-    if not _wide(thing) and ("top" in spot or "bottom" in spot) and _takes(page, band, background):
-        if band.direction == "row":
-            band.children.insert(0 if align == "left" else len(band.children), thing)
-        else:
-            band.children.insert(0 if "top" in spot else len(band.children), thing)
+    top = min(other.y for other in covered)
+    by = thing.bottom + MARGIN - max(top, thing.y)
+    if top < thing.y:
+        thing.y = max(other.bottom for other in covered if other.y < thing.y) + 8
+        _make_room(page, thing)
         return
-    after = "bottom" in spot or "top" not in spot or not background
-    page.bands.insert(where + after, _band(page, thing, background, align))
+    page.shift([one for one in page.below(top) if one is not thing], by)
 
 
-def _band(page: Page, thing: Leaf | Box, background: str | None, align: Align) -> Box:
-    own = background if background != page.background else None
-    return Box(
-        children=[thing],
-        background=own,
-        align=align,
-        padding=(0, 0) if _wide(thing) else PADDING,
-    )
+def _same_place(one: Thing, other: Thing) -> bool:
+    """Whether half of the lower one is covered by the other."""
+    shared = min(one.bottom, other.bottom) - max(one.y, other.y)
+    return shared > 0.5 * min(one.height, other.height) and abs(one.width - other.width) < 400
 
 
-def _takes(page: Page, band: Box, background: str | None) -> bool:
-    """Whether something that stands on this background may go into a band."""
-    full = all(_wide(member) for member in band.children) and band.children
-    return not full and background in (None, band.background or page.background)
+def _height(new: Sequence[Thing]) -> float:
+    for thing in new:
+        thing.fit()
+    return max(thing.height for thing in new)
 
 
-def _wide(thing: Leaf | Box) -> bool:
-    return (
-        isinstance(thing, Leaf) and thing.kind in ("picture", "box") and (thing.width or 0) >= WIDE
-    )
+def _within(x: float, width: float) -> float:
+    return max(0.0, min(x, WIDTH - width))

@@ -1,112 +1,145 @@
-"""The designer's own model of a page: bands from top to bottom, in them columns and rows of leaves."""
+"""The designer's own model of a page: things at places, as on a drawing board.
+
+Every thing has its own frame, so a sentence about one does not disturb the others. What comes between or goes
+away moves whatever is below, as in a page that flows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from colbench.pages.render import Align, BlockKind
+from colbench_agents.designer.measure import text_height, text_width
 
-SIZES = {
-    "xs": 12,
-    "sm": 14,
-    "base": 16,
-    "lg": 18,
-    "xl": 20,
-    "2xl": 24,
-    "3xl": 30,
-    "4xl": 36,
-    "5xl": 48,
-    "6xl": 60,
-    "7xl": 72,
-}
-"""Tailwind's text sizes in pixels, from small to large."""
+WIDTH = 1280
+FOLD = 720
+"""A page is at least as tall as the window."""
 
 
-class Leaf(Struct, kw_only=True, eq=False):
-    """One thing that is seen. Lengths in pixels; None is left to the browser."""
+class Thing(Struct, kw_only=True, eq=False):
+    """One thing that is seen. Lengths in pixels from the page's upper left corner."""
 
     kind: BlockKind
+    x: float = 0
+    y: float = 0
+    width: float = 0
+    height: float = 0
     text: str = ""
-    size: str = "base"
+    size: int = 16
     bold: bool = False
+    align: Align = "left"
+    """Of text in its frame."""
     color: str | None = None
+    """Of the text; None is whatever can be read on what is behind it."""
     background: str | None = None
-    width: int | None = None
-    height: int | None = None
-    align: Align | None = None
-    above: int = 0
-    """Free space above, may be negative."""
-    right: int = 0
-    """How far it is moved to the right."""
+    """Of areas, buttons and input fields."""
+    edge: bool = False
+    """Whether a shadow sets an area apart from what is behind it."""
     asked: bool = False
     """Whether the human asked for it; otherwise it is the template's."""
 
+    @property
+    def bottom(self) -> float:
+        """Where it ends."""
+        return self.y + self.height
 
-class Box(Struct, kw_only=True, eq=False):
-    """A column or a row of leaves and other boxes. A box among the page's own is a band: it is as wide as the page."""
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Its centre, across and down."""
+        left, right = self.span
+        return (left + right) / 2, self.y + self.height / 2
 
-    children: list[Leaf | Box]
-    direction: Literal["column", "row", "columns"] = "column"
-    """`columns` is a row whose members are equally wide."""
-    background: str | None = None
-    color: str | None = None
-    align: Align = "left"
-    spread: bool = False
-    """Whether a row's members stand as far apart as they can."""
-    padding: tuple[int, int] = (0, 0)
-    """Above and below, left and right."""
-    width: int | None = None
-    height: int | None = None
-    """At least so high."""
-    above: int = 0
+    @property
+    def span(self) -> tuple[float, float]:
+        """From where to where it is seen across: of text the words, not the frame."""
+        if self.kind not in ("heading", "text", "link"):
+            return self.x, self.x + self.width
+        own = min(self.width, text_width(self.text, self.size, bold=self.bold))
+        free = self.width - own
+        left = self.x + {"left": 0.0, "center": free / 2, "right": free}[self.align]
+        return left, left + own
+
+    def fit(self) -> None:
+        """Set what follows from the text: the height of words, the width of links and buttons."""
+        words = text_width(self.text, self.size, bold=self.bold)
+        if self.kind == "link":
+            self.width = words
+        if self.kind == "button":
+            self.width, self.height = words + 32, 40
+        if self.kind == "input":
+            self.height = 42
+        if self.kind in ("heading", "text", "link"):
+            self.height = text_height(self.text, self.size, self.width, bold=self.bold)
 
 
 class Page(Struct, kw_only=True):
     """A whole page."""
 
-    bands: list[Box]
+    things: list[Thing]
     background: str = "#ffffff"
-    color: str = "#000000"
+    height: float = FOLD
+
+    @property
+    def areas(self) -> list[Thing]:
+        """The areas, the hindmost first."""
+        return [thing for thing in self.things if thing.kind == "box"]
+
+    @property
+    def contents(self) -> list[Thing]:
+        """Everything but the areas."""
+        return [thing for thing in self.things if thing.kind != "box"]
+
+    def behind(self, thing: Thing) -> Thing | None:
+        """The area that a thing stands on."""
+        x, y = thing.middle
+        on = [area for area in self.areas if area is not thing and _covers(area, x, y)]
+        return on[-1] if on else None
+
+    def ground(self, thing: Thing) -> str:
+        """The colour that a thing stands on."""
+        area = self.behind(thing)
+        return area.background or self.background if area else self.background
+
+    def add(self, thing: Thing) -> None:
+        """Put a thing on the page: an area behind all contents, a smaller one before a larger one."""
+        place = len(self.areas) if thing.kind == "box" else len(self.things)
+        self.things.insert(place, thing)
+        self.things.sort(key=lambda one: (one.kind != "box", _depth(one)))
+
+    def shift(self, things: Iterable[Thing], by: float) -> None:
+        """Move things down, or up if negative; areas that hold some of them, but not all, grow or shrink."""
+        moved = list(things)
+        ids = set(map(id, moved))
+        for area in self.areas:
+            inside = [one for one in self.contents if self.behind(one) is area]
+            if id(area) not in ids and any(id(one) in ids for one in inside):
+                area.height = max(1, area.height + by)
+        for thing in moved:
+            thing.y = max(0, thing.y + by)
+
+    def below(self, y: float) -> list[Thing]:
+        """Everything that begins at a height or below it."""
+        return [thing for thing in self.things if thing.y >= y]
+
+    def settle(self) -> None:
+        """Be as tall as what is on the page, but not less than asked for."""
+        lowest = max((thing.bottom for thing in self.things), default=0)
+        self.height = max(self.height, lowest)
 
 
-Holder = Page | Box
+def overlap(one: Thing, other: Thing) -> bool:
+    """Whether two things cover each other in part."""
+    (left, right), (other_left, other_right) = one.span, other.span
+    across = left < other_right and other_left < right
+    return across and one.y < other.bottom and other.y < one.bottom
 
 
-def members(holder: Holder) -> Sequence[Leaf | Box]:
-    """What is directly inside."""
-    return holder.bands if isinstance(holder, Page) else holder.children
+def _covers(area: Thing, x: float, y: float) -> bool:
+    return area.x <= x <= area.x + area.width and area.y <= y <= area.bottom
 
 
-def leaves(holder: Holder) -> Iterator[Leaf]:
-    """Every leaf in reading order."""
-    for member in members(holder):
-        if isinstance(member, Leaf):
-            yield member
-        else:
-            yield from leaves(member)
-
-
-def path(holder: Holder, wanted: Leaf | Box) -> list[Box] | None:
-    """The boxes around something, the band first; None if it is not there."""
-    for member in members(holder):
-        if member is wanted:
-            return []
-        if isinstance(member, Box):
-            inner = path(member, wanted)
-            if inner is not None:
-                return [member, *inner]
-    return None
-
-
-def remove(page: Page, wanted: Leaf | Box) -> None:
-    """Take something out, and with it every box that is left without content or height."""
-    for box in reversed(path(page, wanted) or []):
-        box.children.remove(wanted)
-        if box.children or box.height:
-            return
-        wanted = box
-    if isinstance(wanted, Box):
-        page.bands.remove(wanted)
+def _depth(thing: Thing) -> float:
+    """Larger areas are further back."""
+    return -thing.width * thing.height if thing.kind == "box" else 0

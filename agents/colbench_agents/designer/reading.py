@@ -10,6 +10,7 @@ from colbench.pages.render import Align, BlockKind
 from colbench_agents.designer.colors import named
 from colbench_agents.designer.wishes import (
     Height,
+    Lengthened,
     Measured,
     Missing,
     Moved,
@@ -123,25 +124,42 @@ def _reworded(found: Found, _: str) -> Reworded:
     return Reworded(kind=_kind(found), mine=found["mine"], theirs=found["theirs"])
 
 
+def _lengthened(found: Found, _: str) -> Lengthened:
+    words = int(found["words"]) * (1 if found["more"] == "longer" else -1)
+    return Lengthened(kind=_kind(found), text=found["text"], words=words)
+
+
+def _color(words: str) -> str | None:
+    return words.rsplit(maxsplit=1)[-1] if words.startswith("a little ") else named(words)
+
+
 def _recolored(found: Found, _: str) -> Recolored | None:
-    color = named(found["color"])
+    color = _color(found["color"])
     if not color:
         return None
     part: Literal["background", "text"] = "background" if found["behind"] else "text"
     return Recolored(part=part, color=color, kind=_kind(found), text=found["text"])
 
 
+def _area_recolored(found: Found, _: str) -> Recolored | None:
+    color = _color(found["color"])
+    if not color:
+        return None
+    return Recolored(part="background", color=color, kind=_kind(found), place=place(found["where"]))
+
+
 def _page_recolored(found: Found, _: str) -> Recolored | None:
-    color = named(found["color"])
+    color = _color(found["color"])
     return Recolored(part="page", color=color) if color else None
 
 
 def _band_recolored(found: Found, _: str) -> Recolored | None:
-    color = named(found["color"])
+    color = _color(found["color"])
     texts = QUOTED.findall(found["behind"] or "")
     if not color:
         return None
-    return Recolored(part="band", color=color, text=texts[0] if texts else "", spot=found["spot"])
+    where = place(f"at the {found['spot']}")
+    return Recolored(part="band", color=color, text=texts[0] if texts else "", place=where)
 
 
 def _resized(found: Found, _: str) -> Resized:
@@ -198,10 +216,18 @@ PATTERNS: tuple[tuple[re.Pattern[str], Maker], ...] = tuple(
         (rf"There should be {SOMETHING}(?P<rest>.*)", _missing),
         (rf"I did not ask for the {KIND}(?P<what>(?: {TEXT})?)(?P<where>.*)", _surplus),
         (rf'The {KIND} "(?P<mine>[^"]*)" should say "(?P<theirs>[^"]*)"', _reworded),
+        (
+            rf"{IT} should be (?P<more>longer|shorter), by about (?P<words>\d+) words?",
+            _lengthened,
+        ),
         (r"The background of the page should be (?P<color>[\w ]+)", _page_recolored),
         (
             rf"The (?P<behind>background of the ){KIND} {TEXT} should be (?P<color>[\w ]+)",
             _recolored,
+        ),
+        (
+            rf"The background of the {KIND} (?P<where>.*) should be (?P<color>[\w ]+)",
+            _area_recolored,
         ),
         (
             r"The background of the (?P<spot>[\w ]+?) part(?P<behind>.*?) should be (?P<color>[\w ]+)",

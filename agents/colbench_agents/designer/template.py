@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from colbench_agents.designer.colors import NAMES
-from colbench_agents.designer.page import Box, Leaf, Page
+from colbench_agents.designer.page import WIDTH, Page, Thing
 
 SUBJECT = re.compile(r"^([^:.,]{3,60}):")
 NAME = re.compile(r"\b(?:of|for|to|called|named)\s+((?:[A-Z][\w'&]*\s?)+(?:& [A-Z]\w+)?)")
@@ -32,6 +32,7 @@ WORDS = {
     "table": r"table|list\b|dashboard|menu page|overview",
     "article": r"article|story|blog post|long text",
 }
+MARGIN = 16
 HUES = "red|orange|yellow|green|teal|blue|indigo|purple|pink|brown"
 
 
@@ -41,8 +42,17 @@ def first_page(request: str) -> Page:
     name = subject(request)
     hue = re.search(rf"\b({HUES})s?\b", request, re.I)
     accent = NAMES[hue[1].lower()] if hue else NAMES["blue"]
-    bands = [_navigation(name), *_middle(name, words, accent), _footer(name)]
-    return Page(bands=bands, background=NAMES["very light grey"])
+    things = _bar(name)
+    for thing in things:
+        thing.fit()
+    sheet = _Sheet(things, 60)
+    _middle(sheet, name, words, accent)
+    _footer(sheet, name)
+    page = Page(things=[], background=NAMES["very light grey"])
+    for thing in things:
+        page.add(thing)
+    page.settle()
+    return page
 
 
 def subject(request: str) -> str:
@@ -53,65 +63,92 @@ def subject(request: str) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in words.split())
 
 
-def heading(text: str, size: str) -> Leaf:
-    """A bold heading."""
-    return Leaf(kind="heading", text=text, size=size, bold=True)
+def _bar(name: str) -> list[Thing]:
+    area = Thing(kind="box", width=WIDTH, height=60, background="#ffffff")
+    title = Thing(kind="heading", x=MARGIN, y=16, width=500, text=name, size=20, bold=True)
+    things, right = [area, title], float(WIDTH)
+    for text in ("Contact", "Services", "About", "Home"):
+        link = Thing(kind="link", y=18, text=text)
+        link.fit()
+        right -= link.width + MARGIN
+        link.x = right
+        things.append(link)
+    return things
 
 
-def _navigation(name: str) -> Box:
-    links = [Leaf(kind="link", text=text) for text in ("Home", "About", "Services", "Contact")]
-    row: list[Leaf | Box] = [heading(name, "xl"), Box(children=[*links], direction="row")]
-    return Box(children=row, direction="row", spread=True, background="#ffffff", padding=(16, 16))
+class _Sheet:
+    """Things put below one another."""
+
+    def __init__(self, things: list[Thing], y: float) -> None:
+        self.things = things
+        self.y = y
+
+    def put(self, thing: Thing, gap: float = MARGIN) -> None:
+        """A thing after a gap; words take the whole width, others stand in the middle."""
+        if thing.kind in ("heading", "text"):
+            thing.x, thing.width, thing.align = MARGIN, WIDTH - 2 * MARGIN, "center"
+        thing.fit()
+        if thing.kind in ("button", "input", "picture"):
+            thing.x = (WIDTH - thing.width) / 2
+        thing.y = self.y + gap
+        self.y = thing.bottom
+        self.things.append(thing)
+
+    def columns(self, columns: list[list[Thing]]) -> None:
+        """Columns side by side, the words in them from the left."""
+        top, lowest = self.y + 2 * MARGIN, self.y
+        width = (WIDTH - MARGIN) / len(columns) - MARGIN
+        for number, column in enumerate(columns):
+            y = top
+            for thing in column:
+                thing.x, thing.y = MARGIN + number * (width + MARGIN), y
+                thing.width = width
+                thing.fit()
+                y = thing.bottom + 8
+                self.things.append(thing)
+            lowest = max(lowest, y)
+        self.y = lowest
+
+    def form(self, title: str, fields: tuple[str, ...], action: str, accent: str) -> None:
+        """A heading, input fields and a button."""
+        self.put(_heading(title, 24), 2 * MARGIN)
+        for field in fields:
+            self.put(Thing(kind="input", text=field, width=400), 8)
+        self.put(Thing(kind="button", text=action, bold=True, background=accent))
 
 
-def _footer(name: str) -> Box:
-    rights = Leaf(kind="text", text=f"© 2022 {name}. All rights reserved.")
-    return Box(children=[rights], background="#ffffff", padding=(16, 16), align="center")
+def _heading(text: str, size: int) -> Thing:
+    return Thing(kind="heading", text=text, size=size, bold=True)
 
 
-def _middle(name: str, words: set[str], accent: str) -> list[Box]:
-    bands: list[Box] = []
+def _middle(sheet: _Sheet, name: str, words: set[str], accent: str) -> None:
     if "login" in words:
-        return [_form("Sign in", ("Email", "Password"), "Sign in", accent)]
+        sheet.form("Sign in", ("Email", "Password"), "Sign in", accent)
+        return
     if "picture" in words and "gallery" not in words:
-        bands.append(Box(children=[Leaf(kind="picture", text=name, width=1280, height=384)]))
-    bands.append(_opening(name, "button" in words, accent))
+        sheet.put(Thing(kind="picture", width=WIDTH, height=384), 0)
+    sheet.put(_heading(f"Welcome to {name}", 36), 3 * MARGIN)
+    sheet.put(Thing(kind="text", text=LEAD, size=18))
+    if "button" in words:
+        sheet.put(Thing(kind="button", text="Learn More", bold=True, background=accent))
     if "search" in words:
-        field = Leaf(kind="input", text="Search...", width=400)
-        bands.append(Box(children=[field], padding=(16, 16), align="center"))
+        sheet.put(Thing(kind="input", text="Search...", width=400), 2 * MARGIN)
     if "gallery" in words:
-        pictures = [Leaf(kind="picture", width=400, height=300) for _ in range(3)]
-        bands.append(_columns([[picture] for picture in pictures]))
+        sheet.columns([[Thing(kind="picture", height=300)] for _ in range(3)])
     if "prices" in words:
-        bands.append(_columns([_card(title, "$10") for title in ("Basic", "Standard", "Premium")]))
+        sheet.columns([_card(title, "$10") for title in ("Basic", "Standard", "Premium")])
     elif "columns" in words:
-        bands.append(_columns([_card(title, SENTENCE) for title in ("About Us", "Our Services")]))
+        sheet.columns([_card(title, SENTENCE) for title in ("About Us", "Our Services")])
     if "form" in words:
-        bands.append(_form("Contact Us", ("Name", "Email", "Message"), "Send", accent))
-    return bands
+        sheet.form("Contact Us", ("Name", "Email", "Message"), "Send", accent)
 
 
-def _opening(name: str, button: bool, accent: str) -> Box:
-    inside: list[Leaf | Box] = [heading(f"Welcome to {name}", "4xl")]
-    inside.append(Leaf(kind="text", text=LEAD, size="lg", above=16))
-    if button:
-        inside.append(
-            Leaf(kind="button", text="Learn More", bold=True, background=accent, above=16)
-        )
-    return Box(children=inside, padding=(48, 16), align="center")
+def _card(title: str, text: str) -> list[Thing]:
+    return [_heading(title, 24), Thing(kind="text", text=text)]
 
 
-def _card(title: str, text: str) -> list[Leaf]:
-    return [heading(title, "2xl"), Leaf(kind="text", text=text, above=8)]
-
-
-def _columns(columns: list[list[Leaf]]) -> Box:
-    inside: list[Leaf | Box] = [Box(children=[*column]) for column in columns]
-    row = Box(children=inside, direction="columns")
-    return Box(children=[row], padding=(32, 16))
-
-
-def _form(title: str, fields: tuple[str, ...], action: str, accent: str) -> Box:
-    inputs = [Leaf(kind="input", text=field, width=400, above=8) for field in fields]
-    button = Leaf(kind="button", text=action, bold=True, background=accent, above=16)
-    return Box(children=[heading(title, "2xl"), *inputs, button], padding=(32, 16), align="center")
+def _footer(sheet: _Sheet, name: str) -> None:
+    sheet.y += 2 * MARGIN
+    area = Thing(kind="box", y=sheet.y, width=WIDTH, height=56, background="#ffffff")
+    sheet.things.insert(0, area)
+    sheet.put(Thing(kind="text", text=f"© 2022 {name}. All rights reserved."))

@@ -42,21 +42,32 @@ class Surplus(Struct, frozen=True, kw_only=True):
 
 
 class Reworded(Struct, frozen=True, kw_only=True):
-    """Something should say something else."""
+    """Something should say something else. A new text that begins with … replaces from its first words on."""
 
     kind: BlockKind
     mine: str
     theirs: str
 
 
+class Lengthened(Struct, frozen=True, kw_only=True):
+    """A text should be so many words longer, or shorter if negative."""
+
+    kind: BlockKind
+    text: str
+    words: int
+
+
 class Recolored(Struct, frozen=True, kw_only=True):
-    """Text, or what is behind it, should have another colour; without a text the page, or a part of it."""
+    """Text, or what is behind it, should have another colour; without a text the page, or a part of it.
+
+    `color` is `#rrggbb`, or `lighter` or `darker` than now.
+    """
 
     part: Literal["text", "background", "band", "page"]
     color: str
     kind: BlockKind = "text"
     text: str = ""
-    spot: str = ""
+    place: Place = Place()
 
 
 class Resized(Struct, frozen=True, kw_only=True):
@@ -87,6 +98,8 @@ class Moved(Struct, frozen=True, kw_only=True):
     align: Align | None = None
     right: int = 0
     down: int = 0
+    alone: bool = False
+    """Whether what is beside and below stays where it is."""
 
 
 class Height(Struct, frozen=True):
@@ -96,4 +109,4 @@ class Height(Struct, frozen=True):
     now: int = 0
 
 
-Wish = Missing | Surplus | Reworded | Recolored | Resized | Measured | Moved | Height
+Wish = Missing | Surplus | Reworded | Lengthened | Recolored | Resized | Measured | Moved | Height

@@ -1,0 +1,80 @@
+"""Colouring what is behind something: an area that is there, or a new one around it and what belongs to it."""
+
+from __future__ import annotations
+
+from colbench_agents.designer.page import WIDTH, Page, Thing
+
+PADDING = 16
+WIDE = 700
+"""An area from this width on goes from edge to edge."""
+TOGETHER = 32
+"""Things with so little free space between them belong together."""
+
+
+def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
+    """Put a thing on a colour; as a card, only the column that it is in."""
+    area = page.behind(thing)
+    if area and color == page.background:
+        _clear(page, area, thing)
+    elif area and (area.width < WIDE or not card):
+        area.background, area.asked = color, True
+    elif color != page.ground(thing):
+        group = _group(page, thing, card=card)
+        left, right = 0.0, float(WIDTH)
+        if card and thing.width < WIDE:
+            left, right = thing.x - PADDING, thing.x + thing.width + PADDING
+        top = min(one.y for one in group) - PADDING
+        bottom = max(one.bottom for one in group) + PADDING
+        _lay(page, color, (max(0.0, left), max(0.0, top)), (min(right, WIDTH), bottom))
+
+
+def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """A new area from corner to corner, joined with one of its colour and width that is near."""
+    (left, top), (right, bottom) = start, end
+    for other in page.areas:
+        near = other.y < bottom + TOGETHER and top - TOGETHER < other.bottom
+        if near and other.background == color and (other.x, other.width) == (left, right - left):
+            top, bottom = min(top, other.y), max(bottom, other.bottom)
+            page.things.remove(other)
+    page.add(
+        Thing(
+            kind="box",
+            x=left,
+            y=top,
+            width=right - left,
+            height=bottom - top,
+            background=color,
+            asked=True,
+        )
+    )
+
+
+def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
+    """What stands on a thing's line, and what follows a heading, as far as nothing else is behind it."""
+    ground = page.behind(thing)
+    free = [one for one in page.contents if page.behind(one) is ground]
+    if card:
+        free = [
+            one for one in free if one.x < thing.x + thing.width and thing.x < one.x + one.width
+        ]
+    group = [one for one in free if one.y < thing.bottom and thing.y < one.bottom]
+    if thing.kind == "heading":
+        for one in sorted(free, key=lambda one: one.y):
+            gap = one.y - max(other.bottom for other in group)
+            if 0 <= gap <= TOGETHER and one.kind != "heading":
+                group.append(one)
+    return group
+
+
+def _clear(page: Page, area: Thing, thing: Thing) -> None:
+    """Draw an area back from a thing that is not to be on it."""
+    others = [one for one in page.contents if page.behind(one) is area and one is not thing]
+    rest = [one for one in others if one.y >= thing.bottom or one.bottom <= thing.y]
+    page.things.remove(area)
+    if rest and all(one.y >= thing.bottom for one in rest):
+        top = thing.bottom + 8
+        area.y, area.height = top, area.bottom - top
+        page.add(area)
+    elif rest and all(one.bottom <= thing.y for one in rest):
+        area.height = thing.y - 8 - area.y
+        page.add(area)
