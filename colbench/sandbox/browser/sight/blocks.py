@@ -26,6 +26,8 @@ _FIELDS = frozenset(("INPUT", "TEXTAREA", "SELECT"))
 _BUTTONS = frozenset(("submit", "button", "reset"))
 _WORDLESS = frozenset(("checkbox", "radio", "range", "color"))
 _LINE = 20
+_LINES = 0.6
+"""Share of its height by which the middle of a text moves from line to line."""
 _BOLD = 600
 _NARROWEST_LETTER = 0.3
 """Of the font size; a field shows no more of its text than fits."""
@@ -246,7 +248,8 @@ def _joined(words: list[Words]) -> str:
     last: Words | None = None
     for now in words:
         broken = last is not None and (
-            now.rect.top >= last.rect.bottom - 2 or now.rect.left > last.rect.right + 2
+            abs(now.rect.middle[1] - last.rect.middle[1]) > _LINES * last.rect.height
+            or now.rect.left > last.rect.right + 2
         )
         parts += [" ", now.text] if broken else [now.text]
         last = now

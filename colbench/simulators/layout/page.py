@@ -1,0 +1,116 @@
+"""A page as a person takes it in: what is on it, in horizontal bands, on coloured areas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+
+from msgspec import Struct
+
+from colbench.pages.render import Block, Render
+
+SCREEN = 720
+"""Height of a window, pixels."""
+MOST_BLOCKS = 400
+"""The largest ones; nobody looks at more."""
+_OVERLAP = 0.3
+"""Share of the lower one's height by which two blocks stand side by side."""
+
+
+class Page(Struct, frozen=True, kw_only=True, dict=True):
+    """One rendered page."""
+
+    width: int
+    height: int
+    background: str
+    bands: tuple[tuple[Block, ...], ...]
+    """Its content from top to bottom; what stands side by side is in one band, in reading order."""
+    areas: tuple[Block, ...]
+    backdrops: tuple[Block, ...]
+    """Pictures with texts on them."""
+
+    @cached_property
+    def content(self) -> tuple[Block, ...]:
+        """All but areas and backdrops."""
+        return tuple(block for band in self.bands for block in band)
+
+    @cached_property
+    def title(self) -> Block | None:
+        """The largest heading, of equal ones the first."""
+        headings = [block for block in self.content if block.kind == "heading"]
+        return max(headings, key=lambda block: block.font_size, default=None)
+
+    @cached_property
+    def last(self) -> Block | None:
+        """The text that stands alone at the end, if there is one."""
+        end = self.bands[-1] if self.bands else ()
+        return end[0] if len(end) == 1 and end[0].kind == "text" else None
+
+    def behind(self, block: Block) -> Block | None:
+        """The smallest area that holds a block, if there is one."""
+        return min((area for area in self.areas if holds(area, block)), key=area_of, default=None)
+
+
+def take_in(render: Render) -> Page:
+    """The page that was rendered."""
+    blocks = render.blocks
+    if len(blocks) > MOST_BLOCKS:
+        largest = sorted(range(len(blocks)), key=lambda at: (-area_of(blocks[at]), at))
+        blocks = tuple(blocks[at] for at in sorted(largest[:MOST_BLOCKS]))
+    texts = [block for block in blocks if block.kind not in ("box", "picture")]
+    backdrops = tuple(
+        block
+        for block in blocks
+        if block.kind == "picture" and any(holds(block, text) for text in texts)
+    )
+    return Page(
+        width=render.width,
+        height=render.height,
+        background=render.background,
+        bands=_bands([block for block in blocks if block.kind != "box" and block not in backdrops]),
+        areas=tuple(block for block in blocks if block.kind == "box"),
+        backdrops=backdrops,
+    )
+
+
+def _bands(blocks: Iterable[Block]) -> tuple[tuple[Block, ...], ...]:
+    bands: list[list[Block]] = []
+    bottom = 0.0
+    for block in sorted(blocks, key=lambda block: (block.y, block.x)):
+        if bands and bottom - block.y > _OVERLAP * min(block.height, bottom - bands[-1][0].y):
+            bands[-1].append(block)
+        else:
+            bands.append([block])
+            bottom = 0.0
+        bottom = max(bottom, block.y + block.height)
+    return tuple(tuple(sorted(band, key=_reading)) for band in bands)
+
+
+def _reading(block: Block) -> tuple[int, int]:
+    """Lines of about the same height from left to right."""
+    return (round((block.y + block.height / 2) / 24), block.x)
+
+
+def holds(area: Block, block: Block) -> bool:
+    """Whether the middle of the block is in the area, and the area is the larger one."""
+    x, y = middle(block)
+    inside = area.x <= x <= area.x + area.width and area.y <= y <= area.y + area.height
+    return inside and block is not area and area_of(area) > area_of(block)
+
+
+def middle(block: Block) -> tuple[float, float]:
+    """Its middle, pixels."""
+    return block.x + block.width / 2, block.y + block.height / 2
+
+
+def area_of(block: Block) -> int:
+    """Square pixels."""
+    return block.width * block.height
+
+
+def weight(block: Block, page: Page) -> float:
+    """How much of the eye's attention it takes: about the root of its share of a window, 0 to 1."""
+    share = area_of(block) / (max(1, page.width) * SCREEN)
+    louder = 1.3 if block.kind == "heading" else 1.0
+    return min(1.0, math.sqrt(share) * louder)

@@ -1,0 +1,241 @@
+"""Template pages with one thing changed at a time, and by which words a person would name the change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """What varies of a template page."""
+
+    page: str = "#f3f4f6"
+    nav: str = "#1e40af"
+    nav_text: str = "#ffffff"
+    links: tuple[str, ...] = ("Home", "Products", "Contact")
+    nav_side: str = "space-between"
+    brand: str = "Lakeside"
+    brand_size: int = 24
+    title: str = "Welcome to the lake"
+    title_size: int = 40
+    title_color: str = "#111827"
+    title_align: str = "center"
+    title_bold: int = 700
+    lead: str = "We rent boats and bicycles, and we show you the quiet places around the water."
+    lead_size: int = 18
+    lead_color: str = "#374151"
+    button: str = "Book now"
+    button_color: str = "#ef4444"
+    button_width: int = 140
+    picture: tuple[int, int] = (600, 300)
+    picture_side: str = "center"
+    cards: tuple[str, ...] = ("Boats", "Bicycles", "Cabins")
+    card_color: str = "#ffffff"
+    card_text: str = "Small and large ones for a day or a week."
+    field: str = "Your address"
+    field_width: int = 300
+    order: tuple[str, ...] = ("title", "lead", "button", "picture", "cards", "field")
+    gap: int = 24
+    footer: str = "© 2024 Lakeside. All rights reserved."
+    footer_color: str = "#1f2937"
+    footer_text: str = "#ffffff"
+
+
+LOOKS = (
+    Look(),
+    Look(
+        page="#ffffff",
+        nav="#10b981",
+        brand="Green Table",
+        links=("Menu", "About us", "Find us", "Jobs"),
+        title="Food from the garden",
+        title_align="left",
+        lead="Our cook picks in the morning what you eat at noon. There is no card, only what is ripe.",
+        button="Reserve a table",
+        button_color="#10b981",
+        picture=(1000, 400),
+        cards=("Lunch", "Dinner"),
+        footer="Open from Tuesday to Sunday",
+        footer_color="#d1d5db",
+        footer_text="#111827",
+    ),
+    Look(
+        page="#dbeafe",
+        nav="#ffffff",
+        nav_text="#4b5563",
+        brand="Numbers & Co",
+        title="Accounts that add up",
+        title_size=30,
+        lead_color="#6b7280",
+        order=("picture", "title", "lead", "cards", "button", "field"),
+        picture=(1280, 320),
+        cards=("Taxes", "Audits", "Wages", "Advice"),
+        card_color="#fef3c7",
+    ),
+    Look(
+        nav="#000000",
+        nav_text="#f59e0b",
+        nav_side="center",
+        brand="Studio Nine",
+        title="Pictures that stay",
+        title_bold=400,
+        picture=(320, 320),
+        picture_side="flex-start",
+        order=("title", "picture", "lead", "field", "button", "cards"),
+        footer="Studio Nine, Harbour Street 9",
+    ),
+)
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """The agent's page differs from the target in one thing."""
+
+    name: str
+    target: Look
+    made: Look
+    words: tuple[str, ...]
+    """The sentence about it holds all of these."""
+
+
+def html(look: Look) -> str:
+    """The page."""
+    parts = {
+        "title": f'<h1 style="font-size:{look.title_size}px;color:{look.title_color};font-weight:{look.title_bold};'
+        f'text-align:{look.title_align}">{look.title}</h1>',
+        "lead": f'<p style="font-size:{look.lead_size}px;color:{look.lead_color};text-align:{look.title_align}">'
+        f"{look.lead}</p>",
+        "button": f'<div><button style="background:{look.button_color};width:{look.button_width}px;color:#fff;'
+        f'border:0;padding:10px;font-size:16px">{look.button}</button></div>',
+        "picture": f'<div style="display:flex;justify-content:{look.picture_side}">'
+        f'<img src="https://picsum.photos/{look.picture[0]}/{look.picture[1]}" style="display:block"></div>',
+        "cards": '<div style="display:flex;gap:20px">'
+        + "".join(
+            f'<div style="flex:1;background:{look.card_color};padding:16px"><h2 style="font-size:22px">{card}</h2>'
+            f"<p>{look.card_text}</p></div>"
+            for card in look.cards
+        )
+        + "</div>",
+        "field": f'<input placeholder="{look.field}" style="width:{look.field_width}px;padding:8px;font-size:16px">',
+    }
+    links = "".join(f'<a href="#" style="margin:0 10px">{link}</a>' for link in look.links)
+    body = "".join(
+        f'<section style="padding:{look.gap}px 20px">{parts[part]}</section>' for part in look.order
+    )
+    return f"""<!doctype html><html><head><style>
+      * {{ margin: 0; box-sizing: border-box }} a {{ color: inherit; text-decoration: none }}
+      body {{ background: {look.page}; font-family: sans-serif }}
+    </style></head><body>
+    <nav style="background:{look.nav};color:{look.nav_text};padding:16px;display:flex;
+      justify-content:{look.nav_side}"><b style="font-size:{look.brand_size}px">{look.brand}</b>
+      <div>{links}</div></nav>
+    {body}
+    <footer style="background:{look.footer_color};color:{look.footer_text};padding:24px;text-align:center">
+      {look.footer}</footer></body></html>"""
+
+
+def changes() -> Iterator[Change]:
+    """Forty of each template."""
+    for at, target in enumerate(LOOKS):
+        for name, made, words in _changes(target):
+            yield Change(
+                name=f"{at} {name}", target=target, made=replace(target, **made), words=words
+            )
+
+
+def _changes(look: Look) -> Iterator[tuple[str, dict[str, object], tuple[str, ...]]]:
+    title, lead = f'"{look.title}"', f'"{look.lead[:20]}'
+    yield "page colour", {"page": "#fbcfe8"}, ("background of the page",)
+    yield "dark page", {"page": "#4b5563"}, ("background of the page",)
+    yield "navigation colour", {"nav": "#8b5cf6"}, ("background of the top part",)
+    yield "links' colour", {"nav_text": "#fca5a5"}, (f'"{look.brand}"', "should be")
+    yield "no links", {"links": ()}, ("row of links", f'"{look.links[0]}"')
+    yield (
+        "a link missing",
+        {"links": look.links[:-1]},
+        ("There should be a link", f'"{look.links[-1]}"'),
+    )
+    yield "a link too many", {"links": (*look.links, "Press")}, ("not ask", '"Press"')
+    yield (
+        "a link's words",
+        {"links": ("Start", *look.links[1:])},
+        ('"Start" should say', f'"{look.links[0]}"'),
+    )
+    yield "links elsewhere", {"nav_side": "flex-end"}, ("The ", "should be")
+    yield "brand", {"brand": "Northern Star"}, ('"Northern Star" should say', f'"{look.brand}"')
+    yield "large brand", {"brand_size": 36}, (f'"{look.brand}"', "smaller")
+    yield "title", {"title": "Something else here"}, ('"Something else here" should say', title)
+    yield "no title", {"order": _without(look, "title")}, ("There should be a heading", title)
+    yield "small title", {"title_size": 18}, (title, "larger")
+    yield "large title", {"title_size": 64}, (title, "smaller")
+    yield "red title", {"title_color": "#ef4444"}, (title, "should be")
+    yield (
+        "title's side",
+        {"title_align": "right"},
+        ("aligned" if look.title_align == "left" else "centred",),
+    )
+    yield "title's weight", {"title_bold": 1100 - look.title_bold}, (title, "bold")
+    yield (
+        "other lead",
+        {"lead": "This says quite another thing, and nobody knows why."},
+        ("should say", lead),
+    )
+    yield "no lead", {"order": _without(look, "lead")}, ("There should be a paragraph", lead)
+    yield "large lead", {"lead_size": 28}, (lead, "smaller")
+    yield "blue lead", {"lead_color": "#3b82f6"}, (lead, "should be")
+    yield (
+        "no button",
+        {"order": _without(look, "button")},
+        ("There should be a button", f'"{look.button}"'),
+    )
+    yield (
+        "button's colour",
+        {"button_color": "#6366f1"},
+        ("background of the button", f'"{look.button}"'),
+    )
+    yield (
+        "button's words",
+        {"button": "Click here"},
+        ('"Click here" should say', f'"{look.button}"'),
+    )
+    yield "wide button", {"button_width": 400}, (f'"{look.button}"', "pixels")
+    yield "no picture", {"order": _without(look, "picture")}, ("There should be a picture",)
+    yield "small picture", {"picture": (160, 160)}, ("The picture", "pixels")
+    yield "low picture", {"picture": (look.picture[0], 150)}, ("The picture", "pixels")
+    yield (
+        "picture last",
+        {"order": (*_without(look, "picture"), "picture")},
+        ("The picture", "should be"),
+    )
+    yield "no cards", {"order": _without(look, "cards")}, ("columns", f'"{look.cards[0]}"')
+    yield "a card missing", {"cards": look.cards[:-1]}, (f'"{look.cards[-1]}"',)
+    yield "a card too many", {"cards": (*look.cards, "Others")}, ("not ask", '"Others"')
+    yield "cards' colour", {"card_color": "#a7f3d0"}, ("background", f'"{look.cards[0]}"')
+    yield "no field", {"order": _without(look, "field")}, ("There should be an input field",)
+    yield "wide field", {"field_width": 900}, ("input field", "pixels")
+    yield "field's words", {"field": "Search all"}, ('"Search all" should say', f'"{look.field}"')
+    yield "wide gaps", {"gap": 60}, ("further up",)
+    yield (
+        "footer's colour",
+        {"footer_color": "#f59e0b"},
+        ("background of the bottom part", look.footer[:9]),
+    )
+    yield (
+        "footer's words",
+        {"footer": "All wrong here"},
+        ('"All wrong here" should say', look.footer[:9]),
+    )
+
+
+def _without(look: Look, part: str) -> tuple[str, ...]:
+    return tuple(one for one in look.order if one != part)
+
+
+def repairs(target: Look, wrong: Look) -> Iterator[Look]:
+    """The wrong page, and what it becomes as its fields are set right one after another."""
+    yield wrong
+    for field, value in asdict(target).items():
+        if getattr(wrong, field) != value:
+            wrong = replace(wrong, **{field: value})
+            yield wrong
