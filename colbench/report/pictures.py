@@ -16,11 +16,11 @@ FADING = 0.6
 """How far a difference is faded to white, so that its colours stand out."""
 CONTRAST = 3
 """How much stronger than it is a difference is shown."""
-NEAR = 8
+NEAR = 4
 """Pixels around a point that tell what stands out there."""
 DETAIL = 8
 """Levels of grey by which one page must stand out more than the other to be the one that has something."""
-TARGET, FINAL, BOTH = (0, 140, 155), (214, 52, 40), (146, 92, 204)
+TARGET, FINAL, BOTH = (0, 128, 145), (214, 52, 40), (207, 190, 235)
 """Colours of what only the target has, only the final page has, and what both have in other colours."""
 
 
