@@ -89,12 +89,14 @@ class Chromium:
             _kill(self.pid, os.killpg)
 
     async def ended(self, *tasks: asyncio.Task[Any]) -> None:
-        """Wait for tasks that are about to end; if they hang, take from them first the browser, then its driver."""
-        late = set(tasks)
-        measures: list[Callable[[], object]] = [self.kill, self._kill_driver]
-        for measure in (*measures, *(task.cancel for task in tasks)):
-            _, late = await asyncio.wait(late, timeout=_END_SECONDS)
-            if not late:
+        """Wait for tasks that are about to end, however they end.
+
+        If they hang, take from them first the browser, then its driver.
+        """
+        ending = asyncio.gather(*tasks, return_exceptions=True)
+        for measure in (self.kill, self._kill_driver, ending.cancel):
+            await asyncio.wait({ending}, timeout=_END_SECONDS)
+            if ending.done():
                 return
             measure()
 

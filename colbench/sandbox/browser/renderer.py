@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from colbench.config import ScoringMode
-from colbench.errors import RenderError, UserError
+from colbench.errors import RenderError, UserError, boundary
 from colbench.pages.render import Render, RenderOutcome
 from colbench.pages.store import RenderStore, render_key
 from colbench.sandbox.browser import assets
@@ -95,7 +95,8 @@ class Renderer:
         async with self._locks.setdefault(key, asyncio.Lock()):
             render = self._store.get(key)
             if render is None:
-                render = await self._make(key, page, mode)
+                with boundary(RenderError):
+                    render = await self._make(key, page, mode)
                 if render.outcome in {"rendered", "too big"}:
                     self._store.put(render)
             return render

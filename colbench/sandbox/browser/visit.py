@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Route
 
 HOME = "https://page.invalid/"
-_MOST_REFUSALS = 50
-"""Addresses kept of what a page was refused."""
 _MOST_ADDRESS = 200
+"""Characters kept of an address that was refused."""
 _FREEZE = """async () => {
   await document.fonts.ready;
   const still = new CSSStyleSheet();
@@ -55,9 +54,9 @@ class Sight(Struct, frozen=True, kw_only=True):
     width: int
     height: int
     cut: bool
-    background: str = "#ffffff"
-    blocks: tuple[Block, ...] = ()
-    refused: tuple[str, ...] = ()
+    background: str
+    blocks: tuple[Block, ...]
+    refused: tuple[str, ...]
 
 
 async def visit(chromium: Chromium, page: Prepared, viewport: Viewport, limits: Limits) -> Sight:
@@ -89,7 +88,7 @@ class _Visitor:
         self.asked = 0
         """Requests so far, after that for the page itself."""
         self._served = False
-        self._refused: list[str] = []
+        self._refused: set[str] = set()
 
     async def look(self, browser: Browser) -> Sight:
         width, height = self._viewport.width, self._viewport.height
@@ -145,7 +144,7 @@ class _Visitor:
             background=background,
             blocks=blocks,
             cut=full > height,
-            refused=tuple(dict.fromkeys(self._refused)),
+            refused=tuple(sorted(self._refused)),
         )
 
     async def _answer(self, route: Route) -> None:
@@ -160,6 +159,10 @@ class _Visitor:
                     content_type="text/html; charset=utf-8",
                     headers={"Content-Security-Policy": self._page.csp},
                 )
+                return
+            self.asked += 1
+            if self.asked > self._limits.requests:
+                await self.close()
             elif route.request.is_navigation_request():
                 self._refuse(route.request.url)
                 await route.fulfill(status=204)
@@ -167,10 +170,6 @@ class _Visitor:
                 await self._give_asset(route)
 
     async def _give_asset(self, route: Route) -> None:
-        self.asked += 1
-        if self.asked > self._limits.requests:
-            await self.close()
-            return
         asset = await asyncio.to_thread(respond, route.request.url)
         if asset is None:
             self._refuse(route.request.url)
@@ -183,5 +182,4 @@ class _Visitor:
             )
 
     def _refuse(self, address: str) -> None:
-        if len(self._refused) < _MOST_REFUSALS:
-            self._refused.append(address[:_MOST_ADDRESS])
+        self._refused.add(address[:_MOST_ADDRESS])

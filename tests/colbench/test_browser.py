@@ -1,0 +1,206 @@
+"""Pages to pictures: the same bytes every time, one outcome for every page, and what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from PIL import Image
+
+from colbench.errors import RenderError
+from colbench.pages.render import Render
+from colbench.pages.store import RenderStore
+from colbench.sandbox.browser import Renderer
+from colbench.sandbox.browser.limits import Limits
+
+MOVING = {
+    "animation that ends": "<style>@keyframes a{from{opacity:0}to{opacity:1}}p{animation:a 1s}</style><p>x",
+    "endless animation": "<style>@keyframes a{to{margin-left:500px}}p{animation:a .3s infinite}</style><p>x",
+    "animation in a shadow tree": '<div><template shadowrootmode="open"><style>@keyframes a{to{margin-left:500px}}'
+    "p{animation:a .3s infinite}</style><p>x</p></template></div>",
+    "animated drawing": '<svg width="500"><rect width="9" height="9"><animate attributeName="x" to="400" dur="1s" '
+    'repeatCount="indefinite"/></rect></svg>',
+    "marquee": "<marquee width=500>x</marquee>",
+    "progress": "<progress></progress>",
+    "caret": "<input autofocus value=x>",
+    "clock": "<script>document.write(Date.now() + Math.random())</script><p>x",
+    "Tailwind script": '<script src="https://cdn.tailwindcss.com"></script><p class="p-9 animate-spin bg-red-500">x',
+    "drawn picture": '<img src="https://picsum.photos/300/200"><p>x',
+}
+GREEN_SQUARE = (
+    '<!doctype html><body style="margin:0"><div style="width:40px;height:30px;background:#00ff00">'
+)
+
+
+def picture(render: Render) -> Image.Image:
+    with Image.open(io.BytesIO(render.picture)) as image:
+        image.load()
+        return image
+
+
+def files(folder: Path, pattern: str) -> list[Path]:
+    return list(folder.glob(pattern))
+
+
+async def test_a_page_becomes_a_picture_of_the_whole_of_it(renderer: Renderer) -> None:
+    render = await renderer.render(GREEN_SQUARE + '</div><div style="height:1970px">')
+    image = picture(render)
+    assert (render.outcome, render.width, render.height) == ("rendered", 1280, 2000)
+    assert (image.mode, image.size) == ("RGB", (1280, 2000))
+    assert image.getpixel((39, 29)) == (0, 255, 0)
+    assert image.getpixel((40, 29)) == image.getpixel((39, 30)) == (255, 255, 255)
+    assert render.blocks[0].background == "#00ff00"
+    assert (render.cut, render.refused, render.note) == (False, (), "")
+
+
+async def test_official_pictures_are_1354_wide_and_another_entry(renderer: Renderer) -> None:
+    page = '<!doctype html><body style="margin:0"><div style="height:100vh;background:#0000ff">'
+    default, official = await renderer.render(page), await renderer.render(page, "official")
+    assert (official.width, official.height) == picture(official).size == (1354, 682)
+    assert (default.width, default.height) == picture(default).size == (1280, 720)
+    assert (official.mode, default.mode) == ("official", "default")
+    assert official.key != default.key
+
+
+async def test_a_tall_page_is_cut(renderer: Renderer) -> None:
+    render = await renderer.render(GREEN_SQUARE + '</div><div style="height:8163px">')
+    assert (render.cut, render.height) == (True, 8192)
+    assert picture(render).size == (1280, 8192)
+
+
+async def test_moving_pages_give_the_same_bytes_alone_and_among_others(
+    browser: Path, tmp_path: Path
+) -> None:
+    hashes = []
+    for workers in (1, 4):
+        async with Renderer(
+            str(browser), workers=workers, cache=tmp_path / str(workers)
+        ) as renderer:
+            renders = await asyncio.gather(*map(renderer.render, MOVING.values()))
+        assert {render.outcome for render in renders} == {"rendered"}
+        hashes.append([sha256(render.picture).hexdigest() for render in renders])
+    differing = [name for name, *two in zip(MOVING, *hashes, strict=True) if two[0] != two[1]]
+    assert differing == []
+
+
+async def test_an_animation_that_ends_is_seen_when_it_has_ended(renderer: Renderer) -> None:
+    render = await renderer.render(MOVING["animation that ends"])
+    assert picture(render).convert("L").getextrema() < (50, 255)  # the text is there, and black
+
+
+async def test_scripts_do_not_run(renderer: Renderer) -> None:
+    plain = await renderer.render("<body><p>x")
+    for script in ("while(1);", "alert(1)", "document.body.style.background = 'red'"):
+        render = await renderer.render(f"<body><p>x<script>{script}</script>")
+        assert render.picture == plain.picture
+
+
+async def test_what_a_page_asks_for_in_vain_is_listed(renderer: Renderer) -> None:
+    render = await renderer.render(
+        '<meta http-equiv="refresh" content="0;url=https://elsewhere.example/">'
+        '<link rel="stylesheet" href="https://styles.example/a.css"><img src="http://127.0.0.1:1/a.png">'
+        '<img src="https://picsum.photos/30/20"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">'
+    )
+    assert render.outcome == "rendered"
+    assert render.refused == (
+        "http://127.0.0.1:1/a.png",
+        "https://elsewhere.example/",
+        "https://styles.example/a.css",
+    )
+
+
+async def test_no_page_is_no_page(renderer: Renderer) -> None:
+    render = await renderer.render(None)
+    assert (render.outcome, render.picture) == ("no page", b"")
+    assert (await renderer.render("")).outcome == "rendered"
+
+
+@pytest.mark.parametrize(
+    ("page", "note"),
+    [
+        ("x" * 2_000_001, "2,000,001 bytes"),
+        ("<br>" * 30_001, "30,001 elements"),
+        ("<div>" * 1_001, "1,001 deep"),
+        ("".join(f"<img src=https://a.example/{n}>" for n in range(301)), "more than 300 things"),
+    ],
+)
+async def test_too_big_pages_are_told(renderer: Renderer, page: str, note: str) -> None:
+    render = await renderer.render(page)
+    assert (render.outcome, render.picture) == ("too big", b"")
+    assert note in render.note
+
+
+async def test_lists_without_end_tags_are_not_deep(renderer: Renderer) -> None:
+    page = "<table>" + "<tr><td>x" * 600 + "</table><ul>" + "<li><p>x" * 600
+    assert (await renderer.render(page)).outcome == "rendered"
+
+
+async def test_text_that_is_no_unicode_is_rendered(renderer: Renderer) -> None:
+    assert (await renderer.render("<html>\x00\ud800</html>")).outcome == "rendered"
+
+
+async def test_a_slow_page_is_a_timeout_that_is_not_kept(browser: Path, tmp_path: Path) -> None:
+    limits = Limits(wall_seconds=3)
+    slow = "<div style='filter:blur(2000px);backdrop-filter:blur(500px);height:8000px'>" * 80
+    async with Renderer(str(browser), cache=tmp_path, limits=limits) as renderer:
+        render = await renderer.render(slow)
+        assert (render.outcome, render.note) == ("timeout", "the page was not rendered in 3 s")
+        assert (await renderer.render("<p>x")).outcome == "rendered"
+    assert len(files(tmp_path, "*.json")) == 1
+
+
+async def test_a_page_that_takes_much_memory_brings_down_its_own_browser(
+    browser: Path, tmp_path: Path
+) -> None:
+    groups = "".join(f"<g id=a{n}>{f'<use href=#a{n - 1} />' * 10}</g>" for n in range(1, 8))
+    bomb = f"<svg><g id=a0><rect width=9 height=9 /></g>{groups}<use href=#a7 /></svg>"
+    limits = Limits(memory_bytes=300_000_000)
+    async with Renderer(str(browser), cache=tmp_path, limits=limits) as renderer:
+        hostile, innocent = await asyncio.gather(
+            renderer.render(bomb), renderer.render(GREEN_SQUARE)
+        )
+        assert (hostile.outcome, innocent.outcome) == ("crash", "rendered")
+        assert (await renderer.render("<p>x")).outcome == "rendered"
+    assert len(files(tmp_path, "*.json")) == 2  # the crash is not kept
+
+
+async def test_two_that_ask_for_a_page_at_once_get_one_render(
+    browser: Path, tmp_path: Path
+) -> None:
+    written = set()
+    async with Renderer(str(browser), cache=tmp_path, workers=4) as renderer:
+        asking = asyncio.gather(*(renderer.render(GREEN_SQUARE) for _ in range(3)))
+        while not asking.done():
+            written |= {path.stat().st_ino for path in files(tmp_path, "[!.]*.png")}
+            await asyncio.sleep(0.001)
+    first, *others = await asking
+    assert others == [first, first]
+    assert len(written) == 1
+
+
+async def test_what_was_rendered_once_comes_from_the_store(browser: Path, tmp_path: Path) -> None:
+    async with Renderer(str(browser), cache=tmp_path) as renderer:
+        render = await renderer.render(GREEN_SQUARE)
+        too_big = await renderer.render("<div>" * 1_001)
+    store = RenderStore(tmp_path)
+    assert (store.get(render.key), store.get(too_big.key)) == (render, too_big)
+    altered = replace(render, note="this one is from the store")
+    store.put(altered)
+    async with Renderer(str(browser), cache=tmp_path) as renderer:
+        assert await renderer.render(GREEN_SQUARE) == altered
+
+
+async def test_a_renderer_that_was_not_entered_or_was_left_says_so(
+    browser: Path, tmp_path: Path
+) -> None:
+    renderer = Renderer(str(browser), cache=tmp_path)
+    with pytest.raises(RenderError, match="has not been entered"):
+        await renderer.render(GREEN_SQUARE)
+    async with renderer:
+        pass
+    with pytest.raises(RenderError, match="has been left"):
+        await renderer.render(GREEN_SQUARE)
