@@ -84,7 +84,7 @@ def compare(
         epsilon=EPSILON,
         tasks=sum(bool(a and b) for a, b in zip(ours, yours, strict=True)),
         rate=win_rate(ours, yours, EPSILON),
-        note="; ".join(each for each in (note, _differences(mine, rest, mode)) if each),
+        note="; ".join(each for each in (note, _differences(mine, rest, mode, lead)) if each),
     )
 
 
@@ -99,14 +99,22 @@ def _measure(
     return leading_measure(domain, mine), ""
 
 
-def _differences(mine: Sequence[Rollout], theirs: Sequence[Rollout], mode: ScoringMode) -> str:
+def _differences(
+    mine: Sequence[Rollout], theirs: Sequence[Rollout], mode: ScoringMode, lead: Lead
+) -> str:
     """How differently the two runs were measured, in words; empty if they were not."""
-    here, there = _ways(mine, mode), _ways(theirs, mode)
+    here, there = _ways(mine, mode, lead), _ways(theirs, mode, lead)
     if not here or not there or here == there:
         return ""
     return DIFFERENT.format(mine=" and ".join(sorted(here)), theirs=" and ".join(sorted(there)))
 
 
-def _ways(rollouts: Sequence[Rollout], mode: ScoringMode) -> set[str]:
-    scores = (rollout.scores.get(mode) for rollout in rollouts)
-    return {f"{s.scorer} ({s.environment})" for s in scores if s and s.environment}
+def _ways(rollouts: Sequence[Rollout], mode: ScoringMode, lead: Lead) -> set[str]:
+    """Scorers and where they ran; for the layout it does not matter which CLIP there was."""
+    scores = [each for rollout in rollouts if (each := rollout.scores.get(mode))]
+    names = [s.scorer.partition(" clip ")[0] if lead == "layout" else s.scorer for s in scores]
+    return {
+        f"{name} ({score.environment})"
+        for name, score in zip(names, scores, strict=True)
+        if score.environment
+    }

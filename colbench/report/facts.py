@@ -106,6 +106,8 @@ def _scores(domain: DomainReport) -> Iterator[Fact]:
             yield from _rates(report, f", {mode}")
     yield from _delta(domain)
     yield from _by_turn(domain)
+    for scorer, verdicts in domain.scorers.items():
+        yield Fact(label="scored by", value=f"{verdicts:,} x", note=scorer)
     if 0 < domain.tasks < FEW_TASKS:
         few = f"fewer than {FEW_TASKS}: the intervals are rough"
         yield Fact(label="tasks", value=f"{domain.tasks}", note=few)

@@ -188,6 +188,8 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Planned cells that have no rollout yet; they are unscored."""
     unjudged: int
     """Cells where nothing failed and yet nothing could be compared with; in no denominator."""
+    scorers: dict[str, int]
+    """Dialogues by the scorer that gave their verdict in the leading mode."""
     modes: dict[ScoringMode, ModeReport]
     delta: ModeDelta | None
     """None unless two modes have scored the run."""

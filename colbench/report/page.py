@@ -62,7 +62,7 @@ def _domain(name: str, domain: DomainReport) -> Safe:
     title = element(
         "header",
         element("h2", f"{name.capitalize()}: {size}"),
-        element("p", f"{domain.mode.capitalize()} scoring. {intervals}"),
+        element("p", f"{domain.mode.capitalize()} scoring{_scorers(domain)}. {intervals}"),
         *([_gallery_link()] if name == "frontend" else []),
     )
     return element(
@@ -75,6 +75,11 @@ def _domain(name: str, domain: DomainReport) -> Safe:
         body.details(domain),
         class_="domain",
     )
+
+
+def _scorers(domain: DomainReport) -> str:
+    said = (f"{scorer} ({verdicts:,})" for scorer, verdicts in domain.scorers.items())
+    return f" by {', '.join(said)}" if domain.scorers else ""
 
 
 def _gallery_link() -> Safe:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
 from colbench.config import ScoringMode
-from colbench.report.cells import Cells, Lead, success, unjudged, value
+from colbench.report.cells import Cells, Lead, agent_failed, success, unjudged, value
 from colbench.report.frontend import metrics_taken, value_at
 from colbench.report.model import Budget, ModeDelta, ModeReport, PassK, Rates
 from colbench.rollout import Rollout
@@ -26,6 +27,17 @@ def modes(cells: Cells, wanted: ScoringMode, lead: Lead) -> list[ScoringMode]:
     used = {mode for mode, score in verdicts if lead == "tests_passed" or lead in score.metrics}
     first = wanted if wanted in used or not used or lead == "tests_passed" else MODES[0]
     return [first, *(mode for mode in MODES if mode in used and mode != first)]
+
+
+def scorers(rollouts: Iterable[Rollout], mode: ScoringMode) -> dict[str, int]:
+    """How many verdicts of a mode each scorer gave; failures of agents have none."""
+    return dict(
+        Counter(
+            score.scorer
+            for rollout in rollouts
+            if (score := rollout.scores.get(mode)) and not agent_failed(rollout)
+        )
+    )
 
 
 def mode_report(cells: Cells, mode: ScoringMode, lead: Lead) -> ModeReport:

@@ -68,6 +68,7 @@ def _domain(
         cells=cells.planned,
         missing=cells.planned - len(rollouts),
         unjudged=sum(unjudged(r, mode, lead) for r in rollouts),
+        scorers=scores.scorers(rollouts, mode),
         modes=modes,
         delta=scores.mode_delta(cells, "official", "default", lead) if len(used) > 1 else None,
         distribution=scores.distribution(cells, mode, lead),

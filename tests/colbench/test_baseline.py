@@ -95,9 +95,20 @@ def test_where_either_side_lacks_the_cosine_layouts_are_compared_and_it_is_said(
 
 def test_runs_that_were_measured_differently_are_compared_with_a_warning():
     found = wins("a", [cell("a", 0.9, browser="new")], baseline(cell("a", 0.8, browser="old")))
-    assert "measured differently" in found.note
+    assert found.note.startswith("the two runs were measured differently")
     assert "(new)" in found.note
     assert "(old)" in found.note
+
+
+def test_other_clip_weights_matter_to_the_cosine_alone():
+    def scored_by(clip: str, cosine: float | None) -> Rollout:
+        rollout = cell("a", cosine)
+        score = msgspec.structs.replace(rollout.scores["default"], scorer=f"pages/1{clip}")
+        return msgspec.structs.replace(rollout, scores={"default": score})
+
+    mine = [scored_by(" clip tiny", 0.9)]
+    assert "clip tiny" in wins("a", mine, baseline(scored_by(" clip large", 0.9))).note
+    assert "differently" not in wins("a", mine, baseline(scored_by("", None))).note
 
 
 def test_a_baseline_of_other_tasks_is_refused():

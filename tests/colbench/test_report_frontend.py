@@ -170,6 +170,14 @@ def test_without_a_verdict_on_turns_there_is_no_curve():
     assert "by turn" not in shown(report)
 
 
+def test_the_scorers_of_the_verdicts_are_counted_and_shown():
+    other = msgspec.structs.replace(judged(0.8, 0.5), scorer="pages/2 clip tiny")
+    rollouts = [cell("a", judged(0.8, 0.5)), cell("b", judged(0.7, 0.5)), cell("c", other)]
+    report = summarize([task(name) for name in "abcd"], 1, [*rollouts, agent_failed("d")], CONFIG)
+    assert report.domains["frontend"].scorers == {"pages": 2, "pages/2 clip tiny": 1}
+    assert "pages/2 clip tiny" in shown(report)
+
+
 def test_floors_are_means_over_tasks():
     other = {"black": {"cosine": 0.2, "layout": 0.0}, "other": {"cosine": 0.7, "layout": 0.4}}
     rollouts = [
