@@ -23,14 +23,16 @@ from colbench.sandbox.browser.assets import respond
 from colbench.sandbox.browser.attacks import Canary, page_controls, shows_canary
 from colbench.sandbox.browser.attacks.corpus import HEIGHT
 
-SECONDS = {"denial": 4.0}
+SECONDS = {"denial": 3.0}
 PATIENCE = 20.0
 """Seconds until there is no picture, for attacks by aim; for others, that a loaded machine may need."""
 MEMORY = 1 << 30
 """What the browser may take more than it has at first."""
 AFTERMATH = 1.0
-MOST_PROCESSES = 12
 """Seconds for what a page does once it has been pictured."""
+MOST_PROCESSES = 12
+TRIES = 3
+"""For attacks that need luck: a page that moves may look alike twice."""
 
 
 class NaiveRenderer:
@@ -75,7 +77,15 @@ class NaiveRenderer:
         return descendants(self.process) | {self.process}
 
     async def reached(self, attack):
-        """What this attack reaches; what may be left of it is killed."""
+        """What this attack reaches, its aim if it can."""
+        for _ in range(TRIES):
+            found = await self.attempt(attack)
+            if attack.aim in found or attack.aim == "honest":
+                break
+        return found
+
+    async def attempt(self, attack):
+        """What it reaches at once; what may be left of it is killed."""
         if self.browser is None or len(self.processes) > MOST_PROCESSES:
             await self.kill()
             await self.start()
@@ -147,9 +157,10 @@ class _Window:
 
     async def watch(self):
         usual = memory_of(self.naive.processes)
-        while memory_of(self.naive.processes) - usual < MEMORY:
+        while True:
             await asyncio.sleep(0.1)
-        self.found.add("denial")
+            if memory_of(self.naive.processes) - usual > MEMORY:
+                return self.found.add("denial")
 
 
 async def answer(route):
