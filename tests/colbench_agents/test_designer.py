@@ -274,7 +274,7 @@ def test_the_page_grows_with_its_footer() -> None:
 
 def test_the_widths_of_words_are_those_of_the_font() -> None:
     assert text_width("Welcome", 1000) == 960 + 556 + 222 + 500 + 556 + 833 + 556
-    assert text_height("word " * 100, 16, 400) > 10 * text_height("word", 16, 400) == 240
+    assert text_height("word " * 100, 16, 400) >= 10 * text_height("word", 16, 400) == 240
     assert text_width("A", 16, bold=True) > text_width("A", 16)
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from colbench.interfaces import Agent, Episode
 from colbench.messages import ANSWER_MARKER, Message
-from colbench_agents.designer.edits import apply
+from colbench_agents.designer.edits import apply, withdraw
 from colbench_agents.designer.markup import html
 from colbench_agents.designer.page import Page
 from colbench_agents.designer.reading import read
@@ -57,10 +57,19 @@ def design(request: str, said: Sequence[str]) -> Page:
     for wish in chain.from_iterable(map(read, said)):
         if isinstance(wish, Moved) and any(_again(wish, other) for other in known):
             apply(replace(wish, alone=True), page)
-        elif not (isinstance(wish, Missing) and wish in known and not wish.texts):
+        elif isinstance(wish, Missing) and any(_same(wish, other) for other in known):
+            withdraw(page, wish)
+            if wish.texts:
+                apply(wish, page)
+        else:
             apply(wish, page)
         known.append(wish)
     return page
+
+
+def _same(wish: Missing, other: Wish) -> bool:
+    """Whether the same thing was missing before, perhaps at another place."""
+    return isinstance(other, Missing) and wish == replace(other, place=wish.place)
 
 
 def _again(wish: Moved, other: Wish) -> bool:

@@ -33,6 +33,8 @@ WORDS_FOR_SIZES = {
     "very large": 36,
     "huge": 48,
 }
+CUT = 59
+"""From this length on a quotation of a text's middle is cut."""
 FILLER = (
     " we are committed to providing the best service to our customers, and our team is here to help"
 )
@@ -49,16 +51,25 @@ def _(wish: Missing, page: Page) -> None:
     if wish.kind == "box":
         _add_area(wish, page)
         return
-    for text in wish.texts:
-        there = by_text(page, text, wish.kind)
-        if there and there.kind == wish.kind and (there.asked or len(wish.texts) > 1):
-            page.things.remove(there)
+    if len(wish.texts) > 1 and wish.kind == "link":
+        _clear_row(page, wish)
     new = [_thing(wish, text) for text in wish.texts or ("",)]
     own = wish.kind in ("button", "input", "picture")
     insert(page, new, wish.place, None if own else wish.background)
     for thing in new:
         if not own and wish.background and page.ground(thing) != wish.background:
             paint(page, thing, wish.background)
+
+
+def _clear_row(page: Page, wish: Missing) -> None:
+    """Take out the template's other links in a row that gets the human's."""
+    anchor = by_text(page, wish.place.anchor) if wish.place.anchor else None
+    if anchor and wish.place.relation in ("left", "right"):
+        anchor.asked = True
+        row = [one for one in page.contents if abs(one.y - anchor.y) < 12]
+        for one in row:
+            if one.kind == "link" and not one.asked:
+                page.things.remove(one)
 
 
 def _thing(wish: Missing, text: str) -> Thing:
@@ -79,6 +90,14 @@ def _thing(wish: Missing, text: str) -> Thing:
 def _whole(text: str) -> str:
     """A text of which only the beginning was said goes on in some way."""
     return text.rstrip("…").rstrip() + FILLER if text.endswith("…") else text
+
+
+def withdraw(page: Page, wish: Missing) -> None:
+    """Take out what was put in for a wish, when it is said again."""
+    for text in wish.texts:
+        there = by_text(page, text, wish.kind)
+        if there and there.asked:
+            page.things.remove(there)
 
 
 def _add_area(wish: Missing, page: Page) -> None:
@@ -126,6 +145,8 @@ def _(wish: Reworded, page: Page) -> None:
 def _rest(text: str, part: str) -> str:
     """A text in which everything from the first two words of a part on is replaced by the part."""
     words, new = text.split(), part.lstrip("…").split()
+    if len(part) >= CUT:
+        new = [*new[:-1], FILLER.strip()]
     starts = [at for at in range(len(words)) if words[at : at + 2] == new[:2]]
     return " ".join([*words[: starts[0] if starts else len(words)], *new])
 
@@ -212,7 +233,9 @@ def _(wish: Measured, page: Page) -> None:
 
 @apply.register
 def _(wish: Moved, page: Page) -> None:
-    thing = by_text(page, wish.text, wish.kind)
+    thing = (
+        by_text(page, wish.text, wish.kind) if wish.text else by_place(page, wish.kind, wish.now)
+    )
     if thing is None:
         return
     if wish.place:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from colbench_agents.designer.find import by_text, spot
+from colbench_agents.designer.measure import text_width
 from colbench_agents.designer.page import WIDTH, Page, Thing, overlap
 from colbench_agents.designer.wishes import Place
 
@@ -18,8 +20,8 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
     anchor = by_text(page, place.anchor) if place.anchor else None
     if anchor is None:
         _at_spot(page, new, place.spot)
-    elif place.relation in ("left", "right") and len(new) == 1:
-        _beside(page, new[0], anchor, to_right=place.relation == "right")
+    elif place.relation in ("left", "right"):
+        _beside(page, new, anchor, to_right=place.relation == "right")
     elif place.relation == "above":
         _line(new, anchor, anchor.y - _height(new) - 8)
         if any(overlap(one, other) for one in new for other in page.contents) or new[0].y < 0:
@@ -96,38 +98,65 @@ def _spread(new: Sequence[Thing], left: float, width: float, align: str, y: floa
         at += thing.width + MARGIN
 
 
-def _beside(page: Page, thing: Thing, anchor: Thing, *, to_right: bool) -> None:
-    """To the right or the left of an anchor, on its line; words get a column of their own."""
-    left, right = anchor.span
-    thing.y = anchor.y
-    if thing.kind in ("heading", "text"):
-        if anchor.kind in ("heading", "text") and anchor.width > WIDTH / 2:
-            anchor.width = (anchor.width - MARGIN) / 2
-            anchor.x += 0 if to_right else anchor.width + MARGIN
-            anchor.fit()
-        room = WIDTH - MARGIN - (anchor.x + anchor.width) if to_right else anchor.x - MARGIN
-        thing.width = max(160, min(anchor.width if anchor.width > 160 else room, room - MARGIN))
-        at = anchor.x + anchor.width + MARGIN if to_right else anchor.x - MARGIN - thing.width
-    else:
+def _beside(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) -> None:
+    """To the right or the left of an anchor, on its line; words get columns of their own."""
+    if new[0].kind in ("heading", "text") and anchor.kind in ("heading", "text"):
+        _columns(page, new, anchor, to_right=to_right)
+        return
+    for thing in new:
+        thing.width = thing.width if thing.kind in ("picture", "input") else 0
+        thing.width = thing.width or text_width(thing.text, thing.size, bold=thing.bold) + 2
         thing.fit()
-        at = right + MARGIN if to_right else left - MARGIN - thing.width
-    thing.fit()
-    if thing.kind in ("link", "button", "input"):
-        thing.y = anchor.y + (anchor.height - thing.height) / 2
-        _push_aside(page, thing, at, to_right=to_right)
-    thing.x = _within(at, thing.width)
+        low = thing.kind == "picture" or thing.height > 60
+        thing.y = anchor.y + (0 if low else (anchor.height - thing.height) / 2)
+    total = sum(thing.width + MARGIN for thing in new)
+    left, right = anchor.span
+    at = right + MARGIN if to_right else left - total
+    if new[0].kind == "link":
+        at = _push_aside(page, anchor, at, total, to_right=to_right)
+    for thing in new:
+        thing.x = _within(at, thing.width)
+        at += thing.width + MARGIN
 
 
-def _push_aside(page: Page, thing: Thing, at: float, *, to_right: bool) -> None:
-    """Links in a row make room for another one."""
-    line = [one for one in page.contents if one.kind == "link" and abs(one.y - thing.y) < 12]
-    by = thing.width + MARGIN
-    full = max((one.x + one.width for one in line), default=0) + by > WIDTH
+def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) -> None:
+    """Words beside words: an anchor that fills its line makes room, and what is below it in its column too."""
+    if anchor.width > WIDTH / 2:
+        column = [one for one in page.contents if one.x == anchor.x and one.width == anchor.width]
+        width = (anchor.width + MARGIN) / (len(new) + 1) - MARGIN
+        for one in _section(column, anchor):
+            one.x += 0 if to_right else len(new) * (width + MARGIN)
+            one.width = width
+            one.fit()
+    step = anchor.width + MARGIN
+    for number, thing in enumerate(new, start=1):
+        thing.x = anchor.x + step * (number if to_right else number - len(new) - 1)
+        thing.width = max(80.0, min(anchor.width, WIDTH - MARGIN - thing.x))
+        thing.x = _within(thing.x, thing.width)
+        thing.y, thing.align = anchor.y, anchor.align
+        thing.fit()
+
+
+def _section(column: Sequence[Thing], anchor: Thing) -> list[Thing]:
+    """An anchor and what is below it, up to the next heading."""
+    below = sorted((one for one in column if one.y > anchor.y), key=lambda one: one.y)
+    return [anchor, *takewhile(lambda one: one.kind != "heading", below)]
+
+
+def _push_aside(page: Page, anchor: Thing, at: float, total: float, *, to_right: bool) -> float:
+    """Links on the anchor's line make room for new ones; where those begin."""
+    line = [one for one in page.contents if one.kind == "link" and abs(one.y - anchor.y) < 12]
     for one in line:
-        if to_right and not full and one.x >= at - 1:
-            one.x += by
-        elif (to_right and full and one.x < at) or (not to_right and one.x + one.width <= at):
-            one.x -= by if full or not to_right else 0
+        if to_right and one.x >= at - 1:
+            one.x += total
+        elif not to_right and one.x < at + total:
+            one.x -= total if one is not anchor else 0
+    over = max([one.x + one.width for one in line] + [at + total]) - (WIDTH - MARGIN)
+    under = MARGIN - min([one.x for one in line] + [at])
+    by = -over if over > 0 else max(0.0, under)
+    for one in line:
+        one.x += by
+    return at + by
 
 
 def _at_spot(page: Page, new: Sequence[Thing], words: str) -> None:

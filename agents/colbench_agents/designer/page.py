@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from colbench.pages.render import Align, BlockKind
-from colbench_agents.designer.measure import text_height, text_width
+from colbench_agents.designer.measure import LINE_HEIGHTS, text_height, text_width
 
 WIDTH = 1280
 FOLD = 720
@@ -65,12 +65,12 @@ class Thing(Struct, kw_only=True, eq=False):
         """Set what follows from the text: the height of words, the width of links and buttons."""
         words = text_width(self.text, self.size, bold=self.bold)
         if self.kind == "link":
-            self.width = words
+            self.width, self.height = words, LINE_HEIGHTS[self.size]
         if self.kind == "button":
             self.width, self.height = words + 32, 40
         if self.kind == "input":
             self.height = 42
-        if self.kind in ("heading", "text", "link"):
+        if self.kind in ("heading", "text"):
             self.height = text_height(self.text, self.size, self.width, bold=self.bold)
 
 

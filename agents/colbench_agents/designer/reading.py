@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from colbench.pages.render import Align, BlockKind
 from colbench_agents.designer.colors import named
@@ -188,16 +188,21 @@ def _shifted(found: Found, _: str) -> Moved:
     right, down = {"down": (0, by), "up": (0, -by), "right": (by, 0), "left": (-by, 0)}[
         found["way"]
     ]
-    return Moved(kind=_kind(found), text=found["text"], right=right, down=down)
+    return Moved(kind=_kind(found), **_which(found), right=right, down=down)
 
 
 def _aligned(found: Found, _: str) -> Moved:
-    return Moved(kind=_kind(found), text=found["text"], align=ALIGNS[found["align"]])
+    return Moved(kind=_kind(found), **_which(found), align=ALIGNS[found["align"]])
 
 
 def _moved(found: Found, _: str) -> Moved | None:
     where = place(found["where"])
-    return Moved(kind=_kind(found), text=found["text"], place=where) if where != Place() else None
+    return Moved(kind=_kind(found), **_which(found), place=where) if where != Place() else None
+
+
+def _which(found: Found) -> dict[str, Any]:
+    """What a sentence is about: by its text, or by its place."""
+    return {"text": found["text"]} if found["text"] is not None else {"now": place(found["now"])}
 
 
 def _height(found: Found, _: str) -> Height:
@@ -210,6 +215,7 @@ SOMETHING = (
     rf"(?: that says| beginning with)?(?: {SIZE})?(?P<texts>(?: \"[^\"]*\"(?:,? and|,)?)*)"
 )
 IT = rf"The {KIND} {TEXT}"
+THIS = rf"The {KIND} (?:{TEXT}|(?P<now>[^\"]*?(?:\"[^\"]*\")?))"
 PATTERNS: tuple[tuple[re.Pattern[str], Maker], ...] = tuple(
     (re.compile(pattern, re.I), make)
     for pattern, make in (
@@ -236,13 +242,13 @@ PATTERNS: tuple[tuple[re.Pattern[str], Maker], ...] = tuple(
         (rf"{IT} should be (?P<steps>much larger|larger|smaller|much smaller)", _resized),
         (rf"The text of the {KIND} {TEXT} should (?P<how>be|not be|be not) bold", _weighed),
         (rf"The {KIND}(?P<what>.*?) should be {SIZE}", _measured),
-        (rf"{IT} should be (?P<align>{'|'.join(ALIGNS)})", _aligned),
+        (rf"{THIS} should be (?P<align>{'|'.join(ALIGNS)})", _aligned),
         (
-            rf"{IT} should be further (?:to the )?(?P<way>up|down|left|right)"
+            rf"{THIS} should be further (?:to the )?(?P<way>up|down|left|right)"
             r"(?:,? by about (?P<by>\d+) pixels)?",
             _shifted,
         ),
-        (rf"{IT} should be (?P<where>.*)", _moved),
+        (rf"{THIS} should be (?P<where>.*)", _moved),
         (rf"(?P<behind>){IT} should be (?P<color>[\w ]+)", _recolored),
         (
             r"The page should be about (?P<wanted>\d+) pixels tall(?:; it is (?P<now>\d+))?",

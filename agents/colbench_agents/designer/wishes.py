@@ -93,7 +93,9 @@ class Moved(Struct, frozen=True, kw_only=True):
     """Something should be elsewhere: at a place, aligned, or shifted by pixels."""
 
     kind: BlockKind
-    text: str
+    text: str = ""
+    now: Place = Place()
+    """Where it is, if it has no text."""
     place: Place | None = None
     align: Align | None = None
     right: int = 0
