@@ -104,6 +104,9 @@ def _scores(domain: DomainReport) -> Iterator[Fact]:
     for mode, report in domain.modes.items():
         if mode != domain.mode:
             yield from _rates(report, f", {mode}")
+            rest = {n: mean for n, mean in report.metrics.items() if n not in domain.metrics}
+            for name, mean in rest.items():
+                yield share(f"{measure_name(name)}, {mode}", mean)
     yield from _delta(domain)
     yield from _by_turn(domain)
     for scorer, verdicts in domain.scorers.items():
@@ -156,12 +159,11 @@ def _delta(domain: DomainReport) -> Iterator[Fact]:
 
 
 def _floors(domain: DomainReport) -> Iterator[Fact]:
-    for name in domain.metrics:
+    for name in dict.fromkeys(name for metrics in domain.floors.values() for name in metrics):
         found = {page: metrics.get(name) for page, metrics in domain.floors.items()}
-        if found:
-            rest = (f"{page} {percent(share)}" for page, share in found.items() if page != "other")
-            value = percent(found.get("other"))
-            yield Fact(label=measure_name(name), value=value, note=", ".join(rest))
+        rest = (f"{page} {percent(share)}" for page, share in found.items() if page != "other")
+        value = percent(found.get("other"))
+        yield Fact(label=measure_name(name), value=value, note=", ".join(rest))
 
 
 def _wins(wins: WinRate | None, tasks: int) -> Iterator[Fact]:

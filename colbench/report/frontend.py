@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from colbench.config import ScoringMode
 from colbench.report.cells import Cells, Lead, agent_failed, measured, value
@@ -19,10 +19,14 @@ NOTES = 3
 
 
 def metrics_taken(rollouts: Iterable[Rollout], mode: ScoringMode, lead: Lead) -> list[str]:
-    """The metrics that every measured page has; without a cosine for all there is none of the whole page either."""
+    """The reported metrics that every measured page has."""
     scores = [r.scores[mode] for r in rollouts if mode in r.scores and r.scores[mode].metrics]
-    names = METRICS if lead == "cosine" else METRICS[2:]
-    return [name for name in names if scores and all(name in s.metrics for s in scores)]
+    return [name for name in _reported(lead) if scores and all(name in s.metrics for s in scores)]
+
+
+def _reported(lead: Lead) -> tuple[str, ...]:
+    """Without a cosine for all pages there is none of whole pages either."""
+    return METRICS if lead == "cosine" else METRICS[2:]
 
 
 def value_at(rollout: Rollout, turn: int, lead: Lead) -> float | None:
@@ -40,11 +44,11 @@ def value_at(rollout: Rollout, turn: int, lead: Lead) -> float | None:
     return next((each for each in reversed(scores[:turn]) if each is not None), 0.0)
 
 
-def floors(cells: Cells, names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """By page, the means over the tasks of these metrics, in the default mode."""
+def floors(cells: Cells, lead: Lead) -> dict[str, dict[str, float]]:
+    """By page, the means over the tasks of the reported metrics, in the default mode."""
     found: dict[str, dict[str, float]] = {}
     for floor in FLOORS:
-        for name in names:
+        for name in _reported(lead):
             by_task = cells.clusters(lambda r, f=floor, n=name: _floor(r, f, n))  # type: ignore[misc]
             means = [sum(row) / len(row) for row in by_task if row]
             if means:

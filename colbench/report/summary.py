@@ -84,7 +84,7 @@ def _domain(
         leaks=dialogues.leaks(rollouts),
         failures=dialogues.failures(rollouts),
         wall_seconds=dialogues.wall_seconds(rollouts),
-        floors=frontend.floors(cells, list(modes[mode].metrics)) if visual else {},
+        floors=frontend.floors(cells, lead) if visual else {},
         notes=frontend.notes(rollouts, mode) if visual else (),
         win_rate=compare(tasks, cells, baseline, mode) if baseline else None,
         **asdict(modes[mode]),

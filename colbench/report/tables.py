@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from colbench.report.facts import measure_name, value_name
-from colbench.report.frontend import FLOORS
+from colbench.report.frontend import FLOORS, METRICS
 from colbench.report.markup import Safe, element, join, table
 from colbench.report.model import DomainReport, ModeReport
 from colbench.report.text import (
@@ -41,7 +41,8 @@ def _metric_table(domain: DomainReport) -> Safe:
     """Every measure in every mode, beside what pages that nobody designed would have."""
     floors = [page for page in FLOORS if page in domain.floors]
     rows: list[tuple[str, ...]] = []
-    for name in domain.metrics or (domain.lead,):
+    taken = {name for report in domain.modes.values() for name in report.metrics}
+    for name in [each for each in METRICS if each in taken] or [domain.lead]:
         means = (_mean(report, name) for report in domain.modes.values())
         shown = (_amount(domain.floors[page].get(name)) for page in floors)
         rows.append((title(measure_name(name)), *means, *shown))

@@ -9,6 +9,7 @@ from rich.console import Console
 from colbench.config import RunConfig
 from colbench.report.console import render_table
 from colbench.report.summary import summarize
+from colbench.report.tables import scores
 from colbench.rollout import Failure, Rollout, Turn
 from colbench.score import Score
 from colbench.task import Hidden, Task
@@ -203,11 +204,16 @@ def test_the_modes_of_pages_are_compared_by_the_cosine():
     both = cell("a", judged(0.8, 0.5))
     official = Score(scorer="pages", value=0.7, success=None, metrics={"cosine": 0.7})
     both = msgspec.structs.replace(both, scores=both.scores | {"official": official})
-    domain = frontend("a", [both], config=RunConfig(scoring="official"))
+    report = summarize([task("a")], 1, [both], RunConfig(scoring="official"))
+    domain = report.domains["frontend"]
     assert (domain.mode, domain.cosine.mean) == ("official", 0.7)
     assert list(domain.metrics) == ["cosine"]
     assert domain.modes["default"].metrics["layout"].mean == 0.5
     assert domain.delta.value.mean == pytest.approx(-0.1)
+    for table in (shown(report), scores(domain)):
+        assert "70.0 %" in table
+        assert "80.0 %" in table
+        assert "50.0 %" in table
 
 
 def test_a_run_of_both_domains_has_both_reports():
