@@ -126,7 +126,7 @@ class _Work:
             trial=cell.trial,
             seed=cell.seed,
             request=cell.task.request,
-            turns=audit_turns(cell.task, turns),
+            turns=audited(cell.task, turns),
             answer=ending.answer if ending else None,
             ended_by=ending.ended_by if ending else "failure",
             failure=failure,
@@ -179,6 +179,11 @@ async def _opened(agent: Agent | StatefulAgent, episode: Episode) -> AsyncIterat
             yield own
     else:
         yield agent
+
+
+def audited(task: Task, turns: list[Turn]) -> tuple[Turn, ...]:
+    """The turns with what the human gave away; of a page the human is meant to say what is on it."""
+    return audit_turns(task, turns) if task.domain == "backend" else tuple(turns)
 
 
 async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: str) -> Rollout:

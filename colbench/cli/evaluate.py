@@ -68,7 +68,7 @@ class Evaluation:
         self.config = config
         self.agent = resolve("agent", config.agent, plugin_args(config, "agent"))
         self.human = resolve("human", config.human, plugin_args(config, "human"))
-        self.baseline = load_baseline(config)
+        self.baseline = load_baseline(config, self.tasks)
         self.equipment = Equipment(config, self.tasks)
         resolved = {"agent": describe(self.agent), "human": describe(self.human)}
         if self.equipment.browser:

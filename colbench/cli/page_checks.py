@@ -52,7 +52,8 @@ async def check_pages(
 
 async def _picture(renderer: Renderer, task: Task) -> str:
     """A hash of how the reference is rendered."""
-    render = await renderer.render(extract_page(task.hidden.reference))
+    reference = task.hidden.reference
+    render = await renderer.render(extract_page(reference) or reference)
     return hashlib.sha256(render.picture or render.outcome.encode()).hexdigest()
 
 

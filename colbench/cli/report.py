@@ -35,18 +35,24 @@ def run(args: argparse.Namespace) -> int:
     folder = RunFolder(Path(args.folder))
     record = folder.record()
     config = read_config(args, base=record.config)
-    baseline = load_baseline(config)
-    write_and_show(folder, tasks_of(record), config, baseline, as_json=args.json)
+    tasks = tasks_of(record)
+    baseline = load_baseline(config, tasks)
+    write_and_show(folder, tasks, config, baseline, as_json=args.json)
     return 0
 
 
-def load_baseline(config: RunConfig) -> Baseline | None:
-    """The run that the win rate is against, if one is named. Raises UserError when it cannot be read."""
+def load_baseline(config: RunConfig, tasks: list[Task]) -> Baseline | None:
+    """The run that the win rate is against, if one is named.
+
+    Raises UserError when it cannot be read, or has none of these tasks.
+    """
     if config.baseline is None:
         return None
     from colbench.report.baseline import read_baseline
 
-    return read_baseline(config.baseline)
+    baseline = read_baseline(config.baseline)
+    baseline.require(tasks)
+    return baseline
 
 
 def tasks_of(record: RunRecord) -> list[Task]:
@@ -81,4 +87,7 @@ def write_and_show(
     else:
         console().print(render_table(report))
         console().print(f"Report: {folder.path / 'report.html'}", highlight=False, soft_wrap=True)
+        if "frontend" in report.domains:
+            gallery = folder.path / "gallery.html"
+            console().print(f"Gallery: {gallery}", highlight=False, soft_wrap=True)
     return report

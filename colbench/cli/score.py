@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     record = folder.record()
     config = read_config(args, base=record.config)
     tasks = tasks_of(record)
-    baseline = load_baseline(config)
+    baseline = load_baseline(config, tasks)
     with folder.lock():
         before = folder.rollouts()
         if not before:
