@@ -58,8 +58,7 @@ def design(request: str, said: Sequence[str]) -> Page:
         if isinstance(wish, Moved) and any(_again(wish, other) for other in known):
             apply(replace(wish, alone=True), page)
         elif isinstance(wish, Missing) and any(_same(wish, other) for other in known):
-            withdraw(page, wish)
-            if wish.texts:
+            if withdraw(page, wish):
                 apply(wish, page)
         else:
             apply(wish, page)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import singledispatch
 from itertools import cycle, islice
 
+from colbench.pages.render import Align
 from colbench_agents.designer.colors import NAMES, mixed, on
-from colbench_agents.designer.find import by_place, by_text
+from colbench_agents.designer.find import by_place, by_text, zone
 from colbench_agents.designer.insert import MARGIN, WIDE, add_area, insert
 from colbench_agents.designer.measure import SIZES
 from colbench_agents.designer.page import FOLD, WIDTH, Page, Thing
@@ -54,11 +55,20 @@ def _(wish: Missing, page: Page) -> None:
     if len(wish.texts) > 1 and wish.kind == "link":
         _clear_row(page, wish)
     new = [_thing(wish, text) for text in wish.texts or ("",)]
+    if wish.on_picture:
+        _back(page)
     own = wish.kind in ("button", "input", "picture")
     insert(page, new, wish.place, None if own else wish.background)
     for thing in new:
         if not own and wish.background and page.ground(thing) != wish.background:
             paint(page, thing, wish.background)
+
+
+def _back(page: Page) -> None:
+    """Put the largest picture behind the rest, if none is there yet."""
+    pictures = [one for one in page.contents if one.kind == "picture"]
+    if pictures and not any(one.backdrop for one in page.things):
+        page.make_backdrop(max(pictures, key=lambda one: one.width * one.height))
 
 
 def _clear_row(page: Page, wish: Missing) -> None:
@@ -92,12 +102,16 @@ def _whole(text: str) -> str:
     return text.rstrip("…").rstrip() + FILLER if text.endswith("…") else text
 
 
-def withdraw(page: Page, wish: Missing) -> None:
-    """Take out what was put in for a wish, when it is said again."""
+def withdraw(page: Page, wish: Missing) -> bool:
+    """Take out what was put in for a wish, when it is said again; False if it is better left as it is."""
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
         if there and there.asked:
             page.things.remove(there)
+    alike = (one for one in page.things if one.kind == wish.kind)
+    return bool(wish.texts) or not any(
+        (round(one.width), round(one.height)) == (wish.width, wish.height) for one in alike
+    )
 
 
 def _add_area(wish: Missing, page: Page) -> None:
@@ -238,7 +252,9 @@ def _(wish: Moved, page: Page) -> None:
     )
     if thing is None:
         return
-    if wish.place:
+    if wish.place and wish.place.spot and zone(page, thing) in wish.place.spot:
+        _across(page, thing, wish.place.spot)
+    elif wish.place:
         page.things.remove(thing)
         insert(page, [thing], wish.place)
     if wish.align:
@@ -251,10 +267,16 @@ def _(wish: Moved, page: Page) -> None:
     page.settle()
 
 
-def _align(page: Page, thing: Thing, align: str) -> None:
+def _across(page: Page, thing: Thing, words: str) -> None:
+    """Move something that is at the right height to the left, the right or the middle."""
+    align: Align = "left" if "left" in words else "right" if "right" in words else "center"
+    _align(page, thing, align)
+
+
+def _align(page: Page, thing: Thing, align: Align) -> None:
     """Words in their frame; a whole row of links, or anything else, on the page or its area."""
     if thing.kind in ("heading", "text"):
-        thing.align = align  # type: ignore[assignment]
+        thing.align = align
         return
     row = [thing]
     if thing.kind == "link":

@@ -38,6 +38,12 @@ def spot(page: Page, words: str) -> tuple[float, float]:
     return x, y
 
 
+def zone(page: Page, thing: Thing) -> str:
+    """Whether something is at the `top`, in the `middle` or at the `bottom`, as a person says it."""
+    edge, y = max(120, 0.2 * page.height), thing.middle[1]
+    return "top" if y < edge else "bottom" if y > page.height - edge else "middle"
+
+
 def _fit(thing: Thing, text: str, kind: BlockKind | None) -> int:
     said, shown = _plain(text.rstrip("…")), _plain(thing.text)
     if not said or not shown:

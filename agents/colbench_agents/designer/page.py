@@ -37,6 +37,8 @@ class Thing(Struct, kw_only=True, eq=False):
     """Of areas, buttons and input fields."""
     edge: bool = False
     """Whether a shadow sets an area apart from what is behind it."""
+    backdrop: bool = False
+    """Whether a picture is behind other things."""
     asked: bool = False
     """Whether the human asked for it; otherwise it is the template's."""
 
@@ -88,8 +90,8 @@ class Page(Struct, kw_only=True):
 
     @property
     def contents(self) -> list[Thing]:
-        """Everything but the areas."""
-        return [thing for thing in self.things if thing.kind != "box"]
+        """Everything but the areas and pictures behind other things."""
+        return [thing for thing in self.things if thing.kind != "box" and not thing.backdrop]
 
     def behind(self, thing: Thing) -> Thing | None:
         """The area that a thing stands on."""
@@ -103,10 +105,17 @@ class Page(Struct, kw_only=True):
         return area.background or self.background if area else self.background
 
     def add(self, thing: Thing) -> None:
-        """Put a thing on the page: an area behind all contents, a smaller one before a larger one."""
-        place = len(self.areas) if thing.kind == "box" else len(self.things)
-        self.things.insert(place, thing)
-        self.things.sort(key=lambda one: (one.kind != "box", _depth(one)))
+        """Put a thing on the page: areas and backdrops behind all contents, the larger further back."""
+        self.things.append(thing)
+        self.things.sort(key=_depth)
+
+    def make_backdrop(self, picture: Thing) -> None:
+        """Put a picture behind the contents; what was below it comes over it."""
+        below = [one for one in self.below(picture.bottom) if one is not picture]
+        self.shift(below, -picture.height)
+        picture.backdrop, picture.asked = True, True
+        self.things.sort(key=_depth)
+        self.settle()
 
     def shift(self, things: Iterable[Thing], by: float) -> None:
         """Move things down, or up if negative; areas that hold some of them, but not all, grow or shrink."""
@@ -141,5 +150,6 @@ def _covers(area: Thing, x: float, y: float) -> bool:
 
 
 def _depth(thing: Thing) -> float:
-    """Larger areas are further back."""
-    return -thing.width * thing.height if thing.kind == "box" else 0
+    """The order of painting; things of the same depth stay in theirs."""
+    behind = thing.kind == "box" or thing.backdrop
+    return -thing.width * thing.height if behind else 0

@@ -110,6 +110,7 @@ def _missing(found: Found, _: str) -> Missing:
         size=size[1] if size else "",
         color=named(colors[1]) if colors else None,
         background=named(background),
+        on_picture=background.strip() == "the picture",
         width=int(found["width"]) if found["width"] else None,
         height=int(found["height"]) if found["height"] else None,
     )

@@ -29,6 +29,8 @@ class Missing(Struct, frozen=True, kw_only=True):
     size: str = ""
     color: str | None = None
     background: str | None = None
+    on_picture: bool = False
+    """Whether it is to stand on a picture, not on a colour."""
     width: int | None = None
     height: int | None = None
 
