@@ -112,21 +112,27 @@ def test_the_crop_is_that_of_transformers_but_for_one_pixel_of_odd_heights(size,
 
 
 async def test_the_vectors_are_those_of_transformers_on_the_same_weights(real_clip):
-    from transformers import CLIPVisionConfig, CLIPVisionModelWithProjection
+    from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel
 
     model, file = real_clip
-    config = CLIPVisionConfig(
-        hidden_size=768, intermediate_size=3072, projection_dim=512, num_hidden_layers=12,
-        num_attention_heads=12, image_size=224, patch_size=32, hidden_act="quick_gelu",
+    config = CLIPConfig(
+        projection_dim=512,
+        vision_config={"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12,
+                       "num_attention_heads": 12, "patch_size": 32, "hidden_act": "quick_gelu"},
+        text_config={"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2},
     )  # fmt: skip
-    theirs = CLIPVisionModelWithProjection(config).eval()
-    theirs.load_state_dict(renamed(model.visual.state_dict(), layers=12))
-    pictures = [png(drawing(*size)) for size in SIZES[:4]]
+    theirs = CLIPModel(config).eval()
+    missing, unexpected = theirs.load_state_dict(
+        renamed(model.visual.state_dict(), layers=12), strict=False
+    )
+    assert not unexpected
+    assert all(name.startswith(("text_", "logit_scale")) for name in missing)
+    images = [drawing(1280, height) for height in (720, 1280, 2300, 3001)]
     async with ClipEncoder(file, allow_unpinned=True, device="cpu") as encoder:
-        mine = await asyncio.gather(*(encoder.embed(each, "crop") for each in pictures))
+        mine = await asyncio.gather(*(encoder.embed(png(image), "crop") for image in images))
     with torch.inference_mode():
-        crops = np.concatenate([frame(each, ("crop",), 224) for each in pictures])
-        expected = theirs(pixel_values=normalised(crops)).image_embeds
+        pixels = CLIPImageProcessorPil()(images, return_tensors="pt")["pixel_values"]
+        expected = theirs.get_image_features(pixel_values=pixels).pooler_output
     expected = torch.nn.functional.normalize(expected, dim=-1).numpy()
     assert np.abs(np.concatenate(mine) - expected).max() < 1e-5 * np.abs(expected).max()
 
@@ -244,3 +250,14 @@ def test_a_device_that_there_is_not_is_said(tiny_clip, device):
         warnings.simplefilter("ignore")
         with pytest.raises(UserError, match=f"cannot run on the device '{device}'"):
             ClipEncoder(tiny_clip, allow_unpinned=True, device=device)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA device")
+async def test_a_gpu_gives_what_the_cpu_gives(real_clip):
+    _, file = real_clip
+    pictures = [png(drawing(1280, 700 + 100 * number, seed=number)) for number in range(40)]
+    found = []
+    for device in ("cpu", "cuda"):
+        async with ClipEncoder(file, allow_unpinned=True, device=device) as encoder:
+            found.append(await asyncio.gather(*(encoder.embed(each, "page") for each in pictures)))
+    assert np.abs(np.array(found[0]) - np.array(found[1])).max() < 3e-6

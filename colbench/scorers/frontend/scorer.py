@@ -78,8 +78,9 @@ class FrontendScorer:
         return msgspec.structs.replace(score, floors=floors)
 
     async def _default(self, task: Task, answer: str) -> Score:
-        target = await self._target(task, "default")
-        page = await self._renderer.render(extract_page(answer), "default")
+        target, page = await asyncio.gather(
+            self._target(task, "default"), self._renderer.render(extract_page(answer), "default")
+        )
         if page.outcome == "rendered":
             metrics = await self._compare(page, target)
             return self._verdict("default", metrics, "" if self._clip else NO_WEIGHTS)
@@ -93,8 +94,10 @@ class FrontendScorer:
     async def _official(self, task: Task, answer: str) -> Score:
         if not self._clip:
             return self._verdict("official", {}, NO_WEIGHTS)
-        target = await self._target(task, "official")
-        page = await self._renderer.render(extract_page(answer, "official"), "official")
+        target, page = await asyncio.gather(
+            self._target(task, "official"),
+            self._renderer.render(extract_page(answer, "official"), "official"),
+        )
         rendered = page.outcome == "rendered"
         shown = page if rendered else _solid(target, BLACK)
         metrics = await self._cosines(shown, target, ("cosine",))
@@ -177,11 +180,11 @@ def _measure(page: Render, target: Render) -> Metrics:
 
 
 def _solid(target: Render, color: str) -> Render:
-    """A page of one colour and nothing on it, as large as the target."""
+    """A page as large as the target, black or white, with nothing on it."""
     from PIL import Image
 
     content = io.BytesIO()
-    Image.new("RGB", (target.width, target.height), color).save(content, "PNG", compress_level=1)
+    Image.new("1", (target.width, target.height), color).save(content, "PNG")
     return Render(
         key=color,
         outcome="rendered",
