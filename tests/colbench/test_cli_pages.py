@@ -18,7 +18,7 @@ from colbench.rollout import read_rollouts
 STILL = (
     '{"problem_description": "A page", "ground_truth": "<html><body><h1>Hello</h1></body></html>"}'
 )
-NO_PAGE = '{"problem_description": "A page", "ground_truth": "<p>no page</p>"}'
+TOO_BIG = STILL.replace("Hello", "x" * 2_100_000)
 
 
 @pytest.fixture
@@ -100,11 +100,11 @@ def test_render_writes_a_picture(here, capsys):
 
 
 def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
-    Path("two.jsonl").write_text(f"{STILL}\n{NO_PAGE}\n")
+    Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n")
     assert main(["validate", "--tasks", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
     printed = capsys.readouterr()
     assert "1 of 2" in printed.out
-    assert "no page" in printed.out
+    assert "its target cannot be rendered (too big" in printed.out
     assert main(["validate", "--tasks", "sound.jsonl", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["tasks"], found["default"], found["unsteady"]) == (1, 1, [])
@@ -113,11 +113,11 @@ def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
 
 
 def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(here, capsys):
-    Path("bad.jsonl").write_text(NO_PAGE + "\n")
+    Path("bad.jsonl").write_text(TOO_BIG + "\n")
     assert main(["eval", "--tasks", "bad.jsonl", "--out", "out"]) == 1
     assert report()["unscored"] == 1
     (rollout,) = read_rollouts(Path("out/rollouts.jsonl"))
-    assert "frontend-" in rollout.failure.reason
+    assert f"{rollout.task_id} cannot be rendered" in rollout.failure.reason
 
 
 @pytest.mark.parametrize(
