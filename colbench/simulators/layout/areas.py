@@ -14,7 +14,7 @@ from colbench.simulators.layout.scene import Difference, Scene
 from colbench.simulators.layout.things import wanted
 from colbench.simulators.layout.words import quote
 
-JUST_SEEN = 3.0
+JUST_SEEN = 2.5
 """Distance of colours that a person sees side by side."""
 _STRIKING = 30.0
 _OWN_GROUND = ("button", "input", "picture")
@@ -91,19 +91,23 @@ def _share(area: float, page: Page) -> float:
 
 
 def _empty_areas(scene: Scene) -> Iterator[Difference]:
-    theirs, mine = list(_without_text(scene.theirs)), list(_without_text(scene.mine))
-    for area in theirs:
+    """Areas that hold nothing on one page; on the other there may be something in them."""
+    mine = list(scene.mine.areas)
+    for area in scene.theirs.areas:
         near = max(mine, key=lambda other: _overlap(area, other), default=None)
-        if near is None or _overlap(area, near) < _SAME_AREA:
+        found = near is not None and _overlap(area, near) >= _SAME_AREA
+        if near and found:
+            mine.remove(near)
+            if _is_empty(area, scene.theirs):
+                yield from _area_looks(area, near, scene)
+        elif _is_empty(area, scene.theirs):
             yield from wanted([area], scene.theirs, scene.wanted_place)
-            continue
-        mine.remove(near)
-        yield from _area_looks(area, near, scene)
     for area in mine:
-        yield Difference(
-            severity=0.1 + 0.8 * weight(area, scene.mine),
-            sentence=f"I did not ask for the area {scene.place(area)}.",
-        )
+        if _is_empty(area, scene.mine):
+            yield Difference(
+                severity=0.1 + 0.8 * weight(area, scene.mine),
+                sentence=f"I did not ask for the area {scene.place(area)}.",
+            )
 
 
 def _area_looks(theirs: Block, mine: Block, scene: Scene) -> Iterator[Difference]:
@@ -118,16 +122,13 @@ def _area_looks(theirs: Block, mine: Block, scene: Scene) -> Iterator[Difference
         )
 
 
-def _without_text(page: Page) -> Iterator[Block]:
-    return (
-        area
-        for area in page.areas
-        if not any(holds(area, block) for block in (*page.content, *page.backdrops, *page.areas))
-    )
+def _is_empty(area: Block, page: Page) -> bool:
+    return not any(holds(area, block) for block in (*page.content, *page.backdrops, *page.areas))
 
 
 def _overlap(one: Block, other: Block) -> float:
-    """Of their sizes, as far as they are about equally far across the page; 0 to 1."""
+    """Of their sizes, as far as they are about equally far across and down the page; 0 to 1."""
     width = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
+    apart = abs(one.y - other.y) / 2000
     tall = min(one.height, other.height) / max(1, one.height, other.height)
-    return max(0.0, width) / max(1, one.width, other.width) * tall
+    return max(0.0, width) / max(1, one.width, other.width) * tall * max(0.0, 1 - apart)

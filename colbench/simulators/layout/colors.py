@@ -17,49 +17,55 @@ _SHADES = {
     "indigo": ("#e0e7ff", "#c7d2fe", "#6366f1", "#3730a3"),
     "purple": ("#ede9fe", "#ddd6fe", "#8b5cf6", "#5b21b6"),
     "pink": ("#fce7f3", "#fbcfe8", "#ec4899", "#9d174d"),
-    "brown": ("#efebe9", "#d7ccc8", "#92613a", "#4e342e"),
 }
-NAMES = {"black": "#000000", "white": "#ffffff"} | {
+NAMES = {"black": "#000000", "white": "#ffffff", "brown": "#92613a"} | {
     f"{shade}{hue}": value
     for hue, values in _SHADES.items()
     for shade, value in zip(("very light ", "light ", "", "dark "), values, strict=True)
 }
 """What is meant by each name; the hues are Tailwind's, as pages mostly have them."""
-_GREY_CHROMA = 6.0
-"""Below this chroma a colour has no hue to name (CIELAB)."""
-_GREYS = frozenset(("black", "white", *(name for name in NAMES if name.endswith("grey"))))
+_GREYISH, _GREY = 0.06, 0.005
+"""A colour has a hue to name from this chroma on, which is higher for dark ones."""
+_GREYS = ("black", "white", *(name for name in NAMES if name.endswith("grey")))
 
 Lab = tuple[float, float, float]
 
 
 @lru_cache(maxsize=4096)
 def name(color: str) -> str:
-    """The name that comes nearest to `#rrggbb`."""
-    _, a, b = lab(color)
-    names = _GREYS if math.hypot(a, b) < _GREY_CHROMA else NAMES
-    return min(sorted(names), key=lambda known: distance(color, NAMES[known]))
+    """The name that fits `#rrggbb` best: by its hue above all, then by how light and how strong it is."""
+    lightness, a, b = oklab(color)
+    grey = math.hypot(a, b) < _GREYISH * (1 - lightness) + _GREY
+    names = _GREYS if grey else sorted(NAMES.keys() - set(_GREYS))
+    return min(names, key=lambda known: _unlike(color, NAMES[known]))
+
+
+def _unlike(one: str, other: str) -> float:
+    (l1, a1, b1), (l2, a2, b2) = oklab(one), oklab(other)
+    strong = math.hypot(a1, b1) - math.hypot(a2, b2)
+    hue = math.sqrt(max(0.0, (a1 - a2) ** 2 + (b1 - b2) ** 2 - strong**2))
+    return math.hypot(l1 - l2, strong, 3 * hue)
 
 
 @lru_cache(maxsize=65536)
 def distance(one: str, other: str) -> float:
-    """How different two colours look: Euclidean in CIELAB (CIE 1976); about 2 can just be told apart."""
-    return math.dist(lab(one), lab(other))
+    """How different two colours look: Euclidean in Oklab, times 100; about 2 can just be told apart."""
+    return 100 * math.dist(oklab(one), oklab(other))
 
 
 @lru_cache(maxsize=4096)
-def lab(color: str) -> Lab:
-    """`#rrggbb` (sRGB, D65) in CIELAB: L from 0 to 100, a, b."""
+def oklab(color: str) -> Lab:
+    """`#rrggbb` (sRGB) in Oklab: L from 0 to 1, a, b (B. Ottosson 2020; CSS Color 4)."""
     red, green, blue = (_linear(int(color[at : at + 2], 16) / 255) for at in (1, 3, 5))
-    x = (0.4124564 * red + 0.3575761 * green + 0.1804375 * blue) / 0.95047
-    y = 0.2126729 * red + 0.7151522 * green + 0.0721750 * blue
-    z = (0.0193339 * red + 0.1191920 * green + 0.9503041 * blue) / 1.08883
-    fx, fy, fz = map(_root, (x, y, z))
-    return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
+    long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
+    medium = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
+    short = math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue)
+    return (
+        0.2104542553 * long + 0.7936177850 * medium - 0.0040720468 * short,
+        1.9779984951 * long - 2.4285922050 * medium + 0.4505937099 * short,
+        0.0259040371 * long + 0.7827717662 * medium - 0.8086757660 * short,
+    )
 
 
 def _linear(channel: float) -> float:
     return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
-
-
-def _root(value: float) -> float:
-    return value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116

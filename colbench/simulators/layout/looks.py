@@ -23,7 +23,8 @@ _SAME_FIELD = 0.3
 
 def look_differences(scene: Scene) -> Iterator[Difference]:
     """Of each pair, in the order of the target."""
-    for at, band in enumerate((*scene.matching.bands, scene.matching.moved)):
+    matching = scene.matching
+    for at, band in enumerate((*matching.bands, matching.moved, matching.backdrops)):
         for pair in band:
             if "picture" not in (pair.theirs.kind, pair.mine.kind):
                 yield from _words(pair, scene)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from colbench.pages.render import Block
-from colbench.simulators.layout.page import Page, area_of, middle
+from colbench.simulators.layout.page import Page, area_of
 
 Band = tuple[Block, ...]
 
@@ -19,7 +19,11 @@ _UNRELATED = 0.25
 """Similarity that two texts have by chance."""
 _SAME_PLACE = 0.45
 _BAND_ENOUGH = 0.2
+_NEAR = 100
+_SAME_BACKDROP = 250
+"""Pixels down the page."""
 _CHARS = 300
+_SHORT_WORDS = 8
 _ALIKE = {
     frozenset(("heading", "text")): 0.5,
     frozenset(("link", "button")): 0.7,
@@ -45,6 +49,8 @@ class Matching(Struct, frozen=True, kw_only=True):
     """Pairs by bands of the target, from top to bottom; a band without pairs is empty."""
     moved: tuple[Pair, ...]
     """The same text in quite another place."""
+    backdrops: tuple[Pair, ...]
+    """Pictures with texts on them, on one of the pages at least."""
     missing: tuple[Block, ...]
     surplus: tuple[Block, ...]
 
@@ -64,31 +70,39 @@ def match(target: Page, made: Page) -> Matching:
     found = [pair for band in bands for pair in band]
     left = _without(target.content, (pair.theirs for pair in found))
     free = _without(made.content, (pair.mine for pair in found))
-    moved, again = _moved(left, free, target, made)
-    by_band = [
-        tuple(p for p in again if any(p.theirs is block for block in band)) for band in target.bands
-    ]
-    taken = (*found, *moved, *again)
+    backdrops = _backdrops(target, made, left, free)
+    again = _by_text(left, free, target, made)
+    near = [pair for pair in again if _near(pair, found)]
+    moved = [pair for pair in again if pair not in near]
+    taken = (*backdrops, *again)
     return Matching(
-        bands=tuple(one + more for one, more in zip(bands, by_band, strict=True)),
+        bands=tuple(
+            pairs + tuple(pair for pair in near if pair.theirs in band)
+            for pairs, band in zip(bands, target.bands, strict=True)
+        ),
         moved=tuple(moved),
-        missing=_without(target.content, (pair.theirs for pair in taken)),
-        surplus=_without(made.content, (pair.mine for pair in taken)),
+        backdrops=tuple(backdrops),
+        missing=_without((*left, *target.backdrops), (pair.theirs for pair in taken)),
+        surplus=_without((*free, *made.backdrops), (pair.mine for pair in taken)),
     )
 
 
 def similarity(one: str, other: str) -> float:
-    """Of two texts, 0 to 1: Dice's coefficient over pairs of letters (Dice 1945)."""
+    """Of two texts, 0 to 1: Dice's coefficient (Dice 1945) over words, of short texts over pairs of letters."""
     if one == other:
         return 1.0
-    first, second = _pairs_of_letters(one[:_CHARS]), _pairs_of_letters(other[:_CHARS])
+    long = min(one.count(" "), other.count(" ")) > _SHORT_WORDS
+    first, second = _parts(one[:_CHARS], long), _parts(other[:_CHARS], long)
     total = first.total() + second.total()
     return min(0.99, 2 * (first & second).total() / total) if total else 0.0
 
 
 @lru_cache(maxsize=8192)
-def _pairs_of_letters(text: str) -> Counter[str]:
-    text = f" {' '.join(text.lower().split())} "
+def _parts(text: str, words: bool) -> Counter[str]:
+    parts = text.lower().split()
+    if words:
+        return Counter(parts)
+    text = f" {' '.join(parts)} "
     return Counter(text[at : at + 2] for at in range(len(text) - 1))
 
 
@@ -124,6 +138,9 @@ def _agreement(theirs: Band, mine: Band, target: Page, made: Page) -> float:
 
 def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
     """How well two blocks stand for one another, 0 to 1; 0 if they cannot."""
+    elsewhere = theirs.text in made.texts or mine.text in target.texts
+    if theirs.text and mine.text and theirs.text != mine.text and elsewhere:
+        return 0.0
     kinds = (
         1.0 if theirs.kind == mine.kind else _ALIKE.get(frozenset((theirs.kind, mine.kind)), 0.0)
     )
@@ -148,18 +165,15 @@ def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 def _pairs(theirs: Band, mine: Band, target: Page, made: Page) -> list[Pair]:
     """The best pairs first; each block once. Of texts that are there several times the first goes with the first."""
-    scored = sorted(
-        (_nth(theirs, i) != _nth(mine, j), -_score(a, b, target, made), abs(i - j), i, j)
-        for i, a in enumerate(theirs)
-        for j, b in enumerate(mine)
+    scores = {
+        (i, j): _score(a, b, target, made) for i, a in enumerate(theirs) for j, b in enumerate(mine)
+    }
+    scored = (
+        (-score - (_nth(theirs, i) == _nth(mine, j)), abs(i - j), i, j)
+        for (i, j), score in scores.items()
+        if score >= _SAME_PLACE
     )
-    pairs, rows, columns = [], set(), set()
-    for _, score, _, i, j in scored:
-        if -score >= _SAME_PLACE and i not in rows and j not in columns:
-            rows.add(i)
-            columns.add(j)
-            pairs.append((i, Pair(theirs=theirs[i], mine=mine[j])))
-    return [pair for _, pair in sorted(pairs, key=lambda found: found[0])]
+    return sorted(_greedy(scored, theirs, mine), key=lambda pair: theirs.index(pair.theirs))
 
 
 def _nth(band: Band, at: int) -> tuple[str, int]:
@@ -168,27 +182,54 @@ def _nth(band: Band, at: int) -> tuple[str, int]:
     return text, sum(block.text == text for block in band[:at])
 
 
-def _moved(
-    left: Sequence[Block], free: Sequence[Block], target: Page, made: Page
-) -> tuple[list[Pair], list[Pair]]:
-    """Texts and pictures found elsewhere: in another order, and in what is about the same place after all."""
-    scored = sorted(
-        (-_score(a, b, target, made), abs(middle(a)[1] - middle(b)[1]), i, j)
+def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: Page) -> list[Pair]:
+    """Of what is in no aligned bands, what has the same text; pictures by their size and place."""
+    scored = (
+        (-_score(a, b, target, made), abs(a.y - b.y), i, j)
         for i, a in enumerate(left)
         for j, b in enumerate(free)
-        if (a.text and similarity(a.text, b.text) >= SAME_TEXT and a.kind != "picture")
-        or a.kind == b.kind == "picture"
+        if a.kind == b.kind == "picture"
+        or (a.text and similarity(a.text, b.text) >= SAME_TEXT and a.kind != "picture")
     )
-    moved: list[Pair] = []
-    near: list[Pair] = []
+    return _greedy(scored, left, free)
+
+
+def _near(pair: Pair, found: Sequence[Pair]) -> bool:
+    """Whether both are about where they should be, next to what is nearest to them."""
+    beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
+    shift = beside.mine.y - beside.theirs.y if beside else 0
+    return abs(pair.mine.y - pair.theirs.y - shift) <= max(
+        _NEAR, pair.theirs.height, pair.mine.height
+    )
+
+
+def _backdrops(
+    target: Page, made: Page, left: Sequence[Block], free: Sequence[Block]
+) -> list[Pair]:
+    """Pictures of which one at least has texts on it; both about equally far down."""
+    theirs = [*target.backdrops, *(block for block in left if block.kind == "picture")]
+    mine = [*made.backdrops, *(block for block in free if block.kind == "picture")]
+    scored = (
+        (float(abs(a.y - b.y)), abs(area_of(a) - area_of(b)), i, j)
+        for i, a in enumerate(theirs)
+        for j, b in enumerate(mine)
+        if (a in target.backdrops or b in made.backdrops) and abs(a.y - b.y) < _SAME_BACKDROP
+    )
+    return _greedy(scored, theirs, mine)
+
+
+def _greedy(
+    scored: Iterable[tuple[float, int, int, int]], theirs: Sequence[Block], mine: Sequence[Block]
+) -> list[Pair]:
+    """The pairs with the smallest scores first; each block once."""
+    pairs: list[Pair] = []
     rows, columns = set(), set()
-    for _, down, i, j in scored:
+    for _, _, i, j in sorted(scored):
         if i not in rows and j not in columns:
             rows.add(i)
             columns.add(j)
-            pair = Pair(theirs=left[i], mine=free[j])
-            (near if down < max(pair.theirs.height, pair.mine.height) else moved).append(pair)
-    return moved, near
+            pairs.append(Pair(theirs=theirs[i], mine=mine[j]))
+    return pairs
 
 
 def _without(blocks: Iterable[Block], taken: Iterable[Block]) -> tuple[Block, ...]:

@@ -36,6 +36,11 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
         return tuple(block for band in self.bands for block in band)
 
     @cached_property
+    def texts(self) -> frozenset[str]:
+        """All that is said on it, names of pictures left out."""
+        return frozenset(block.text for block in self.content if block.kind != "picture")
+
+    @cached_property
     def title(self) -> Block | None:
         """The largest heading, of equal ones the first."""
         headings = [block for block in self.content if block.kind == "heading"]

@@ -17,7 +17,7 @@ _EDGE = 120
 
 
 def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
-    """Beside, below or above one of the anchors that are near; else one of nine places of the page.
+    """Beside one of the anchors; at the top; below or above an anchor that is near; else one of nine places.
 
     The anchors are blocks of the same page whose text is on the other page too.
     """
@@ -27,6 +27,8 @@ def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
         if beside:
             side = "right" if middle(block)[0] > middle(beside)[0] else "left"
             return f"to the {side} of {quote(beside.text)}"
+    if block.y + block.height / 2 < _EDGE:
+        return spot(block, page)
     above = _nearest(others, lambda other: _below(block, other))
     if above:
         return f"below {quote(above.text)}"

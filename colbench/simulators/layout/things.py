@@ -25,14 +25,13 @@ Where = Callable[[Block], str]
 
 def missing(scene: Scene) -> Iterator[Difference]:
     """What the target has and the agent's page has not."""
-    left = [*scene.matching.missing, *_backdrops(scene.theirs, scene.mine)]
-    yield from wanted(left, scene.theirs, scene.wanted_place)
+    yield from wanted(scene.matching.missing, scene.theirs, scene.wanted_place)
 
 
 def surplus(scene: Scene) -> Iterator[Difference]:
     """What the agent's page has and the target has not."""
     headings = [block for block in scene.matching.surplus if block.kind == "heading"]
-    for block in (*scene.matching.surplus, *_backdrops(scene.mine, scene.theirs)):
+    for block in scene.matching.surplus:
         heading = block if block.kind == "heading" else _heading_of(block, headings)
         yield Difference(
             severity=_SURPLUS + weight(block, scene.mine),
@@ -135,19 +134,3 @@ def _looks(block: Block, page: Page) -> str:
         ground = "the picture" if on_picture else name(block.background)
         words += (", " if words else "") + f"{name(block.color)} on {ground}"
     return f", {words}" if words else ""
-
-
-def _backdrops(page: Page, other: Page) -> Iterator[Block]:
-    """Pictures with texts on them that are not on the other page."""
-    free = [*other.backdrops, *(block for block in other.content if block.kind == "picture")]
-    for backdrop in page.backdrops:
-        near = [one for one in free if _alike(backdrop, one)]
-        if near:
-            free.remove(near[0])
-        else:
-            yield backdrop
-
-
-def _alike(one: Block, other: Block) -> bool:
-    """Whether one picture may stand for the other, though it may be of another size."""
-    return holds(one, other) or holds(other, one) or abs(middle(one)[1] - middle(other)[1]) < 200

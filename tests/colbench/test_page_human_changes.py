@@ -1,11 +1,18 @@
-"""Template pages with one thing changed at a time, and by which words a person would name the change."""
+"""Template pages with one thing changed at a time: the human names it first, in words a person would use."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
+
+from colbench.pages.render import Render
+from colbench.sandbox.browser import Renderer
+from colbench.simulators.layout.differences import differences
+from colbench.simulators.layout.human import CONTENT, compare
 
 
 class Look(Struct, frozen=True, kw_only=True):
@@ -239,3 +246,54 @@ def repairs(target: Look, wrong: Look) -> Iterator[Look]:
         if getattr(wrong, field) != value:
             wrong = replace(wrong, **{field: value})
             yield wrong
+
+
+async def _renders(renderer: Renderer, looks: list[Look]) -> list[Render]:
+    return await asyncio.gather(*(renderer.render(html(look)) for look in looks))
+
+
+async def test_of_160_single_changes_nearly_all_are_said_first(renderer: Renderer) -> None:
+    """At this writing all 160 come first on these pages, on which the rules were made."""
+    cases = list(changes())
+    targets = await _renders(renderer, [case.target for case in cases])
+    made = await _renders(renderer, [case.made for case in cases])
+    places = [
+        [all(word in one.sentence for word in case.words) for one in differences(target, page)]
+        for case, target, page in zip(cases, targets, made, strict=True)
+    ]
+    assert len(cases) == 160
+    assert sum(any(found[:1]) for found in places) >= 0.94 * len(cases)
+    assert sum(any(found[:3]) for found in places) >= 0.99 * len(cases)
+
+
+async def test_of_a_page_that_is_right_nothing_is_said(renderer: Renderer) -> None:
+    for render in await _renders(renderer, list(LOOKS)):
+        assert differences(render, render) == []
+        assert compare(render, render) == CONTENT
+
+
+async def test_severity_falls_as_a_page_is_repaired(renderer: Renderer) -> None:
+    """From another template to the target, one decision at a time; a few steps lay bare what was hidden before."""
+    rises = steps = 0
+    for target, wrong in zip(LOOKS, (*LOOKS[1:], LOOKS[0]), strict=True):
+        looks = [target, *repairs(target, wrong)]
+        aim, *pages = await _renders(renderer, looks)
+        worst = [
+            max((one.severity for one in differences(aim, page)), default=0.0) for page in pages
+        ]
+        rises += sum(later > earlier + 1e-9 for earlier, later in pairwise(worst))
+        steps += len(worst) - 1
+        assert worst[-1] == 0.0
+    assert steps >= 40
+    assert rises <= 0.05 * steps
+
+
+async def test_what_is_repaired_is_not_said_again(renderer: Renderer) -> None:
+    target = LOOKS[0]
+    wrong = replace(target, title="Something else", nav="#8b5cf6", button_color="#10b981")
+    looks = [target, *repairs(target, wrong)]
+    aim, *pages = await _renders(renderer, looks)
+    said = [{one.sentence for one in differences(aim, page)} for page in pages]
+    assert len(said[0]) == 3
+    for earlier, later in pairwise(said):
+        assert later < earlier

@@ -1,0 +1,284 @@
+"""The keyless human for pages: what it says in which case."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from msgspec.structs import replace
+
+from colbench.errors import SimulatorError
+from colbench.messages import Message
+from colbench.pages.render import Block, Render, RenderOutcome
+from colbench.sandbox.browser import Renderer
+from colbench.sandbox.browser.sight.colors import read_color
+from colbench.simulators.keyless import KeylessHuman
+from colbench.simulators.layout.colors import NAMES, distance, name, oklab
+from colbench.simulators.layout.human import (
+    CONTENT,
+    MOST_CHARS,
+    MOST_DIFFERENCES,
+    PageHuman,
+    compare,
+)
+from colbench.simulators.layout.match import similarity
+from colbench.task import Hidden, Task
+
+TARGET = """<!doctype html><html><body style="margin:0;background:#fee2e2;font-family:sans-serif">
+<nav style="background:#1e40af;color:#fff;padding:16px;display:flex;justify-content:space-between"><b>Lakeside</b>
+<div><a>Home</a> <a>Boats</a> <a>Contact</a></div></nav>
+<h1 style="font-size:40px;text-align:center">Welcome to the lake</h1>
+<p style="margin:20px">We rent boats and bicycles, and we show you the quiet places around the water.</p>
+<img src="https://picsum.photos/600/300" style="margin-left:20px"><br>
+<button style="margin:20px;background:#ef4444;color:#fff;border:0;padding:10px 20px">Book now</button>
+<input placeholder="Your address" style="width:300px">
+<div style="display:flex"><div style="flex:1"><h2>Boats</h2></div><div style="flex:1"><h2>Cabins</h2></div></div>
+<footer style="background:#1f2937;color:#fff;padding:20px;text-align:center">All rights reserved</footer>
+</body></html>"""
+TASK = Task(
+    id="lake", domain="frontend", request="A page for a lake", hidden=Hidden(reference=TARGET)
+)
+BLANK = "<html><body></body></html>"
+
+
+def _heard(said: str, *before: Message) -> list[Message]:
+    return [
+        Message(role="user", content=TASK.request),
+        *before,
+        Message(role="assistant", content=said),
+    ]
+
+
+class Fails:
+    """A renderer on which every page but the target ends in one way."""
+
+    environment = "none"
+
+    def __init__(self, outcome: RenderOutcome, target: RenderOutcome = "rendered") -> None:
+        self._outcome = outcome
+        self._target = target
+
+    async def render(self, page: str | None, mode: str = "default") -> Render:
+        outcome = self._target if page == TARGET else self._outcome
+        return Render(key="", outcome=outcome, mode="default", width=1280, height=720)
+
+
+@pytest.fixture
+def human(renderer: Renderer) -> KeylessHuman:
+    human = KeylessHuman()
+    human.use_renderer(renderer)
+    return human
+
+
+async def test_the_right_page_is_what_the_human_has_in_mind(
+    human: KeylessHuman, renderer: Renderer
+) -> None:
+    reply = await human.respond(TASK, _heard(f"Here it is:\n```html\n{TARGET}\n```"))
+    assert reply.content == CONTENT
+    assert reply.images == ((await renderer.render(TARGET)).picture,)
+
+
+async def test_of_a_blank_page_the_most_outstanding_things_are_missed(human: KeylessHuman) -> None:
+    reply = await human.respond(TASK, _heard(BLANK))
+    said = reply.content
+    assert 'There should be a heading that says "Welcome to the lake"' in said
+    assert "There should be a picture about 600 by 300 pixels" in said
+    assert "There should be a row of links" in said
+    assert len(said) <= MOST_CHARS
+    assert said.count("should be") <= MOST_DIFFERENCES
+
+
+async def test_what_was_said_and_not_done_makes_way_for_the_rest(human: KeylessHuman) -> None:
+    dialogue = _heard(BLANK)
+    said: set[str] = set()
+    for _ in range(4):
+        reply = await human.respond(TASK, dialogue)
+        said |= set(reply.content.split(". "))
+        dialogue += [
+            Message(role="user", content=reply.content),
+            Message(role="assistant", content=BLANK),
+        ]
+    for words in (
+        "Lakeside",
+        '"Home"',
+        "Welcome",
+        "We rent",
+        "Book now",
+        "Your address",
+        "Cabins",
+        "All rights",
+    ):
+        assert any(words in one for one in said), words
+
+
+async def test_it_says_the_same_again_to_the_same_dialogue(human: KeylessHuman) -> None:
+    one, other = await asyncio.gather(*(human.respond(TASK, _heard(BLANK)) for _ in range(2)))
+    assert one == other
+
+
+async def test_without_a_page_it_begins_with_a_few_things_and_goes_on(human: KeylessHuman) -> None:
+    first = await human.respond(TASK, _heard("Hello!"))
+    assert first.content.startswith("I cannot say much without a page to look at. There should be")
+    assert first.content.count("There should be") == 3
+    before = (
+        Message(role="assistant", content="Hello!"),
+        Message(role="user", content=first.content),
+    )
+    second = await human.respond(TASK, _heard("Hello again!", *before))
+    assert not set(first.content.split(". ")[1:]) & set(second.content.split(". ")[1:])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which colours do you want?", "The background of the page should be very light red."),
+        ("What does the main heading say?", '"Welcome to the lake"'),
+        (
+            "Is there a navigation bar?",
+            'row of links "Home", "Boats", "Contact" at the top right, white on dark blue',
+        ),
+        ("Any images?", "a picture about 600 by 300 pixels"),
+        ("How many columns?", '2 columns beginning with "Boats", "Cabins"'),
+        ("What is in the footer?", '"All rights reserved"'),
+        ("Do you need a button?", 'a button that says "Book now"'),
+        ("Should there be a form?", 'an input field "Your address"'),
+        ("What is the text?", '"We rent boats and bicycles'),
+        ("How tall is it?", "pixels tall"),
+    ],
+)
+async def test_questions_are_answered_from_the_target(
+    human: KeylessHuman, question: str, answer: str
+) -> None:
+    reply = await human.respond(TASK, _heard(question))
+    assert answer in reply.content
+    assert reply.content.count("should be") <= MOST_DIFFERENCES
+
+
+async def test_what_the_target_has_not_is_said_to_be_wanted_not(human: KeylessHuman) -> None:
+    plain = Task(
+        id="p",
+        domain="frontend",
+        request="p",
+        hidden=Hidden(reference="<html><body><p>Text</p></body></html>"),
+    )
+    dialogue = [
+        Message(role="user", content="p"),
+        Message(role="assistant", content="Do you want a picture? How many columns?"),
+    ]
+    reply = await human.respond(plain, dialogue)
+    assert reply.content == "Everything should be in one column. There should be no picture."
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [("timeout", "it took too long"), ("too big", "it is too big"), ("crash", "breaks down")],
+)
+async def test_a_page_that_does_not_show_is_said_so(outcome: RenderOutcome, words: str) -> None:
+    human = PageHuman()
+    human.use_renderer(Fails(outcome))
+    reply = await human.respond(TASK, _heard(BLANK))
+    assert reply.content.startswith("Your page does not show: ")
+    assert words in reply.content
+    assert reply.images == ()
+
+
+async def test_a_target_that_cannot_be_rendered_is_no_fault_of_the_agent() -> None:
+    human = PageHuman()
+    human.use_renderer(Fails("rendered", target="timeout"))
+    with pytest.raises(SimulatorError, match="the target page of lake cannot be rendered"):
+        await human.respond(TASK, _heard(BLANK))
+
+
+def _render(*blocks: Block, background: str = "#ffffff") -> Render:
+    return Render(
+        key="",
+        outcome="rendered",
+        mode="default",
+        width=1280,
+        height=720,
+        background=background,
+        blocks=blocks,
+    )
+
+
+TITLE = Block(
+    kind="heading", x=16, y=40, width=400, height=40, text="A title", font_size=32, bold=True
+)
+LEAD = Block(kind="text", x=16, y=120, width=600, height=20, text="Some words about it")
+LAKE = Block(kind="picture", x=16, y=200, width=600, height=300)
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        (replace(TITLE, text="No title"), 'The heading "No title" should say "A title".'),
+        (replace(TITLE, color="#ef4444"), 'The heading "A title" should be black.'),
+        (replace(TITLE, font_size=16.0, bold=True), 'The heading "A title" should be much larger.'),
+        (replace(TITLE, font_size=36.0), 'The heading "A title" should be smaller.'),
+        (replace(TITLE, bold=False), 'The text of the heading "A title" should be bold.'),
+        (replace(TITLE, x=440), 'The heading "A title" should be left-aligned.'),
+        (replace(TITLE, x=116), 'The heading "A title" should be left-aligned.'),
+        (
+            replace(TITLE, background="#1e40af"),
+            'The background of the top part (behind "A title") should be white.',
+        ),
+    ],
+)
+def test_sentences(made: Block, sentence: str) -> None:
+    assert compare(_render(TITLE, LEAD, LAKE), _render(made, LEAD, LAKE)).split(". ")[0].rstrip(
+        "."
+    ) == sentence.rstrip(".")
+
+
+def test_texts_are_quoted_whole_or_to_a_word() -> None:
+    long = replace(
+        LEAD, text='He said "yes" and then went on for very much longer than anyone would quote'
+    )
+    said = compare(_render(TITLE, long), _render(TITLE))
+    assert "\"He said 'yes' and then went on for very much longer than…\"" in said
+
+
+def test_a_shade_of_the_same_name_is_a_little_lighter_or_darker() -> None:
+    said = compare(_render(TITLE, background="#3b82f6"), _render(TITLE, background="#2563eb"))
+    assert said == "The background of the page should be a little lighter."
+
+
+def test_long_texts_that_begin_alike_differ_in_length() -> None:
+    text = "This is a paragraph that begins as the other one does and ends as the other does not"
+    said = compare(
+        _render(TITLE, replace(LEAD, text=f"{text} with four words more")),
+        _render(TITLE, replace(LEAD, text=text)),
+    )
+    assert said == f'The paragraph "{text[:57]}…" should be longer, by about 4 words.'
+
+
+def test_the_height_is_said_when_all_else_is_right() -> None:
+    tall = replace(_render(TITLE), height=1500)
+    assert compare(tall, _render(TITLE)) == "The page should be about 1500 pixels tall; it is 720."
+
+
+def test_every_color_has_the_name_that_it_is_meant_by() -> None:
+    assert {known: name(color) for known, color in NAMES.items()} == {
+        known: known for known in NAMES
+    }
+    assert name("#2563eb") == "blue"
+    assert name("#fefefe") == "white"
+    assert name("#808080") == "grey"
+    assert name("#dc2626") == "red"
+    assert name("#047857") == "dark green"
+
+
+def test_oklab_has_the_values_of_its_definition() -> None:
+    """The conversion back, by the matrices of CSS Color 4 as the renderer has them, gives the colour again."""
+    for color in ("#ff0000", "#3b82f6", "#1f2937", "#fef3c7"):
+        lightness, a, b = oklab(color)
+        assert read_color(f"oklab({lightness} {a} {b})").hex == color
+    assert oklab("#ffffff") == pytest.approx((1, 0, 0), abs=1e-3)
+    assert distance("#000000", "#ffffff") == pytest.approx(100, abs=0.01)
+
+
+def test_similarity_of_texts() -> None:
+    assert similarity("Home", "Home") == 1.0
+    assert similarity("Home", "Kontakt") == 0.0
+    assert similarity("night", "nacht") == pytest.approx(2 * 3 / 12)
+    assert similarity("", "x") < 0.5
