@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -55,7 +56,7 @@ CAGES = (
 
 
 class Launcher:
-    """Starts browsers of one executable, each in the strongest cage that works here, found by trying.
+    """Starts browsers of one executable in the strongest cage that works here: the first that one started in.
 
     `home` is a folder that the browsers have for themselves.
     """
@@ -64,6 +65,7 @@ class Launcher:
         self._executable = executable
         self._home = home
         self._started = 0
+        self._choosing = asyncio.Lock()
         self._environment = {
             "PATH": os.defpath,
             "LANG": "C.UTF-8",
@@ -84,19 +86,21 @@ class Launcher:
         """A browser and the id of its topmost process. Raises RenderError with what the browser said last."""
         from playwright.async_api import Error
 
-        while True:
-            self._started += 1
-            pid_file = self._home / f"pid-{self._started}"
-            try:
-                browser = await self._start(playwright, pid_file)
-            except Error as error:
-                if len(self._cages) == 1:
-                    raise RenderError(
-                        f"{self._executable} does not start: {_gist(error)}"
-                    ) from error
-                del self._cages[0]
-            else:
-                return browser, int(pid_file.read_text())
+        async with self._choosing:
+            while True:
+                self._started += 1
+                pid_file = self._home / f"pid-{self._started}"
+                try:
+                    browser = await self._start(playwright, pid_file)
+                except Error as error:
+                    if len(self._cages) == 1:
+                        raise RenderError(
+                            f"{self._executable} does not start: {_gist(error)}"
+                        ) from error
+                    del self._cages[0]
+                else:
+                    del self._cages[1:]
+                    return browser, int(pid_file.read_text())
 
     async def _start(self, playwright: Playwright, pid_file: Path) -> Browser:
         return await playwright.chromium.launch(
