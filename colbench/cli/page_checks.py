@@ -93,6 +93,6 @@ def _flaws(own: dict[str, Score], steady: bool) -> Iterator[str]:
         yield "does not render twice to the same picture"
     for mode in MODES:
         worth = _worth(own[mode])
-        if worth != 1:
+        if worth not in (1, None):  # None: nothing to measure by, without CLIP's weights
             why = own[mode].note or f"{own[mode].metrics}"
             yield f"the reference scores {worth} in {mode} mode: {why}"
