@@ -243,13 +243,16 @@ def test_a_shade_of_the_same_name_is_a_little_lighter_or_darker() -> None:
     assert said == "The background of the page should be a little lighter."
 
 
-def test_long_texts_that_begin_alike_differ_in_length() -> None:
+def test_of_long_texts_that_begin_alike_the_rest_is_said() -> None:
     text = "This is a paragraph that begins as the other one does and ends as the other does not"
-    said = compare(
-        _render(TITLE, replace(LEAD, text=f"{text} with four words more")),
+    longer = f"{text} with four words more"
+    short, long = (
         _render(TITLE, replace(LEAD, text=text)),
+        _render(TITLE, replace(LEAD, text=longer)),
     )
-    assert said == f'The paragraph "{text[:57]}…" should be longer, by about 4 words.'
+    paragraph = f'The paragraph "{text[:57]}…"'
+    assert compare(long, short) == f'{paragraph} should say "…does not with four words more".'
+    assert compare(short, long) == f"{paragraph} should be shorter, by about 4 words."
 
 
 def test_the_height_is_said_when_all_else_is_right() -> None:

@@ -10,7 +10,7 @@ from colbench.simulators.layout.colors import distance
 from colbench.simulators.layout.match import Pair, similarity
 from colbench.simulators.layout.page import weight
 from colbench.simulators.layout.scene import Difference, Scene
-from colbench.simulators.layout.words import KINDS, QUOTED_CHARS, quote, roughly
+from colbench.simulators.layout.words import KINDS, quote, roughly
 
 _STRIKING = 40.0
 _TEXT_SEEN = 5.0
@@ -19,6 +19,8 @@ _MUCH_LARGER = 1.6
 _SAME_SIZE = 0.06
 """Share of its width or height by which a picture may differ unnoticed; fields and buttons, by more."""
 _SAME_FIELD = 0.3
+_BEFORE = 2
+"""Words that are quoted before a difference."""
 
 
 def look_differences(scene: Scene) -> Iterator[Difference]:
@@ -39,13 +41,7 @@ def _words(pair: Pair, scene: Scene) -> Iterator[Difference]:
         return
     said = f"should say {quote(theirs)}"
     if quote(theirs) == quote(mine):
-        longer = len(theirs.split()) - len(mine.split())
-        if longer:
-            said = (
-                f"should be {'longer' if longer > 0 else 'shorter'}, by about {abs(longer)} words"
-            )
-        else:
-            said = f"should say {_difference(theirs, mine)}"
+        said = _further_on(theirs, mine)
     much = 1 - similarity(theirs, mine)
     yield Difference(
         severity=0.06 + (0.2 + 0.9 * much) * (0.25 + 1.3 * weight(pair.theirs, scene.theirs)),
@@ -55,12 +51,15 @@ def _words(pair: Pair, scene: Scene) -> Iterator[Difference]:
     )
 
 
-def _difference(theirs: str, mine: str) -> str:
-    """The part of a long text where it first differs, quoted from a few words before."""
+def _further_on(theirs: str, mine: str) -> str:
+    """Of two long texts that begin alike: what the one wanted goes on with, from two words before."""
     words, others = theirs.split(), mine.split()
-    at = next((n for n, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), 0)
-    part = " ".join(words[max(0, at - 2) :])
-    return quote(f"…{part}"[:QUOTED_CHARS])
+    alike = next((n for n, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), None)
+    if alike is None and len(words) <= len(others):
+        less = len(others) - len(words)
+        return f"should be shorter, by about {less} word{'s' * (less != 1)}"
+    at = min(len(words), len(others)) if alike is None else alike
+    return "should say " + quote(f"…{' '.join(words[max(0, at - _BEFORE) :])}")
 
 
 def _colors(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:

@@ -12,6 +12,8 @@ from colbench.simulators.layout.words import KINDS, quote, size
 
 MOST_IN_ROW = 6
 _PLURALS = {"link": "links", "button": "buttons", "text": "texts"}
+_FIRST = 0.05
+"""By how much what is at the top of the page comes before what is at its end."""
 _SHORT = 30
 """Characters of a text that may stand in a row, and by which columns are called."""
 _CLOSE = 40
@@ -43,10 +45,10 @@ def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Differ
     """Sentences that ask for these blocks of a page; what stands in a row is asked for together."""
     for group in _groups(blocks):
         together = sum(weight(block, page) for block in group)
+        several = len(group) > 1 or group[0].kind == "heading"
+        high = _FIRST * (1 - group[0].y / max(1, page.height))
         yield Difference(
-            severity=_MISSING
-            + _ROW * (len(group) > 1 or group[0].kind == "heading")
-            + 1.2 * together,
+            severity=_MISSING + _ROW * several + 1.2 * together + high,
             sentence=f"There should be {_what(group, page, where)}.",
         )
 
