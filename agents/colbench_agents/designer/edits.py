@@ -58,7 +58,7 @@ def _(wish: Missing, page: Page) -> None:
     if wish.on_picture:
         _back(page)
     own = wish.kind in ("button", "input", "picture")
-    insert(page, new, wish.place, None if own else wish.background)
+    insert(page, new, wish.place, None if own else wish.background or page.background)
     for thing in new:
         if not own and wish.background and page.ground(thing) != wish.background:
             paint(page, thing, wish.background)
@@ -199,8 +199,11 @@ def _(wish: Recolored, page: Page) -> None:
     elif wish.part == "background" and thing.kind in ("button", "input"):
         thing.background = mixed(wish.color, thing.background or "#ffffff")
     else:
-        color = mixed(wish.color, page.ground(thing))
-        paint(page, thing, color, card=wish.part == "background")
+        area, color = page.behind(thing), mixed(wish.color, page.ground(thing))
+        if area and color != wish.color:
+            area.background = color
+        else:
+            paint(page, thing, color, card=wish.part == "background")
 
 
 def _alike(page: Page, thing: Thing) -> list[Thing]:
@@ -261,9 +264,10 @@ def _(wish: Moved, page: Page) -> None:
         _align(page, thing, wish.align)
     thing.x += wish.right
     if wish.alone:
-        thing.y = max(0, thing.y + wish.down)
+        thing.y += wish.down
     else:
         _lower(page, thing, wish.down)
+    thing.y = max(0, thing.y)
     page.settle()
 
 

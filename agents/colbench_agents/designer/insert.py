@@ -19,17 +19,19 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
     """Put things side by side at a place. `ground` is the colour that they are to stand on, if it was said."""
     anchor = by_text(page, place.anchor) if place.anchor else None
     if anchor is None:
-        _at_spot(page, new, place.spot)
+        _at_spot(page, new, place.spot, ground)
     elif place.relation in ("left", "right"):
         _beside(page, new, anchor, to_right=place.relation == "right")
     elif place.relation == "above":
-        _line(new, anchor, anchor.y - _height(new) - 8)
+        top = _head(page, anchor, ground)
+        _line(new, anchor, top - _height(new) - 8)
         if any(overlap(one, other) for one in new for other in page.contents) or new[0].y < 0:
-            _line(new, anchor, anchor.y)
-            page.shift(page.below(anchor.y), _height(new) + MARGIN)
+            _line(new, anchor, top)
+            page.shift(page.below(top), _height(new) + MARGIN)
     else:
         _line(new, anchor, _foot(page, anchor, ground))
     for thing in new:
+        thing.y = max(0, thing.y)
         _make_room(page, thing)
         page.add(thing)
     page.settle()
@@ -72,6 +74,13 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
     if area and ground and area.background != ground and area.height < 400:
         return area.bottom + MARGIN
     return anchor.bottom + (8 if anchor.kind == "heading" else MARGIN)
+
+
+def _head(page: Page, anchor: Thing, ground: str | None) -> float:
+    """Where something above an anchor ends, likewise."""
+    area = page.behind(anchor)
+    other = area and ground and area.background != ground and area.height < 400
+    return area.y if area and other else anchor.y
 
 
 def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
@@ -159,15 +168,23 @@ def _push_aside(page: Page, anchor: Thing, at: float, total: float, *, to_right:
     return at + by
 
 
-def _at_spot(page: Page, new: Sequence[Thing], words: str) -> None:
+def _at_spot(page: Page, new: Sequence[Thing], words: str, ground: str | None) -> None:
     _, y = spot(page, words)
     align = "left" if "left" in words else "right" if "right" in words else "center"
     _spread(new, MARGIN, WIDTH - 2 * MARGIN, align, 0)
     height = _height(new)
-    top = MARGIN if "top" in words else y - height / 2
-    if "bottom" in words:
-        area = next((one for one in page.areas if one.bottom >= page.height - 1), None)
-        top = area.y + (area.height - height) / 2 if area else page.height - height - MARGIN
+    other = [a for a in page.areas if a.width >= WIDE and ground not in (None, a.background)]
+    if "top" in words:
+        over = [area for area in other if area.y < MARGIN and area.height < 400]
+        top = max((area.bottom for area in over), default=0) + MARGIN
+    elif "bottom" in words:
+        foot = next((one for one in page.areas if one.bottom >= page.height - 1), None)
+        top = foot.y + (foot.height - height) / 2 if foot else page.height - height - MARGIN
+        if foot in other and foot:
+            top = foot.y
+            page.shift(page.below(top), height + MARGIN)
+    else:
+        top = y - height / 2
     for thing in new:
         thing.y = max(0, top)
 

@@ -7,6 +7,8 @@ from colbench_agents.designer.page import WIDTH, Page, Thing
 PADDING = 16
 WIDE = 700
 """An area from this width on goes from edge to edge."""
+BAR = 56
+"""Height of a bar of links."""
 TOGETHER = 32
 """Things with so little free space between them belong together."""
 
@@ -14,6 +16,9 @@ TOGETHER = 32
 def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
     """Put a thing on a colour; as a card, only the column that it is in."""
     area = page.behind(thing)
+    if area and color != area.background and _disputed(page, area, thing):
+        _next_line(page, area, thing)
+        area = None
     if area and color == page.background:
         _clear(page, area, thing)
     elif area and (area.width < WIDE or not card):
@@ -26,6 +31,23 @@ def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
         top = min(one.y for one in group) - PADDING
         bottom = max(one.bottom for one in group) + PADDING
         _lay(page, color, (max(0.0, left), max(0.0, top)), (min(right, WIDTH), bottom))
+
+
+def _disputed(page: Page, area: Thing, thing: Thing) -> bool:
+    """Whether an area has its colour because of something else on a link's line."""
+    line = [one for one in page.contents if one.y < thing.bottom and thing.y < one.bottom]
+    return area.asked and thing.kind == "link" and any(one.kind != "link" for one in line)
+
+
+def _next_line(page: Page, area: Thing, thing: Thing) -> None:
+    """Put the links of a line below its area: they are to stand on another colour."""
+    row = [one for one in page.contents if one.kind == "link" and abs(one.y - thing.y) < 12]
+    page.shift([one for one in page.below(area.bottom) if one not in row], BAR)
+    left = min(one.x for one in row)
+    for one in row:
+        one.x += PADDING - left
+        one.y = area.bottom + (BAR - one.height) / 2
+    page.settle()
 
 
 def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, float]) -> None:
