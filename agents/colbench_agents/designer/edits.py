@@ -37,8 +37,11 @@ WORDS_FOR_SIZES = {
 CUT = 59
 """From this length on a quotation of a text's middle is cut."""
 FILLER = (
-    " we are committed to providing the best service to our customers, and our team is here to help"
+    "we are committed to providing the best service to our customers, and our team is here to help"
 )
+QUOTED = 60
+"""A longer text is quoted up to here, at a word."""
+LONG_WORDS = ("and", "their", "services", "excellence", "professional", "responsibilities")
 
 
 @singledispatch
@@ -98,8 +101,15 @@ def _thing(wish: Missing, text: str) -> Thing:
 
 
 def _whole(text: str) -> str:
-    """A text of which only the beginning was said goes on in some way."""
-    return text.rstrip("…").rstrip() + FILLER if text.endswith("…") else text
+    """A text of which only the beginning was said goes on in some way.
+
+    The next word is so long that a quotation of it is cut at the same place: then the human speaks of the rest.
+    """
+    if not text.endswith("…"):
+        return text
+    said = text.rstrip("…").rstrip()
+    long = next((word for word in LONG_WORDS if len(word) >= QUOTED - len(said)), LONG_WORDS[-1])
+    return f"{said} {long} {FILLER}"
 
 
 def withdraw(page: Page, wish: Missing) -> bool:
@@ -160,7 +170,7 @@ def _rest(text: str, part: str) -> str:
     """A text in which everything from the first two words of a part on is replaced by the part."""
     words, new = text.split(), part.lstrip("…").split()
     if len(part) >= CUT:
-        new = [*new[:-1], FILLER.strip()]
+        new = [*new[:-1], FILLER]
     starts = [at for at in range(len(words)) if words[at : at + 2] == new[:2]]
     return " ".join([*words[: starts[0] if starts else len(words)], *new])
 
