@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from colbench.config import ScoringMode
 
-_TAG = re.compile(r"<(/?)([a-z][^\s/>]*)", re.I)
+_TAG = re.compile(r"<(/?)([a-z][^\s/>]*)(?:[^<>]*(/)>)?", re.I)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _UNNESTED = frozenset((
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
@@ -65,9 +65,9 @@ def excess(page: str, limits: Limits) -> str:
 def _count(page: str) -> tuple[int, int]:
     """Start tags, and how deep they are nested at most; a guess, because tags are counted and not parsed."""
     elements = depth = deepest = 0
-    for end, name in _TAG.findall(_COMMENT.sub("", page)):
+    for end, name, closed in _TAG.findall(_COMMENT.sub("", page)):
         elements += not end
-        if name.lower() not in _UNNESTED:
+        if not closed and name.lower() not in _UNNESTED:
             depth = max(0, depth - 1) if end else depth + 1
             deepest = max(deepest, depth)
     return elements, deepest

@@ -20,6 +20,9 @@ _OPAQUE = 0.9
 _FAINTEST = 0.1
 """What is less opaque is not seen."""
 _MOST = 4000
+_MOST_LOOKUPS = 2_000_000
+"""Areas looked at for all points together; what is asked beyond has the page's background behind it. A page of a few
+hundred blocks needs some ten thousand."""
 _STRIPE = 64.0
 _SHADOW = re.compile(r"((?:rgba?|color|oklab|oklch)\([^()]*\))((?: -?[\d.]+px)+)")
 
@@ -81,6 +84,7 @@ class Canvas:
     def __init__(self, items: Iterable[Item]) -> None:
         items = list(items)
         self.background, self.lender = page_background(items)
+        self._lookups = 0
         self._stripes: dict[int, list[Paint]] = defaultdict(list)
         for paint in sorted(self._paints(items), key=lambda paint: paint.key)[:_MOST]:
             for stripe in range(
@@ -110,8 +114,12 @@ class Canvas:
         )
 
     def _at(self, x: float, y: float) -> Iterator[Paint]:
+        stripe = self._stripes.get(int(y // _STRIPE), [])
+        self._lookups += len(stripe)
         return (
-            paint for paint in self._stripes.get(int(y // _STRIPE), ()) if paint.rect.holds(x, y)
+            paint
+            for paint in (stripe if self._lookups <= _MOST_LOOKUPS else ())
+            if paint.rect.holds(x, y)
         )
 
     def _paints(self, items: Iterable[Item]) -> Iterator[Paint]:
