@@ -64,7 +64,7 @@ async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
     browser: Path, tmp_path: Path, part: str
 ) -> None:
     async with Renderer(str(browser), cache=tmp_path, workers=3) as renderer:
-        pages = [f"<p>{number}" * 3000 for number in range(6)]
+        pages = [f"<p>{number}" * 500 for number in range(6)]
         rendering = asyncio.gather(*map(renderer.render, pages))
         await asyncio.sleep(0.3)
         [root] = roots()

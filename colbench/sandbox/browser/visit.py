@@ -23,24 +23,31 @@ HOME = "https://page.invalid/"
 _MOST_ADDRESS = 200
 """Characters kept of an address that was refused."""
 _FREEZE = """async () => {
-  await document.fonts.ready;
+  const get = (type, name, of) => Object.getOwnPropertyDescriptor(type.prototype, name).get.call(of);
+  const set = (type, name, of, value) => Object.getOwnPropertyDescriptor(type.prototype, name).set.call(of, value);
+  const fits = (element, selector) => Element.prototype.matches.call(element, selector);
+  await get(Document, 'fonts', document).ready;
   const still = new CSSStyleSheet();
   still.replaceSync('* { caret-color: transparent !important; }');
-  const freeze = root => {
-    root.adoptedStyleSheets = [...root.adoptedStyleSheets, still];
-    for (const animation of root.getAnimations()) {
+  const freeze = (root, type, parent) => {
+    set(type, 'adoptedStyleSheets', root, [...get(type, 'adoptedStyleSheets', root), still]);
+    for (const animation of type.prototype.getAnimations.call(root)) {
       const ends = Number.isFinite(animation.effect.getComputedTiming().endTime);
       try { ends ? animation.finish() : animation.cancel(); } catch { animation.cancel(); }
     }
-    for (const element of root.querySelectorAll('*')) {
-      if (element.shadowRoot) freeze(element.shadowRoot);
-      if (element.matches('svg')) { element.pauseAnimations(); element.setCurrentTime(0); }
-      if (element.matches('progress:indeterminate')) element.value = 0;
+    for (const element of parent.prototype.querySelectorAll.call(root, '*')) {
+      const shadow = get(Element, 'shadowRoot', element);
+      if (shadow) freeze(shadow, ShadowRoot, DocumentFragment);
+      if (fits(element, 'svg')) { element.pauseAnimations(); element.setCurrentTime(0); }
+      if (fits(element, 'progress:indeterminate')) element.value = 0;
     }
   };
-  freeze(document);
+  freeze(document, Document, Document);
 }"""
-"""Everything that moves stands still: what ends has ended, what does not has not begun."""
+"""Everything that moves stands still: what ends has ended, what does not has not begun.
+
+The prototypes are asked, not the document and its elements: those have what the page names `fonts` or `matches`.
+"""
 
 
 class TooBigError(Exception):
@@ -88,6 +95,8 @@ class _Visitor:
         self.asked = 0
         """Requests so far, after that for the page itself."""
         self._served = False
+        self._opened = False
+        self._left = False
         self._refused: set[str] = set()
 
     async def look(self, browser: Browser) -> Sight:
@@ -106,6 +115,10 @@ class _Visitor:
         self._context.set_default_timeout(2000 * self._limits.wall_seconds)
         await self._context.route("**/*", self._answer)
         page = await self._context.new_page()
+        self._opened = True
+        if self._left:
+            await self.close()
+            raise TimeoutError
         session = await self._context.new_cdp_session(page)
         await session.send("Animation.enable")
         await session.send("Animation.setPlaybackRate", {"playbackRate": 0})
@@ -116,9 +129,11 @@ class _Visitor:
         return await self._see(session)
 
     async def close(self) -> None:
+        """End the looking; while the tab is being opened Playwright cannot, so that the looking then ends itself."""
         from playwright.async_api import Error
 
-        if self._context:
+        self._left = True
+        if self._context and self._opened:
             with suppress(Error):
                 await self._context.close()
 
