@@ -18,7 +18,11 @@ WIDE = 1200
 def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = None) -> None:
     """Put things side by side at a place. `ground` is the colour that they are to stand on, if it was said."""
     anchor = by_text(page, place.anchor) if place.anchor else None
-    if anchor is None:
+    beside = anchor is not None and place.relation in ("left", "right")
+    home = None if beside else _home(page, anchor, ground)
+    if home:
+        _into(page, new, home)
+    elif anchor is None:
         _at_spot(page, new, place.spot, ground)
     elif place.relation in ("left", "right"):
         _beside(page, new, anchor, to_right=place.relation == "right")
@@ -35,6 +39,25 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
         _make_room(page, thing)
         page.add(thing)
     page.settle()
+
+
+def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
+    """The lowest wide area of a colour, if something is to stand on it that its anchor does not stand on."""
+    if ground in (None, page.background) or (anchor and page.ground(anchor) == ground):
+        return None
+    areas = [area for area in page.areas if area.background == ground and area.width >= WIDE]
+    return max(areas, key=lambda area: area.y, default=None)
+
+
+def _into(page: Page, new: Sequence[Thing], area: Thing) -> None:
+    """Put things below what is on an area, which grows."""
+    inside = [one for one in page.contents if page.behind(one) is area]
+    top = max((one.bottom for one in inside), default=area.y + 8) + 8
+    _spread(new, MARGIN, WIDTH - 2 * MARGIN, "left", top)
+    more = top + _height(new) + MARGIN - area.bottom
+    if more > 0:
+        page.shift(page.below(area.bottom), more)
+        area.height += more
 
 
 def add_area(page: Page, area: Thing, place: Place) -> None:
