@@ -1,8 +1,8 @@
-"""Rule-based agents for the bundled tasks: one that asks and one that guesses.
+"""The rule-based agent for functions: it asks, then writes.
 
-They are reference policies, and cheat in one way that no benchmarked agent may: they know the families, that
-is the code and every option's wording, from `colbench_tasks`. What a task's author chose among the options
-they know only from the dialogue. On other tasks the interviewer asks in general terms and does what it can.
+It is a reference policy, and cheats in one way that no benchmarked agent may: it knows the families, that is
+the code and every option's wording, from `colbench_tasks`. What a task's author chose among the options it
+knows only from the dialogue. On other tasks it asks in general terms and does what it can.
 """
 
 from __future__ import annotations
@@ -58,13 +58,6 @@ class Interviewer:
             return question
         code = interview.code(asked) if interview else best_effort(request, [s for _, s in asked])
         return f"{MARKER}\n{code}"
-
-
-class Guesser(Interviewer):
-    """Writes the function at once, with the most usual option of every decision."""
-
-    def __init__(self) -> None:
-        super().__init__(max_questions=0)
 
 
 def recognise(request: str) -> tuple[Family, Theme] | None:

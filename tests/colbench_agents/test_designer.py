@@ -16,6 +16,8 @@ from colbench.messages import Message
 from colbench.pages.extract import extract_page
 from colbench_agents.blank import Blank
 from colbench_agents.designer import Designer, design
+from colbench_agents.designer.colors import mixed
+from colbench_agents.designer.edits import _whole
 from colbench_agents.designer.find import by_text
 from colbench_agents.designer.markup import html
 from colbench_agents.designer.measure import text_height, text_width
@@ -270,6 +272,81 @@ def test_the_page_grows_with_its_footer() -> None:
     page = changed("The page should be about 1500 pixels tall; it is 720.")
     assert page.height == pytest.approx(1500, abs=60)
     assert thing(page, "© 2022 Travel Agency. All rights reserved.").y > 1300
+
+
+def test_what_stands_on_a_picture_brings_it_behind_the_rest() -> None:
+    page = changed(
+        'There should be a paragraph that says "Go far" below "Welcome to Travel Agency", white on the picture.'
+    )
+    (picture,) = (one for one in page.things if one.kind == "picture")
+    assert page.things.index(picture) < page.things.index(thing(page, "Go far"))
+    assert picture.y <= thing(page, "Welcome to Travel Agency").y < picture.bottom
+    assert picture.y <= thing(page, "Go far").y < picture.bottom
+
+
+def test_links_and_title_on_two_colours_come_apart() -> None:
+    page = changed(
+        'The background of the top part (behind "Travel Agency") should be green. '
+        'The background of the top part (behind "Home") should be white.'
+    )
+    title, home = thing(page, "Travel Agency"), thing(page, "Home")
+    assert page.ground(title) == "#10b981"
+    assert page.ground(home) == "#ffffff"
+    assert home.y >= title.bottom
+
+
+def test_a_little_darker_is_the_next_shade_of_the_palette() -> None:
+    page = changed(
+        "The background of the page should be a little darker. "
+        'The background of the top part (behind "Home") should be dark blue. '
+        'The background of the top part (behind "Home") should be a little darker.'
+    )
+    assert page.background == "#e5e7eb"
+    assert page.ground(thing(page, "Home")) == "#1e3a8a"
+    assert mixed("lighter", "#101010") == "#282828"
+
+
+def test_a_colour_finds_its_area() -> None:
+    page = changed(
+        'The background of the bottom part (behind "© 2022 Travel Agency. All rights reserved.") '
+        "should be dark green. "
+        'There should be a link that says "Press" below "Contact", white on dark green.'
+    )
+    rights, press = thing(page, "© 2022 Travel Agency. All rights reserved."), thing(page, "Press")
+    assert page.behind(press) is page.behind(rights)
+    assert press.y >= rights.bottom
+
+
+def test_a_row_of_links_replaces_the_templates() -> None:
+    page = changed('There should be a row of links "Trips", "Guides" to the right of "Home".')
+    row = sorted((one for one in page.things if one.kind == "link"), key=lambda one: one.x)
+    assert [one.text for one in row] == ["Home", "Trips", "Guides"]
+
+
+def test_a_wish_said_again_moves_what_was_put_in_for_it() -> None:
+    said = 'There should be a paragraph that says "Once" {}.'
+    page = changed(said.format('below "Welcome to Travel Agency"'), said.format("at the bottom"))
+    assert texts(page).count("Once") == 1
+    assert thing(page, "Once").y > thing(page, "Learn More").y
+
+
+def test_a_text_is_told_piece_by_piece() -> None:
+    beginning = "The quick brown fox jumps over the lazy dog and then it"
+    page = changed(
+        f'The heading "Welcome to Travel Agency" should say "{beginning}…". ',
+        f'The heading "{beginning}…" should be shorter, by about 3 words.',
+        f'The heading "{beginning}…" should say "…then it sleeps.".',
+    )
+    assert f"{beginning} sleeps." in texts(page)
+
+
+def test_a_cut_text_is_quoted_as_far_as_it_was_said() -> None:
+    for letters in range(30, 60):
+        said = ("word " * 12)[:letters].strip()
+        text = _whole(said + "…")
+        quoted = text[:60].rsplit(" ", 1)[0]
+        assert len(text) > 60
+        assert quoted == said or len(said) < 44
 
 
 def test_the_widths_of_words_are_those_of_the_font() -> None:

@@ -90,6 +90,19 @@ WISHES: dict[str, Wish] = {
     'There should be a row of texts "A", "B" at the bottom.': Missing(
         kind="text", texts=("A", "B"), place=Place(spot="bottom")
     ),
+    'The picture below "A" should be to the right of "B".': Moved(
+        kind="picture", now=Place("below", "A"), place=Place("right", "B")
+    ),
+    "The picture at the top should be centred.": Moved(
+        kind="picture", now=Place(spot="top"), align="center"
+    ),
+    'There should be a link that says "A" at the top, white on the picture.': Missing(
+        kind="link",
+        texts=("A",),
+        place=Place(spot="top"),
+        color="#ffffff",
+        on_picture=True,
+    ),
     "There should be an input field on the left in the middle.": Missing(
         kind="input", texts=(), place=Place(spot="left middle")
     ),
