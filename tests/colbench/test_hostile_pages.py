@@ -13,6 +13,7 @@ from urllib.request import urlopen
 import pytest
 from PIL import Image
 
+from colbench.cli import main
 from colbench.cli.sandbox import print_report
 from colbench.pages.render import Render
 from colbench.sandbox.attacks import Report
@@ -186,6 +187,11 @@ def test_the_table_shows_every_outcome(capsys):
         "1 of 2 attacks succeeded (files 1, time 1)",
         "1 of 1 honest pages were rendered",
     ]
+
+
+def test_a_browser_that_is_not_there_is_the_users_mistake(capsys):
+    assert main(["sandbox", "attack", "--pages", "--browser", "/nowhere/chromium"]) == 2
+    assert "--browser names /nowhere/chromium, which is no program here" in capsys.readouterr().err
 
 
 def test_names_are_unique_in_their_class():
