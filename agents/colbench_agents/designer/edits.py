@@ -9,7 +9,7 @@ from colbench.pages.render import Align
 from colbench_agents.designer.colors import NAMES, mixed, on
 from colbench_agents.designer.find import by_place, by_text, zone
 from colbench_agents.designer.insert import MARGIN, WIDE, add_area, insert
-from colbench_agents.designer.measure import SIZES
+from colbench_agents.designer.measure import LINE_HEIGHTS, SIZES
 from colbench_agents.designer.page import FOLD, WIDTH, Page, Thing
 from colbench_agents.designer.paint import paint
 from colbench_agents.designer.wishes import (
@@ -288,9 +288,11 @@ def _across(page: Page, thing: Thing, words: str) -> None:
 
 
 def _align(page: Page, thing: Thing, align: Align) -> None:
-    """Words in their frame; a whole row of links, or anything else, on the page or its area."""
+    """Lines of text in their frame; a whole row of links, or anything else, on the page."""
     if thing.kind in ("heading", "text"):
         thing.align = align
+        if thing.height <= LINE_HEIGHTS[thing.size]:
+            thing.x, thing.width = MARGIN, WIDTH - 2 * MARGIN
         return
     row = [thing]
     if thing.kind == "link":

@@ -11,6 +11,8 @@ from colbench_agents.designer.page import WIDTH, Page, Thing, overlap
 from colbench_agents.designer.wishes import Place
 
 MARGIN = 16
+COLUMN = 200
+"""Words get at least so much room."""
 WIDE = 1200
 """From this width on something is meant to go from edge to edge."""
 
@@ -109,7 +111,7 @@ def _head(page: Page, anchor: Thing, ground: str | None) -> float:
 def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
     """Things in a line in the anchor's column: a row of links, columns, or one thing as the anchor stands."""
     left, width, align = anchor.x, anchor.width, anchor.align
-    if anchor.kind not in ("heading", "text"):
+    if anchor.kind not in ("heading", "text") or width < COLUMN:
         left, width, align = MARGIN, WIDTH - 2 * MARGIN, "left"
     _spread(new, left, width, align, y)
 
@@ -163,7 +165,7 @@ def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool)
     step = anchor.width + MARGIN
     for number, thing in enumerate(new, start=1):
         thing.x = anchor.x + step * (number if to_right else number - len(new) - 1)
-        thing.width = max(80.0, min(anchor.width, WIDTH - MARGIN - thing.x))
+        thing.width = max(COLUMN, min(anchor.width, WIDTH - MARGIN - thing.x))
         thing.x = _within(thing.x, thing.width)
         thing.y, thing.align = anchor.y, anchor.align
         thing.fit()
