@@ -26,7 +26,7 @@ def add_to(commands: Any) -> None:
         "--mode",
         choices=("default", "official"),
         default="default",
-        help="official: 1354 pixels wide and without the doctype, as the paper's release (default: 1280)",
+        help="official: without the doctype, in the window of the paper's release (default: 1280 pixels wide)",
     )
     parser.add_argument("--browser", metavar="PATH", help="default: the first that is found")
     parser.set_defaults(run=run)

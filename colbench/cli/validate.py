@@ -184,7 +184,7 @@ def _print(found: Summary) -> None:
             out.print(f"{check.id}: {flaw}", highlight=False, markup=False, soft_wrap=True)
     out.print(f"{found.source}: {found.tasks} tasks", highlight=False)
     for label, count in _totals(found):
-        out.print(f"  {label:<42}{count:>6} of {found.tasks}", highlight=False)
+        out.print(f"  {label:<44}{count:>6} of {found.tasks}", highlight=False)
     if found.floors:
         out.print(_floor_table(found.floors))
 

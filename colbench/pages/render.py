@@ -44,7 +44,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Hash of the page, the viewport and the browser's environment."""
     outcome: RenderOutcome
     mode: ScoringMode
-    """The viewport: `default` is 1280 wide, `official` 1354."""
+    """The window: `default` is 1280 x 720, `official` that of the paper's release."""
     width: int = 0
     """Of the picture, in pixels."""
     height: int = 0

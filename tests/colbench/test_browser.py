@@ -57,10 +57,28 @@ async def test_a_page_becomes_a_picture_of_the_whole_of_it(renderer: Renderer) -
     assert (render.cut, render.refused, render.note) == (False, (), "")
 
 
-async def test_official_pictures_are_1354_wide_and_another_entry(renderer: Renderer) -> None:
-    page = '<!doctype html><body style="margin:0"><div style="height:100vh;background:#0000ff">'
+@pytest.mark.parametrize(
+    ("page", "size"),
+    [
+        ('<html><body style="margin:0"><div style="height:300px">', (1366, 300)),
+        ('<html><body><div style="height:300px">', (1366, 316)),
+        ('<html><body style="margin:0"><div style="height:100vh">', (1366, 682)),
+        ('<html><body style="margin:0"><div style="height:683px">', (1354, 683)),
+        ('<html><body style="margin:0;height:100%">', (1366, 682)),
+        ('<html><body style="margin:0;height:300px"><p style="position:absolute;top:900px;margin:0;height:9px">',
+         (1366, 300)),
+    ],
+)  # fmt: skip
+async def test_official_pictures_are_of_the_size_that_firefox_gives_them(
+    renderer: Renderer, page: str, size: tuple[int, int]
+) -> None:
+    official = await renderer.render(page, "official")
+    assert (official.width, official.height) == picture(official).size == size
+
+
+async def test_the_official_picture_is_another_entry(renderer: Renderer) -> None:
+    page = '<html><body style="margin:0"><div style="height:100vh;background:#0000ff">'
     default, official = await renderer.render(page), await renderer.render(page, "official")
-    assert (official.width, official.height) == picture(official).size == (1354, 682)
     assert (default.width, default.height) == picture(default).size == (1280, 720)
     assert (official.mode, default.mode) == ("official", "default")
     assert official.key != default.key

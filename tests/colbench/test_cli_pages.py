@@ -88,15 +88,15 @@ def test_a_run_that_is_killed_goes_on_where_it_was(here):
 
 def test_render_writes_a_picture(here, capsys):
     Path("page.html").write_text(
-        "<html><body><img src='http://nowhere.example/a.png'>x</body></html>"
+        "<html><body><img src='https://nowhere.example/a.png'>x</body></html>"
     )
     assert main(["render", "page.html"]) == 0
     printed = capsys.readouterr()
     assert "page.png: 1280 x 720 pixels" in printed.out
-    assert "refused: http://nowhere.example/a.png" in printed.err
+    assert "refused: https://nowhere.example/a.png" in printed.err
     assert Path("page.png").read_bytes().startswith(b"\x89PNG")
     assert main(["render", "page.html", "-o", "o.png", "--mode", "official"]) == 0
-    assert "1354 x " in capsys.readouterr().out
+    assert "o.png: 1366 x " in capsys.readouterr().out
 
 
 def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):

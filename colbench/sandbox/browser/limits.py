@@ -6,8 +6,6 @@ import re
 
 from msgspec import Struct
 
-from colbench.config import ScoringMode
-
 _TAG = re.compile(r"<(/?)([a-z][^\s/>]*)(?:[^<>]*(/)>)?", re.I)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _UNNESTED = frozenset((
@@ -16,20 +14,6 @@ _UNNESTED = frozenset((
     "rt", "rp", "html", "head", "body",
 ))  # fmt: skip
 """Elements that hold nothing, or whose end may be left out."""
-
-
-class Viewport(Struct, frozen=True, kw_only=True):
-    """The inside of the browser's window, in CSS pixels."""
-
-    width: int
-    height: int
-
-
-VIEWPORTS: dict[ScoringMode, Viewport] = {
-    "default": Viewport(width=1280, height=720),
-    "official": Viewport(width=1354, height=682),
-}
-"""`official`: what the released code's headless Firefox leaves of 1366 pixels beside a scrollbar."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):

@@ -18,11 +18,12 @@ from colbench.pages.store import RenderStore, render_key
 from colbench.sandbox.browser import assets
 from colbench.sandbox.browser.find import describe_browser, find_browser
 from colbench.sandbox.browser.launch import Launcher
-from colbench.sandbox.browser.limits import VIEWPORTS, Limits, excess
+from colbench.sandbox.browser.limits import Limits, excess
 from colbench.sandbox.browser.pool import Pool
 from colbench.sandbox.browser.visit import Sight, TooBigError, visit
+from colbench.sandbox.browser.window import WINDOWS
 
-_VERSION = 2
+_VERSION = 3
 """Counts changes of this package that change pictures or blocks."""
 _ATTEMPTS_ALONE = 2
 
@@ -129,11 +130,11 @@ class Renderer:
         prepared = await asyncio.to_thread(assets.prepare, page)
         with suppress(Error, TimeoutError):  # perhaps by the doing of another page
             async with self._pool.shared() as chromium:
-                return await visit(chromium, prepared, VIEWPORTS[mode], self._limits)
+                return await visit(chromium, prepared, WINDOWS[mode], self._limits)
         for _ in range(_ATTEMPTS_ALONE):
             with suppress(Error):
                 async with self._pool.own() as chromium:
-                    return await visit(chromium, prepared, VIEWPORTS[mode], self._limits)
+                    return await visit(chromium, prepared, WINDOWS[mode], self._limits)
         return None
 
 

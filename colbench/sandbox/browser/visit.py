@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import math
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -14,7 +13,8 @@ from colbench.pages.render import Block
 from colbench.sandbox.browser.assets import SCRIPT_READY, Prepared, respond
 from colbench.sandbox.browser.blocks import read_blocks
 from colbench.sandbox.browser.chromium import Chromium
-from colbench.sandbox.browser.limits import Limits, Viewport
+from colbench.sandbox.browser.limits import Limits
+from colbench.sandbox.browser.window import Window, fit
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Route
@@ -66,12 +66,12 @@ class Sight(Struct, frozen=True, kw_only=True):
     refused: tuple[str, ...]
 
 
-async def visit(chromium: Chromium, page: Prepared, viewport: Viewport, limits: Limits) -> Sight:
+async def visit(chromium: Chromium, page: Prepared, window: Window, limits: Limits) -> Sight:
     """The page as seen in a fresh context of this browser.
 
     Raises TooBigError, TimeoutError when its time is up, Playwright's Error when the page or the browser went down.
     """
-    visitor = _Visitor(page, viewport, limits)
+    visitor = _Visitor(page, window, limits)
     looking = asyncio.create_task(visitor.look(chromium.browser))
     try:
         await asyncio.wait({looking}, timeout=limits.wall_seconds)
@@ -87,9 +87,9 @@ async def visit(chromium: Chromium, page: Prepared, viewport: Viewport, limits: 
 class _Visitor:
     """Serves the page once, answers what it asks for, and looks at it."""
 
-    def __init__(self, page: Prepared, viewport: Viewport, limits: Limits) -> None:
+    def __init__(self, page: Prepared, window: Window, limits: Limits) -> None:
         self._page = page
-        self._viewport = viewport
+        self._window = window
         self._limits = limits
         self._context: BrowserContext | None = None
         self.asked = 0
@@ -100,7 +100,7 @@ class _Visitor:
         self._refused: set[str] = set()
 
     async def look(self, browser: Browser) -> Sight:
-        width, height = self._viewport.width, self._viewport.height
+        width, height = self._window.width, self._window.height
         self._context = await browser.new_context(
             viewport={"width": width, "height": height},
             device_scale_factor=1,
@@ -120,13 +120,16 @@ class _Visitor:
             await self.close()
             raise TimeoutError
         session = await self._context.new_cdp_session(page)
+        session.on("Audits.issueAdded", self._blocked)
+        await session.send("Audits.enable")
         await session.send("Animation.enable")
         await session.send("Animation.setPlaybackRate", {"playbackRate": 0})
         await page.goto(HOME, wait_until="load")
         if self._page.needs_script:
             await page.wait_for_function(SCRIPT_READY)
+        size = await fit(page, session, self._window)
         await page.evaluate(_FREEZE)
-        return await self._see(session)
+        return await self._see(session, size)
 
     async def close(self) -> None:
         """End the looking; while the tab is being opened Playwright cannot, so that the looking then ends itself."""
@@ -137,10 +140,9 @@ class _Visitor:
             with suppress(Error):
                 await self._context.close()
 
-    async def _see(self, session: CDPSession) -> Sight:
-        metrics = await session.send("Page.getLayoutMetrics")
-        full = max(self._viewport.height, math.ceil(metrics["cssContentSize"]["height"]))
-        width, height = self._viewport.width, min(full, self._limits.picture_height)
+    async def _see(self, session: CDPSession, size: tuple[int, int]) -> Sight:
+        width, full = size
+        height = min(full, self._limits.picture_height)
         shot = await session.send(
             "Page.captureScreenshot",
             {
@@ -195,6 +197,12 @@ class _Visitor:
                 content_type=asset.content_type,
                 headers={"Access-Control-Allow-Origin": "*"},
             )
+
+    def _blocked(self, event: dict[str, Any]) -> None:
+        """Note an address that the page's security policy kept from being asked for at all."""
+        details = event["issue"]["details"].get("contentSecurityPolicyIssueDetails", {})
+        if "blockedURL" in details:
+            self._refuse(details["blockedURL"])
 
     def _refuse(self, address: str) -> None:
         self._refused.add(address[:_MOST_ADDRESS])

@@ -1,0 +1,58 @@
+"""How large a page's picture is: in ColBench's own window, and as in the window of the paper's release.
+
+The release takes full-page pictures in a headless Firefox with 1366 x 682 pixels inside. There a page that is taller
+than the window loses 12 pixels of its width to the scrollbar, and one that is shorter gives a shorter picture.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from colbench.config import ScoringMode
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Page
+
+
+class Window(Struct, frozen=True, kw_only=True):
+    """The inside of a browser's window, in CSS pixels."""
+
+    width: int
+    height: int
+    scrollbar: int = 0
+    """What a page that is taller than the window loses of its width."""
+    fills: bool = True
+    """Whether the picture of a shorter page is as tall as the window."""
+
+
+WINDOWS: dict[ScoringMode, Window] = {
+    "default": Window(width=1280, height=720),
+    "official": Window(width=1366, height=682, scrollbar=12, fills=False),
+}
+_CONTENT_HEIGHT = """() => {
+  const get = (name) => Object.getOwnPropertyDescriptor(Document.prototype, name).get.call(document);
+  const root = get('documentElement');
+  const grown = [root, get('body')].filter((each) => each && each.computedStyleMap().get('height') == 'auto');
+  const before = grown.map((each) => each.style.height);
+  for (const each of grown) each.style.height = 'fit-content';
+  const height = Element.prototype.getBoundingClientRect.call(root).height;
+  grown.forEach((each, number) => { each.style.height = before[number]; });
+  return Math.max(Math.round(height), 1);
+}"""
+"""The height of the root element, as Firefox lays it out: in Chromium a page without a doctype fills the window."""
+
+
+async def fit(page: Page, session: CDPSession, window: Window) -> tuple[int, int]:
+    """The width and height of the picture of a loaded page, which is laid out anew if it loses width."""
+    if window.fills:
+        metrics = await session.send("Page.getLayoutMetrics")
+        return window.width, max(window.height, math.ceil(metrics["cssContentSize"]["height"]))
+    height = await page.evaluate(_CONTENT_HEIGHT)
+    if height <= window.height:
+        return window.width, height
+    narrow = window.width - window.scrollbar
+    await page.set_viewport_size({"width": narrow, "height": window.height})
+    return narrow, await page.evaluate(_CONTENT_HEIGHT)
