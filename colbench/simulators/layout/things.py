@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from math import inf
 
 from colbench.pages.render import Block
 from colbench.simulators.layout.colors import distance, name
@@ -14,6 +16,7 @@ MOST_IN_ROW = 6
 _PLURALS = {"link": "links", "button": "buttons", "text": "texts"}
 _FIRST = 0.05
 """By how much what is at the top of the page comes before what is at its end."""
+_FEW = 3
 _SHORT = 30
 """Characters of a text that may stand in a row, and by which columns are called."""
 _CLOSE = 40
@@ -73,7 +76,19 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
             continue
         group = [other for other in blocks if other is block or _in_row(block, other)]
         gone.update(map(id, group))
-        yield sorted(group, key=lambda one: (one.y // 24, one.x))
+        yield from _parted(sorted(group, key=lambda one: one.x))
+
+
+def _parted(row: list[Block]) -> Iterator[list[Block]]:
+    """A row, parted where the gap is far larger than the others."""
+    gaps = [right.x - left.x - left.width for left, right in pairwise(row)]
+    widest = 20 + 3 * sorted(gaps)[len(gaps) // 2] if len(row) > _FEW else inf
+    start = 0
+    for at, gap in enumerate(gaps, start=1):
+        if gap > widest:
+            yield row[start:at]
+            start = at
+    yield row[start:]
 
 
 def _in_row(block: Block, other: Block) -> bool:

@@ -16,6 +16,8 @@ from colbench.sandbox.browser.sight.paint import Canvas, fill, has_frame, is_pic
 from colbench.sandbox.browser.sight.words import Words, visible_words
 
 MOST_BLOCKS = 2000
+_ENOUGH = 2 * MOST_BLOCKS
+"""Found in document order; of so many the topmost ones are taken."""
 MOST_CHARS = 2000
 """Of the text of a block."""
 _MOST_ALT = 200
@@ -41,7 +43,7 @@ def blocks_of(snapshot: Mapping[str, Any], picture: bytes) -> tuple[str, tuple[B
     """The page's background colour and its visible blocks in reading order."""
     ink = Ink(picture)
     items = read_items(snapshot, *ink.size)
-    canvas = Canvas(items)
+    canvas = Canvas(items, *ink.size)
     return canvas.background.hex, _Looker(items, canvas, ink).blocks()
 
 
@@ -65,7 +67,7 @@ class _Looker:
             else:
                 found.append(_text_block(owner, words))
         for item in self._items:
-            if visible(item) and not item.hidden:
+            if len(found) < _ENOUGH and visible(item) and not item.hidden:
                 found += self._from_item(item, buttons.get(item.place, []), item.place in drawn)
         found.sort(key=lambda block: (block.y, block.x, -block.width * block.height))
         return tuple(found[:MOST_BLOCKS])
@@ -139,9 +141,8 @@ class _Looker:
         looks = self._looks(item)
         framed = has_frame(item, looks.behind)
         gradient = "gradient(" in item.style["background-image"]
-        if (gradient or self._ink.has_color(seen, looks.behind)) and (
-            framed or self._ink.ends(seen, looks.behind)
-        ):
+        shown = framed or self._ink.ends(seen, looks.behind)
+        if shown and (gradient or self._ink.has_color(seen, looks.behind)):
             yield looks.block("box", seen)
 
     def _has_area(self, item: Item) -> bool:

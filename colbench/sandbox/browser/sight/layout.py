@@ -20,6 +20,8 @@ STYLES = (
     *(f"border-{side}-{what}" for side in SIDES for what in ("width", "style", "color")),
 )  # fmt: skip
 """Computed styles that are asked for."""
+MOST_ITEMS = 10_000
+"""Of a page, in document order; what comes after is not looked at."""
 _HEADINGS = frozenset(("H1", "H2", "H3", "H4", "H5", "H6"))
 _ROLES = {"button": "button", "heading": "heading", "link": "link"}
 _ROOTS = ("HTML", "BODY")
@@ -214,7 +216,7 @@ class _Reader:
         layout = self._layout
         of_node: dict[int, Item] = {}
         items: list[Item] = []
-        for place, node in enumerate(layout["nodeIndex"]):
+        for place, node in enumerate(layout["nodeIndex"][:MOST_ITEMS]):
             values = layout["styles"][place]
             if not values:
                 continue

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +22,11 @@ _SHAPES = frozenset(("rect", "path", "polygon", "circle", "ellipse", "image", "f
 _OPAQUE = 0.9
 _FAINTEST = 0.1
 """What is less opaque is not seen."""
-_MOST = 4000
+_LEAST_THROUGH = 1 / 256
+_CELL = 8
+"""Pixels: how finely it is known what covers what."""
+_MOST = 3000
+"""Areas; the largest ones."""
 _MOST_LOOKUPS = 2_000_000
 """Areas looked at for all points together; what is asked beyond has the page's background behind it. A page of a few
 hundred blocks needs some ten thousand."""
@@ -78,49 +85,73 @@ def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
     return WHITE, None
 
 
+class Raster:
+    """The page in cells, each with the number that was painted on it last; 0 where there is none."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self._columns, self._lines = width // _CELL + 1, height // _CELL + 1
+        self._rows = [array("i", bytes(4 * self._columns)) for _ in range(self._lines)]
+
+    def paint(self, rect: Rect, number: int) -> None:
+        """Put the number in all cells whose middle is in the area."""
+        left, right = (self._cell(edge, self._columns) for edge in (rect.left, rect.right))
+        top, bottom = (self._cell(edge, self._lines) for edge in (rect.top, rect.bottom))
+        line = array("i", [number]) * (right - left)
+        if line:
+            for row in range(top, bottom):
+                self._rows[row][left:right] = line
+
+    def at(self, x: float, y: float) -> int:
+        """The number at a point."""
+        row, column = int(y // _CELL), int(x // _CELL)
+        inside = 0 <= row < self._lines and 0 <= column < self._columns
+        return self._rows[row][column] if inside else 0
+
+    @staticmethod
+    def _cell(edge: float, most: int) -> int:
+        return min(most, max(0, math.floor(edge / _CELL + 0.5)))
+
+
 class Canvas:
     """All that is painted in areas, by stripes of the page, for looking up points."""
 
-    def __init__(self, items: Iterable[Item]) -> None:
+    def __init__(self, items: Iterable[Item], width: int, height: int) -> None:
         items = list(items)
         self.background, self.lender = page_background(items)
-        self._lookups = 0
+        largest = sorted(self._paints(items), key=lambda paint: -paint.rect.area)[:_MOST]
+        paints = sorted(largest, key=lambda paint: paint.key)
+        self._keys = [paint.key for paint in paints]
+        self._top = Raster(width, height)
         self._stripes: dict[int, list[Paint]] = defaultdict(list)
-        for paint in sorted(self._paints(items), key=lambda paint: paint.key)[:_MOST]:
-            for stripe in range(
-                int(paint.rect.top // _STRIPE), int(paint.rect.bottom // _STRIPE) + 1
-            ):
+        for rank, paint in enumerate(paints, start=1):
+            first, last = int(paint.rect.top // _STRIPE), int(paint.rect.bottom // _STRIPE)
+            for stripe in range(first, last + 1):
                 self._stripes[stripe].append(paint)
+            if paint.picture or paint.color.alpha >= _OPAQUE:
+                self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
         """The colour at this point below what is painted at `key`, and whether a picture lies in between."""
-        color, picture = self.background, False
-        for paint in self._at(x, y):
-            if paint.key >= key:
+        layers, through, picture = [], 1.0, False
+        stripe = self._stripes.get(int(y // _STRIPE), [])
+        for at in range(bisect_left(stripe, key, key=lambda paint: paint.key) - 1, -1, -1):
+            paint = stripe[at]
+            if through < _LEAST_THROUGH:
                 break
-            picture = (picture and paint.color.alpha < _OPAQUE) or paint.picture
-            color = paint.color.over(color)
+            if paint.rect.holds(x, y):
+                layers.append(paint.color)
+                picture = picture or (paint.picture and through > 1 - _OPAQUE)
+                through *= 1 - paint.color.alpha
+        color = self.background
+        for layer in reversed(layers):
+            color = layer.over(color)
         return color, picture
 
     def covered(self, rect: Rect, key: Key, share: float = 0.6, grid: int = 3) -> bool:
         """Whether at least this share of the area lies below something opaque that is painted after `key`."""
-        points = list(rect.points(grid))
-        return sum(self._hidden(x, y, key) for x, y in points) >= share * len(points)
-
-    def _hidden(self, x: float, y: float, key: Key) -> bool:
-        return any(
-            paint.key > key and (paint.picture or paint.color.alpha >= _OPAQUE)
-            for paint in self._at(x, y)
-        )
-
-    def _at(self, x: float, y: float) -> Iterator[Paint]:
-        stripe = self._stripes.get(int(y // _STRIPE), [])
-        self._lookups += len(stripe)
-        return (
-            paint
-            for paint in (stripe if self._lookups <= _MOST_LOOKUPS else ())
-            if paint.rect.holds(x, y)
-        )
+        own = bisect_right(self._keys, key)
+        hidden = sum(self._top.at(x, y) > own for x, y in rect.points(grid))
+        return hidden >= share * grid * grid
 
     def _paints(self, items: Iterable[Item]) -> Iterator[Paint]:
         for item in items:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from msgspec import Struct
 
@@ -16,7 +17,8 @@ from colbench.sandbox.browser.sight.paint import Canvas, Key, visible
 _SMALLEST = 5.0
 """Lines that are lower are not read, pixels."""
 _HALF = 0.5
-_STRIPE = 32.0
+_CELL = 32.0
+_MOST_LINES = 5000
 
 
 class Words(Struct, frozen=True, kw_only=True):
@@ -32,8 +34,8 @@ class Words(Struct, frozen=True, kw_only=True):
 
 def visible_words(items: Iterable[Item], canvas: Canvas, ink: Ink) -> list[Words]:
     """What can be read, in document order."""
-    found = [words for item in items for words in _words(item, canvas, ink)]
-    return _without_overprinted(found)
+    found = (words for item in items for words in _words(item, canvas, ink))
+    return _without_overprinted(list(islice(found, _MOST_LINES)))
 
 
 def _words(item: Item, canvas: Canvas, ink: Ink) -> Iterator[Words]:
@@ -77,13 +79,20 @@ def _color(item: Item) -> Color:
 
 def _without_overprinted(found: list[Words]) -> list[Words]:
     """Of texts that are printed over one another, the topmost."""
-    taken: dict[int, list[Rect]] = defaultdict(list)
+    taken: dict[tuple[int, int], list[Rect]] = defaultdict(list)
     kept = []
     for words in sorted(found, key=lambda words: words.key, reverse=True):
-        stripe = int(words.rect.middle[1] // _STRIPE)
-        others = (rect for near in (stripe - 1, stripe, stripe + 1) for rect in taken[near])
+        cells = list(_cells(words.rect))
+        others = (rect for cell in cells for rect in taken[cell])
         if any(words.rect.within(other).area > _HALF * words.rect.area for other in others):
             continue
-        taken[stripe].append(words.rect)
+        for cell in cells:
+            taken[cell].append(words.rect)
         kept.append(words)
     return sorted(kept, key=lambda words: (words.key[2], words.rect.top, words.rect.left))
+
+
+def _cells(rect: Rect) -> Iterator[tuple[int, int]]:
+    for row in range(int(rect.top // _CELL), int(rect.bottom // _CELL) + 1):
+        for column in range(int(rect.left // _CELL), int(rect.right // _CELL) + 1):
+            yield row, column
