@@ -1,13 +1,13 @@
-"""What /proc says about processes: who started whom, and how much memory each has for itself."""
+"""What /proc says about processes: who started whom, and how much memory each has made its own."""
 
 from __future__ import annotations
 
-import os
+import re
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 
-_MEMORY_PAGE = os.sysconf("SC_PAGE_SIZE")
+_MADE = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.M)
 
 
 def parent_of(pid: int) -> int:
@@ -28,8 +28,8 @@ def family(root: int) -> list[int]:
 
 
 def own_memory(pid: int) -> int:
-    """Bytes in memory that it does not share with others; 0 when it has ended."""
+    """Bytes in memory that it made, shared ones such as pictures included; 0 when it has ended."""
     with suppress(OSError):
-        resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[1:3]
-        return (int(resident) - int(shared)) * _MEMORY_PAGE
+        status = Path(f"/proc/{pid}/status").read_text()
+        return sum(1024 * int(size) for size in _MADE.findall(status))
     return 0
