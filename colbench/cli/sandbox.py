@@ -16,6 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from colbench.errors import UserError
+
 if TYPE_CHECKING:
     from colbench.sandbox.attacks import Finding, Report
 
@@ -41,6 +43,12 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one line for each attack and control, and the totals."""
+    if args.pages and (args.tier or args.allow_unsafe_sandbox):
+        raise UserError(
+            "--tier and --allow-unsafe-sandbox are for code; leave them out with --pages"
+        )
+    if args.browser and not args.pages:
+        raise UserError("--browser is for pages; give --pages too")
     if args.pages:
         report = asyncio.run(_attack_browser(args.browser))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+from collections import Counter
 from importlib import util
 from io import BytesIO
 from pathlib import Path
@@ -197,3 +198,16 @@ def test_a_browser_that_is_not_there_is_the_users_mistake(capsys):
 def test_names_are_unique_in_their_class():
     names = [(page.kind, page.name) for page in (*page_attacks(), *page_controls())]
     assert len(names) == len(set(names))
+
+
+def test_the_documentation_counts_every_class():
+    text = Path(__file__).parents[2].joinpath("docs", "frontend.md").read_text("utf-8")
+    documented = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
+    counted = Counter(attack.kind for attack in page_attacks())
+    assert documented == {kind: str(count) for kind, count in counted.items()}
+
+
+@pytest.mark.parametrize("argv", [("--pages", "--tier", "T1"), ("--browser", "chromium")])
+def test_flags_of_code_and_pages_are_not_mixed(capsys, argv):
+    assert main(["sandbox", "attack", *argv]) == 2
+    assert "--pages" in capsys.readouterr().err
