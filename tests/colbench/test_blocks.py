@@ -190,6 +190,14 @@ async def test_the_kinds_of_blocks_in_reading_order(renderer: Renderer) -> None:
     ]
 
 
+async def test_a_small_drawing_is_a_picture(renderer: Renderer) -> None:
+    (icon,) = await _blocks(
+        renderer,
+        '<svg width="12" height="12" style="display:block"><path d="M0 0h12v12H0z"/></svg>',
+    )
+    assert (icon.kind, icon.width, icon.height) == ("picture", 12, 12)
+
+
 async def test_how_blocks_look(renderer: Renderer) -> None:
     blocks = {block.text or block.kind: block for block in await _blocks(renderer, PAGE)}
     heading, link, button = blocks["Blue Lake"], blocks["Home"], blocks["Book"]

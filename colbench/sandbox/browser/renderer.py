@@ -23,7 +23,7 @@ from colbench.sandbox.browser.pool import Pool
 from colbench.sandbox.browser.visit import Sight, TooBigError, visit
 from colbench.sandbox.browser.window import WINDOWS
 
-_VERSION = 4
+_VERSION = 5
 """Counts changes of this package that change pictures or blocks."""
 _ATTEMPTS_ALONE = 2
 

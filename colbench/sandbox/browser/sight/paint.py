@@ -160,7 +160,16 @@ class Canvas:
             color = _flat(item)
             picture = is_picture(item) and item.name != "svg" and item.opacity >= _OPAQUE
             if color.alpha or picture:
-                yield Paint(key=item.paint_key, rect=item.seen, color=color, picture=picture)
+                yield Paint(
+                    key=_whole(item).paint_key, rect=item.seen, color=color, picture=picture
+                )
+
+
+def _whole(item: Item) -> Item:
+    """The drawing that something is part of, which it does not cover."""
+    while item.hidden and item.parent is not None:
+        item = item.parent
+    return item
 
 
 def _flat(item: Item) -> Color:
