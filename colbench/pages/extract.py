@@ -52,3 +52,8 @@ def _document(region: str) -> str | None:
 
 def _tags(document: str, most: int) -> int:
     return sum(1 for _ in islice(TAG.finditer(document), most))
+
+
+def target_page(reference: str, mode: ScoringMode = "default") -> str:
+    """The page of a task's reference: what every look at the target renders; all of it if it shows no page."""
+    return extract_page(reference, mode) or reference
