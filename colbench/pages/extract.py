@@ -8,7 +8,8 @@ from itertools import islice
 from colbench.config import ScoringMode
 
 FENCE = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
-INLINE_CODE = re.compile(r"`[^`\n]*`")
+MENTION = re.compile(r"`(?:\s{0,9}</?[!a-z][^`\n<>]{0,60}>?){1,3}\s{0,9}`", re.I)
+"""Tags as inline code: they are only spoken of."""
 ATTRIBUTES = r"[^>]{0,1000}>"  # bounded: else a text of many `<html` takes quadratic time
 DOCTYPE = rf"<!doctype\s{{1,100}}html{ATTRIBUTES}"
 DOCUMENT = re.compile(rf"(?:{DOCTYPE}\s*)?<html\b{ATTRIBUTES}.*?(?:</html\s*>|\Z)", re.I | re.S)
@@ -33,20 +34,22 @@ def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
         start = OPEN.search(text)
         end = CLOSE.search(text, start.end()) if start else None
         return text[start.start() : end.end()] if start and end else None
-    fenced = [match.group(2) for match in FENCE.finditer(text)]
-    outside = INLINE_CODE.sub("", FENCE.sub("", text)) if fenced else INLINE_CODE.sub("", text)
-    for region in (*reversed(fenced), outside):
-        page = _document(region)
-        if page:
-            return page
+    plain = MENTION.sub(lambda found: " " * len(found.group()), text)
+    fenced = [found.span(2) for found in FENCE.finditer(plain)]
+    for region in (*reversed(fenced), (0, len(plain))):
+        place = _document(plain, *region)
+        if place:
+            return text[place[0] : place[1]].strip()
     return None
 
 
-def _document(region: str) -> str | None:
+def _document(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Where the last document is between `start` and `end`."""
     for pattern, least in ((DOCUMENT, 2), (WITHOUT_HTML, 1), (BODY, 2)):
-        documents = [found for found in pattern.findall(region) if _tags(found, least) == least]
-        if documents:
-            return str(documents[-1]).strip()
+        documents = (found for found in pattern.finditer(text, start, end))
+        places = [each.span() for each in documents if _tags(each.group(), least) == least]
+        if places:
+            return places[-1]
     return None
 
 

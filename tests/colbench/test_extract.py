@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from colbench.pages.extract import extract_page
 
 PAGE = "<html><body><p>x</p></body></html>"
 ONE, TWO = "<html><p>one</p></html>", "<html><p>two</p></html>"
+TICKS = "<html><body><p>Use `npm install`, <b>`a`</b></p><div>big</div><p>or `b`</p></body></html>"
+EXAMPLE = "<html><body><pre>\n```\na = 1\n```\n</pre><b>x</b></body></html>"
 FRENCH = '<html lang="fr"><p>x</p></html>'
 
 
@@ -33,6 +38,10 @@ FRENCH = '<html lang="fr"><p>x</p></html>'
         ("<div>no page</div>", None, None),
         ("", None, None),
         (f"`<html>` first:\n```html\n{PAGE}\n```", PAGE, "<html>` first:\n```html\n" + PAGE),
+        (TICKS, TICKS, TICKS),
+        (f"It`s here: {TICKS}", TICKS, TICKS),
+        (EXAMPLE, EXAMPLE, EXAMPLE),
+        (f"Use `<html>`. {PAGE}", PAGE, f"<html>`. {PAGE}"),
         (f"    ```html\n{PAGE}\n    ```", PAGE, PAGE),
     ],
 )  # fmt: skip
@@ -56,6 +65,6 @@ BOMBS = (
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_a_text_that_only_repeats_itself_is_read_in_the_time_it_takes_to_read_it(bomb):
-    for mode in ("default", "official"):
-        extract_page(bomb * 200_000, mode)
+def test_a_text_that_only_repeats_itself_does_not_hold_up_a_run(bomb):
+    code = f"from colbench.pages.extract import extract_page as e; t = {bomb!r} * 200_000; e(t), e(t, 'official')"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
