@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from colbench.pages.extract import extract_page
+from colbench.pages.extract import extract_page, target_page
 from colbench.report.album import Album, Pair, Shot
 from colbench.report.cells import plan
 from colbench.report.facts import measure_name
@@ -87,7 +87,7 @@ def _pictures(
 
 
 def _target(task: Task) -> str:
-    return extract_page(task.hidden.reference) or task.hidden.reference
+    return target_page(task.hidden.reference)
 
 
 def _final(rollout: Rollout) -> str | None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from colbench.errors import SimulatorError
 from colbench.messages import Message
 from colbench.models.openai_chat import OpenAIChat
-from colbench.pages.extract import extract_page
+from colbench.pages.extract import extract_page, target_page
 from colbench.pages.render import PageRenderer, Render, RenderOutcome
 from colbench.simulators.voice import Voice
 from colbench.task import Task
@@ -61,7 +61,7 @@ class VisionHuman:
         Raises SimulatorError if there are none or the target cannot be rendered, RenderError if the browser fails.
         """
         page = extract_page(dialogue[-1].content)
-        target, made = await self._look(task.hidden.reference, page)
+        target, made = await self._look(target_page(task.hidden.reference), page)
         if target.outcome != "rendered":
             why = target.note or target.outcome
             raise SimulatorError(f"the target page of {task.id} cannot be rendered: {why}")
@@ -76,11 +76,11 @@ class VisionHuman:
         said = await self.voice.speak(self.chat, values, (target.picture, *seen))
         return Message(role="user", content=said.content, usage=said.usage, images=seen)
 
-    async def _look(self, reference: str, page: str | None) -> tuple[Render, Render]:
+    async def _look(self, target: str, page: str | None) -> tuple[Render, Render]:
         if self._renderer is None:
             raise RuntimeError("a human who looks at pages was given no renderer")
         render = self._renderer.render
-        return await asyncio.gather(render(reference), render(page))
+        return await asyncio.gather(render(target), render(page))
 
 
 def history(dialogue: Sequence[Message]) -> str:

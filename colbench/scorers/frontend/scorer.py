@@ -16,7 +16,7 @@ import msgspec
 
 from colbench.config import ScoringMode
 from colbench.errors import ScorerError, boundary
-from colbench.pages.extract import extract_page
+from colbench.pages.extract import extract_page, target_page
 from colbench.pages.render import PageRenderer, Render
 from colbench.score import Score
 from colbench.scorers.frontend.clip import ClipEncoder
@@ -117,8 +117,7 @@ class FrontendScorer:
         )
 
     async def _target(self, task: Task, mode: ScoringMode) -> Render:
-        reference = task.hidden.reference
-        target = await self._renderer.render(extract_page(reference, mode) or reference, mode)
+        target = await self._renderer.render(target_page(task.hidden.reference, mode), mode)
         if target.outcome != "rendered":
             reason = f"{target.outcome}: {target.note}" if target.note else target.outcome
             raise ScorerError(

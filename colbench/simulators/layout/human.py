@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from colbench.errors import SimulatorError
 from colbench.messages import Message
-from colbench.pages.extract import extract_page
+from colbench.pages.extract import extract_page, target_page
 from colbench.pages.render import PageRenderer, Render, RenderOutcome
 from colbench.simulators.layout.differences import differences
 from colbench.simulators.layout.questions import answer
@@ -52,7 +52,7 @@ class PageHuman:
         said = dialogue[-1].content
         page = extract_page(said)
         target, made = await asyncio.gather(
-            self._renderer.render(task.hidden.reference), self._renderer.render(page)
+            self._renderer.render(target_page(task.hidden.reference)), self._renderer.render(page)
         )
         if target.outcome != "rendered":
             why = target.note or target.outcome
