@@ -33,8 +33,7 @@ LISTED_MODELS = 20
 
 
 class RequestRefusedError(Exception):
-    """The server will never answer this request: the dialogue is longer than the model's context, or it has
-    pictures that the server does not take.
+    """The server will never answer this request: the dialogue is longer than the model's context.
 
     Whoever asked is to blame, so this becomes the failure of the boundary at which it is caught.
     """
@@ -170,9 +169,9 @@ class OpenAIChat:
     ) -> Message:
         """The model's next message.
 
-        Raises EndpointError when the server does not answer after all retries, RequestRefusedError when the
-        messages are longer than the model's context or hold pictures that the server does not take, UserError
-        when the key or the address is refused.
+        Raises EndpointError when the server does not answer after all retries or does not take pictures,
+        RequestRefusedError when the messages are longer than the model's context, UserError when the key or
+        the address is refused.
         """
         limit = "max_completion_tokens" if self.base_url == OPENAI_URL else "max_tokens"
         body: dict[str, Any] = {
@@ -268,11 +267,17 @@ def _refusal(status: int, content: bytes, retry_after: str | None, request: _Req
         return UserError(f"{url} refuses the key (HTTP {status}): {text}")
     if status == 404:
         return UserError(f"{url} does not exist there or has no such model (HTTP 404): {text}")
-    if status == 400 and "context" in text and ("length" in text or "window" in text):
+    if status == 400 and _too_long(text):
         return RequestRefusedError(f"HTTP 400: {text}")
     if status in PICTURES_REFUSED and request.has_pictures:
-        return RequestRefusedError(f"the server refuses the pictures (HTTP {status}): {text}")
+        return EndpointError(f"{url}: the server refuses the pictures (HTTP {status}): {text}")
     return EndpointError(f"{url}: HTTP {status}: {text}")
+
+
+def _too_long(text: str) -> bool:
+    """Whether a refusal is for the dialogue's length; vLLM has words of its own where pictures are counted."""
+    words = "context" in text and ("length" in text or "window" in text)
+    return words or "maximum model length" in text
 
 
 def _seconds(retry_after: str | None) -> float | None:

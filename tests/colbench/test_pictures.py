@@ -72,18 +72,33 @@ async def test_messages_without_pictures_stay_plain_beside_one_with_a_picture():
 
 
 @pytest.mark.parametrize("status", [400, 413, 415, 422])
-async def test_a_refused_picture_is_the_askers_failure_in_the_servers_words(status):
+async def test_a_refused_picture_is_the_servers_failure_in_its_own_words(status):
     def fault(_):
         return Fault(status=status, body="cannot identify image file")
 
-    with pytest.raises(RequestRefusedError, match=rf"\(HTTP {status}\): cannot identify image"):
+    refusal = (
+        rf"/v1/chat/completions: the server refuses the pictures \(HTTP {status}\): cannot identify"
+    )
+    with pytest.raises(EndpointError, match=refusal):
         await ask(shown(picture(8, 8)), fault=fault)
     with pytest.raises(EndpointError, match=f"HTTP {status}: cannot identify image"):
         await ask([Message(role="user", content="no picture")], fault=fault)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This model's maximum context length is 8 tokens",
+        "The decoder prompt (length 9) is longer than the maximum model length of 8.",
+    ],
+)
+async def test_pictures_that_make_a_dialogue_too_long_are_the_askers_failure(words):
+    with pytest.raises(RequestRefusedError, match=r"^HTTP 400: Th"):
+        await ask(shown(picture(8, 8)), fault=lambda _: Fault(status=400, body=words))
+
+
 async def test_a_model_of_text_refuses_pictures_and_nothing_else():
-    with pytest.raises(RequestRefusedError, match="scripted is not a multimodal model"):
+    with pytest.raises(EndpointError, match="scripted is not a multimodal model"):
         await ask(shown(picture(8, 8)), sees=False)
     reply, _ = await ask([Message(role="user", content="hello")], sees=False)
     assert reply == "0 pictures"

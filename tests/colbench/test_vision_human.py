@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from colbench.dialogue import play
-from colbench.errors import SimulatorError, UserError
+from colbench.errors import EndpointError, SimulatorError, UserError
 from colbench.interfaces import Viewer
 from colbench.messages import Message
 from colbench.models.scripted_server import ScriptedServer
@@ -145,13 +145,13 @@ async def talk(agent, model):
     return await play(TASK, agent, model, max_turns=3, deadline=deadline, turns=[])
 
 
-async def test_a_server_that_refuses_pictures_is_the_humans_failure_in_its_own_words(renderer):
+async def test_a_server_that_refuses_pictures_is_nobodys_failure_in_its_own_words(renderer):
     class Designer:
         async def reply(self, dialogue):
             return shows(MADE)
 
     async with human(renderer, sees=False) as (model, _):
-        with pytest.raises(SimulatorError, match="scripted is not a multimodal model"):
+        with pytest.raises(EndpointError, match="scripted is not a multimodal model"):
             await talk(Designer(), model)
 
 

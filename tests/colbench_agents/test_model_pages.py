@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from colbench.dialogue import play
-from colbench.errors import AgentError
+from colbench.errors import EndpointError
 from colbench.interfaces import Episode
 from colbench.models.scripted_server import ScriptedServer
 from colbench.simulators.model import ModelHuman
@@ -65,6 +65,6 @@ async def test_an_agent_that_does_not_see_is_shown_nothing(renderer):
     assert human == [2, 2]
 
 
-async def test_a_model_that_refuses_the_picture_it_asked_for_has_failed_itself(renderer):
-    with pytest.raises(AgentError, match=r"refuses the pictures .* is not a multimodal model"):
+async def test_a_server_that_refuses_the_agents_picture_is_not_the_agents_failure(renderer):
+    with pytest.raises(EndpointError, match=r"refuses the pictures .* is not a multimodal model"):
         await talk(renderer, agent_sees=False, pictures=True)

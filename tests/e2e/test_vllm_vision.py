@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from colbench.errors import EndpointError
 from colbench.messages import Message
-from colbench.models.openai_chat import OpenAIChat, RequestRefusedError
+from colbench.models.openai_chat import OpenAIChat
 from colbench.rollout import read_rollouts
 from colbench.sandbox.browser import Renderer
 from colbench.simulators.model import ModelHuman
@@ -89,7 +90,7 @@ async def test_the_models_words_depend_on_the_pictures(
 
 async def refuses_what_is_no_picture(chat: OpenAIChat, picture: bytes) -> None:
     broken = Message(role="user", content="look", images=(picture[: len(picture) // 2],))
-    with pytest.raises(RequestRefusedError, match=r"refuses the pictures \(HTTP 400\)"):
+    with pytest.raises(EndpointError, match=r"refuses the pictures \(HTTP 400\)"):
         await chat.chat([broken], temperature=0, max_tokens=8, seed=0)
 
 
