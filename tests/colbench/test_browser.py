@@ -161,12 +161,13 @@ async def test_text_that_is_no_unicode_is_rendered(renderer: Renderer) -> None:
     assert (await renderer.render("<html>\x00\ud800</html>")).outcome == "rendered"
 
 
-async def test_a_page_for_which_the_time_is_too_short_is_a_timeout_that_is_not_kept(
+async def test_a_page_for_which_the_time_is_too_short_is_a_timeout_that_is_remembered_but_not_stored(
     browser: Path, tmp_path: Path
 ) -> None:
     limits = Limits(wall_seconds=0.01)
     async with Renderer(str(browser), cache=tmp_path, limits=limits) as renderer:
         render = await renderer.render(GREEN_SQUARE)
+        assert await renderer.render(GREEN_SQUARE) is render
     assert (render.outcome, render.picture) == ("timeout", b"")
     assert render.note == "the page was not rendered in 0.01 s"
     assert files(tmp_path, "*") == []
@@ -191,8 +192,9 @@ async def test_a_page_that_takes_much_memory_brings_down_its_own_browser(
             renderer.render(bomb), renderer.render(GREEN_SQUARE)
         )
         assert (hostile.outcome, innocent.outcome) == ("crash", "rendered")
+        assert await renderer.render(bomb) is hostile
         assert (await renderer.render("<p>x")).outcome == "rendered"
-    assert len(files(tmp_path, "*.json")) == 2  # the crash is not kept
+    assert len(files(tmp_path, "*.json")) == 2  # the crash is not stored
 
 
 async def test_two_that_ask_for_a_page_at_once_get_one_render(

@@ -32,7 +32,8 @@ class Renderer:
     """Renders pages, `workers` at once, in a browser that can reach nothing.
 
     `browser` is a path or a name on PATH; without it the one that `find_browser` finds. Renders are kept in
-    the folder `cache`, or the user's own. The constructor raises UserError when there is no browser, entering
+    the folder `cache`, or the user's own; that a page hangs or brings down browsers, which another machine may not
+    find, is kept as long as the renderer. The constructor raises UserError when there is no browser, entering
     when it does not work. May be used from one event loop.
     """
 
@@ -50,6 +51,7 @@ class Renderer:
         self._store = RenderStore(cache)
         self._stack = AsyncExitStack()
         self._pool: Pool | None = None
+        self._failed: dict[str, Render] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._environment = (
             f"{describe_browser(self._executable)}; assets {assets.VERSION}; renderer {_VERSION}"
@@ -94,11 +96,13 @@ class Renderer:
         if page is None:
             return Render(key=key, outcome="no page", mode=mode, note="there is no page")
         async with self._locks.setdefault(key, asyncio.Lock()):
-            render = self._store.get(key)
+            render = self._failed.get(key) or self._store.get(key)
             if render is None:
                 with boundary(RenderError):
                     render = await self._make(key, page, mode)
-                if render.outcome in {"rendered", "too big"}:
+                if render.outcome in {"timeout", "crash"}:
+                    self._failed[key] = render
+                else:
                     self._store.put(render)
             return render
 
