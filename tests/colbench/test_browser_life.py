@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from colbench.errors import UserError
+from colbench.errors import RenderError, UserError
 from colbench.sandbox.browser import Renderer
+from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.processes import family, parent_of
 
 PATIENCE = 20.0
@@ -115,24 +116,65 @@ def test_nothing_is_left_when_the_process_is_ended(
         assert gone(processes)
 
 
+def program(path: Path, *lines: str) -> Path:
+    """A shell script in the browser's stead, which tells the version of one."""
+    version = '[ "$1" = --version ] && echo Chromium 1.2.3.4 && exit'
+    path.write_text("\n".join(("#!/bin/sh", version, *lines)))
+    path.chmod(0o755)
+    return path
+
+
 async def test_a_browser_without_fonts_is_refused(browser: Path, tmp_path: Path) -> None:
     empty = tmp_path / "fonts.conf"
     empty.write_text("<fontconfig></fontconfig>")
-    fontless = tmp_path / "fontless"
-    fontless.write_text(f'#!/bin/sh\nFONTCONFIG_FILE={empty} exec {browser} "$@"\n')
-    fontless.chmod(0o755)
+    fontless = program(tmp_path / "fontless", f'FONTCONFIG_FILE={empty} exec {browser} "$@"')
     with pytest.raises(UserError, match="no usable fonts: sans-serif is drawn with none"):
         async with Renderer(str(fontless), cache=tmp_path):
             pass
 
 
 async def test_a_browser_that_does_not_start_is_refused(tmp_path: Path) -> None:
-    broken = tmp_path / "broken"
-    broken.write_text(
-        '#!/bin/sh\n[ "$1" = --version ] && echo Chromium 1.2.3.4 && exit\necho no room >&2; exit 1\n'
-    )
-    broken.chmod(0o755)
+    broken = program(tmp_path / "broken", "echo no room >&2; exit 1")
     with pytest.raises(UserError, match="does not start.*no room"):
         async with Renderer(str(broken), cache=tmp_path):
             pass
     assert not any(running(pid) for pid in descendants())
+
+
+async def test_a_cage_in_which_the_browser_does_not_start_is_given_up_for_the_next(
+    browser: Path, renderer: Renderer, tmp_path: Path
+) -> None:
+    picky = program(
+        tmp_path / "picky",
+        f'case "$*" in *--no-sandbox*) exec {browser} "$@";; esac',
+        "echo no sandbox here >&2; exit 1",
+    )
+    async with Renderer(str(picky), cache=tmp_path) as caged:
+        assert (await caged.render("<p>x")).outcome == "rendered"
+        assert caged.cage == renderer.cage.removesuffix(", own sandbox")
+        assert caged.cage in {"no network", "flags"}
+
+
+async def test_a_cage_in_which_the_browser_failed_once_is_kept(
+    browser: Path, renderer: Renderer, tmp_path: Path
+) -> None:
+    failed = tmp_path / "failed"
+    shaky = program(
+        tmp_path / "shaky",
+        f"[ -e {failed} ] || {{ touch {failed}; exit 1; }}",
+        f'exec {browser} "$@"',
+    )
+    async with Renderer(str(shaky), cache=tmp_path) as caged:
+        assert failed.exists()
+        assert caged.cage == renderer.cage
+
+
+async def test_no_cage_is_given_up_because_the_browser_takes_long(tmp_path: Path) -> None:
+    from playwright.async_api import async_playwright
+
+    slow = program(tmp_path / "slow", f"echo >> {tmp_path}/starts; exec sleep 60")
+    launcher = Launcher(slow, tmp_path, seconds=2)
+    async with async_playwright() as playwright:
+        with pytest.raises(RenderError, match="does not start.*Timeout 2000ms exceeded"):
+            await launcher.start(playwright)
+    assert (tmp_path / "starts").read_text() == 2 * "\n"

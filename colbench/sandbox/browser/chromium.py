@@ -18,7 +18,7 @@ from colbench.sandbox.browser.processes import family, own_memory, parent_of
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
-_START_SECONDS = 60.0
+_START_SECONDS = 90.0
 _END_SECONDS = 5.0
 _WATCH_SECONDS = 0.5
 

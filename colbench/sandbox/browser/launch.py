@@ -18,7 +18,8 @@ from colbench.sandbox.browser.assets import fonts_environment
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
-_START_SECONDS = 30
+_START_SECONDS = 30.0
+_ATTEMPTS = 2
 _INSIDE = Path(inside.__file__).parent
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); from inside.cage import main; main(*sys.argv[2:])"
@@ -58,12 +59,15 @@ CAGES = (
 class Launcher:
     """Starts browsers of one executable in the strongest cage that works here: the first that one started in.
 
-    `home` is a folder that the browsers have for themselves.
+    A cage is given up when the browser ended in it at once, and did so again. A browser that only takes long, as on
+    a busy machine, is no reason for a weaker one. `home` is a folder that the browsers have for themselves;
+    `seconds` is the time that a start may take.
     """
 
-    def __init__(self, executable: Path, home: Path) -> None:
+    def __init__(self, executable: Path, home: Path, *, seconds: float = _START_SECONDS) -> None:
         self._executable = executable
         self._home = home
+        self._seconds = seconds
         self._started = 0
         self._choosing = asyncio.Lock()
         self._environment = {
@@ -75,48 +79,50 @@ class Launcher:
             "XDG_CONFIG_HOME": str(home),
             **fonts_environment(home),
         }
-        self._cages = list(CAGES)
+        self._cages = CAGES
 
     @property
     def cage(self) -> Cage:
-        """The one in which the latest browser started."""
+        """The one in force once a browser has started."""
         return self._cages[0]
 
     async def start(self, playwright: Playwright) -> tuple[Browser, int]:
         """A browser and the id of its topmost process. Raises RenderError with what the browser said last."""
-        from playwright.async_api import Error
+        from playwright.async_api import Error, TimeoutError
 
         async with self._choosing:
-            while True:
-                self._started += 1
-                pid_file = self._home / f"pid-{self._started}"
-                try:
-                    browser = await self._start(playwright, pid_file)
-                except Error as error:
-                    if len(self._cages) == 1:
-                        raise RenderError(
-                            f"{self._executable} does not start: {_gist(error)}"
-                        ) from error
-                    del self._cages[0]
-                else:
-                    del self._cages[1:]
-                    return browser, int(pid_file.read_text())
+            for cage in self._cages:
+                errors: list[Error] = []
+                while len(errors) < _ATTEMPTS:
+                    try:
+                        started = await self._start(playwright, cage)
+                    except Error as error:
+                        errors.append(error)
+                    else:
+                        self._cages = (cage,)
+                        return started
+                if any(isinstance(error, TimeoutError) for error in errors):
+                    break
+        raise RenderError(f"{self._executable} does not start: {_gist(errors[-1])}") from errors[-1]
 
-    async def _start(self, playwright: Playwright, pid_file: Path) -> Browser:
-        return await playwright.chromium.launch(
-            executable_path=self._wrapper(pid_file),
+    async def _start(self, playwright: Playwright, cage: Cage) -> tuple[Browser, int]:
+        self._started += 1
+        pid_file = self._home / f"pid-{self._started}"
+        browser = await playwright.chromium.launch(
+            executable_path=self._wrapper(pid_file, cage),
             args=[*_SAME_PICTURES, *_NO_NETWORK],
             env=dict(self._environment),
-            chromium_sandbox=self.cage.sandbox,
-            timeout=_START_SECONDS * 1000,
+            chromium_sandbox=cage.sandbox,
+            timeout=1000 * self._seconds,
             handle_sigint=False,
             handle_sigterm=False,
             handle_sighup=False,
         )
+        return browser, int(pid_file.read_text())
 
-    def _wrapper(self, pid_file: Path) -> Path:
+    def _wrapper(self, pid_file: Path, cage: Cage) -> Path:
         """A program that Playwright can start in the browser's stead."""
-        caged = "namespaces" if self.cage.namespaces else "nothing"
+        caged = "namespaces" if cage.namespaces else "nothing"
         python = [sys.executable, "-I", "-S", "-c", _BOOT, str(_INSIDE.parent)]
         words = [*python, caged, str(pid_file), str(self._executable)]
         wrapper = pid_file.with_suffix(".sh")

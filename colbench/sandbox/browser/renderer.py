@@ -45,6 +45,8 @@ class Renderer:
         cache: Path | None = None,
         limits: Limits | None = None,
     ) -> None:
+        self.cage = ""
+        """How the browser is shut in, in words such as `no network, own sandbox`; empty until entered."""
         self._executable = find_browser(browser)
         self._workers = workers
         self._limits = limits or Limits()
@@ -67,10 +69,12 @@ class Renderer:
         home = self._stack.enter_context(
             tempfile.TemporaryDirectory(prefix="colbench-browser-", ignore_cleanup_errors=True)
         )
-        self._pool = Pool(Launcher(self._executable, Path(home)), self._limits, self._workers)
+        launcher = Launcher(self._executable, Path(home))
+        self._pool = Pool(launcher, self._limits, self._workers)
         self._stack.push_async_callback(self._pool.close)
         try:
             async with self._pool.shared():
+                self.cage = launcher.cage.words
                 return self
         except BaseException as error:
             await self._stack.aclose()
