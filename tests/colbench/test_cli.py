@@ -230,7 +230,7 @@ def test_a_run_that_is_killed_at_any_moment_loses_and_doubles_nothing(here):
 
 def test_an_interrupted_run_says_how_to_go_on(here):
     argv = colbench(
-        "eval", "--agent", "mine.py:Slow", "--limit", "15", "--concurrency", "1", "--out", "out"
+        "eval", "--agent", "mine.py:Slow", "--limit", "60", "--concurrency", "1", "--out", "out"
     )
     path = Path("out/rollouts.jsonl")
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -337,6 +337,31 @@ def test_agents_are_listed(capsys):
 def test_doctor_names_the_sandbox_that_runs_use(capsys):
     assert main(["doctor"]) == 0
     assert "runs use T" in capsys.readouterr().out
+
+
+def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, monkeypatch, capsys):
+    assert main(["doctor"]) == 0
+    printed = capsys.readouterr().out
+    assert "ok  browser" in printed
+    assert f"{browser}: Chromium" in " ".join(printed.split())
+    monkeypatch.setenv("COLBENCH_BROWSER", "/bin/true")
+    assert main(["doctor"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "-- browser /bin/true does not work; wanted for frontend design" in printed
+    assert "does not tell the version of a Chromium; get one by `pip install" in printed
+
+
+def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["doctor"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "-- CLIP weights not there; wanted for the cosine" in printed
+    assert "or name it by --clip-weights" in printed
+    file = tmp_path / ".cache/clip/ViT-B-32.pt"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert main(["doctor"]) == 0
+    assert "ok  CLIP weights" in capsys.readouterr().out
 
 
 def test_validate_reports_that_every_reference_scores_1_and_blank_0(here, capsys):

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from io import BytesIO
+
 import pytest
+from PIL import Image
 
 from colbench.errors import ScorerError
 from colbench.scorers.frontend import ClipEncoder, FrontendScorer
@@ -58,16 +61,22 @@ async def test_a_nearer_page_is_worth_more(scorer):
     assert near.metrics["color"] < 1
 
 
-async def test_an_answer_without_a_page_is_worth_nothing_and_the_paper_s_black_is_told(scorer):
+async def test_an_answer_without_a_page_is_worth_nothing_and_the_paper_s_black_is_told(
+    scorer, clip, renderer
+):
     scores = await scorer.score(COFFEE, "I would like to know more first.")
     default, official = scores["default"], scores["official"]
     assert default.value == 0
     assert default.metrics == dict.fromkeys(METRICS, 0.0)
-    black = default.floors["black"]["cosine"]
-    assert official.value == pytest.approx(black, abs=0.02)
+    target = await renderer.render(COFFEE.hidden.reference, "official")
+    black = BytesIO()
+    Image.new("RGB", (224, 224)).save(black, "PNG")
+    mine = (await clip.embed(black.getvalue(), "crop"))[0]
+    theirs = (await clip.embed(target.picture, "crop"))[0]
+    assert official.value == pytest.approx(float(mine @ theirs), abs=1e-4)
     assert official.note == "no page: scored as black"
     assert default.note.startswith("no page")
-    assert str(black) in default.note
+    assert str(default.floors["black"]["cosine"]) in default.note
 
 
 async def test_a_page_that_cannot_be_rendered_is_worth_nothing(scorer):
