@@ -125,15 +125,18 @@ def read_config(
 ) -> RunConfig:
     """The configuration that flags, environment (COLBENCH_AGENT …) and `--config` file give together.
 
-    With a `base`, that of an earlier run, only the flags count beside it.
+    With a `base`, that of an earlier run, flags count beside it, and variables for which the command has a flag.
     Raises UserError that names the flag, variable or key with the bad value.
     """
     environment = os.environ if environment is None else environment
     merged: dict[str, Any] = msgspec.to_builtins(base) if base else {}
     origin: dict[str, str] = {}
-    sources = [("flag", _flag_values(args))]
+    fields = [field for field in HELP if base is None or hasattr(args, field)]
+    sources = [
+        ("environment", _environment_values(environment, fields)),
+        ("flag", _flag_values(args)),
+    ]
     if base is None:
-        sources.insert(0, ("environment", _environment_values(environment)))
         sources.insert(0, (str(args.config), _file_values(args.config)))
     for source, values in sources:
         for field, value in values.items():
@@ -184,8 +187,8 @@ def _file_values(path: str | None) -> dict[str, Any]:
     return values
 
 
-def _environment_values(environment: Mapping[str, str]) -> dict[str, Any]:
-    found = {field: environment.get(f"COLBENCH_{field.upper()}") for field in HELP}
+def _environment_values(environment: Mapping[str, str], fields: Sequence[str]) -> dict[str, Any]:
+    found = {field: environment.get(f"COLBENCH_{field.upper()}") for field in fields}
     return {
         field: _parsed(
             field, shlex.split(value) if field in PAIRS else value, f"COLBENCH_{field.upper()}"

@@ -17,7 +17,7 @@ from colbench.cli.progress import progress
 from colbench.cli.report import load_baseline, tasks_of, write_and_show
 from colbench.config import RunConfig
 from colbench.errors import UserError
-from colbench.rollout import Rollout, encode_rollout
+from colbench.rollout import Failure, Rollout, encode_rollout
 from colbench.run_folder import RunFolder
 from colbench.task import Task
 
@@ -31,22 +31,73 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score, show the difference, and report. Returns 1 if cells are unscored that could be scored, else 0."""
+    """Score, show the difference, and report.
+
+    Returns 1 if cells are unscored that could be scored, or keep old verdicts because scoring failed, else 0.
+    """
     folder = RunFolder(Path(args.folder))
     record = folder.record()
     config = read_config(args, base=record.config)
     tasks = tasks_of(record)
+    by_id = {task.id: task for task in tasks}
     baseline = load_baseline(config, tasks)
     with folder.lock():
         before = folder.rollouts()
         if not before:
             raise UserError(f"{folder.path} holds no rollouts to score")
         equipment = Equipment(config, tasks)
-        after = asyncio.run(_rescore(before, {task.id: task for task in tasks}, equipment, config))
+        _require_clip(folder, before, equipment)
+        scored = asyncio.run(_rescore(before, by_id, equipment, config))
+        after, lost = keep_verdicts(before, scored)
         folder.write("rollouts.jsonl", b"".join(map(encode_rollout, after)))
         folder.save(replace(record, config=config, browser=equipment.browser))
     show_delta(before, after)
-    return exit_code(write_and_show(folder, tasks, config, baseline))
+    code = exit_code(write_and_show(folder, tasks, config, baseline))
+    if lost:
+        _warn(lost)
+    return 1 if lost else code
+
+
+def _require_clip(folder: RunFolder, rollouts: Sequence[Rollout], equipment: Equipment) -> None:
+    """Raise UserError where scoring again would take away cosines that cannot be computed here."""
+    if equipment.clip is None and any(map(_has_cosine, rollouts)):
+        raise UserError(
+            f"{folder.path}: its pages have cosines, and there are no CLIP weights here to compute them again; "
+            "nothing was written. Name the weights with --clip-weights (and --allow-other-clip if they are "
+            "not the paper's)"
+        )
+
+
+def _has_cosine(rollout: Rollout) -> bool:
+    scores = [*rollout.scores.values(), *(turn.score for turn in rollout.turns)]
+    return any(score is not None and "cosine" in score.metrics for score in scores)
+
+
+def keep_verdicts(
+    before: Sequence[Rollout], after: Sequence[Rollout]
+) -> tuple[list[Rollout], list[Failure]]:
+    """The rollouts after scoring, but as they were where they had verdicts and scoring failed; and why it did."""
+    kept, failures = [], []
+    for old, new in zip(before, after, strict=True):
+        lost = new.failure if old.settled and not new.settled else None
+        kept.append(old if lost else new)
+        if lost:
+            failures.append(lost)
+    return kept, failures
+
+
+def _warn(lost: Sequence[Failure]) -> None:
+    from colbench.cli.console import errors, printable
+
+    some = "1 dialogue" if len(lost) == 1 else f"{len(lost)} dialogues"
+    keep = "keeps its verdict" if len(lost) == 1 else "keep their verdicts"
+    reason = printable(lost[0].reason)
+    errors().print(
+        f"{some} could not be scored again and {keep}: {reason}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 async def _rescore(

@@ -86,6 +86,57 @@ def test_a_run_that_is_killed_goes_on_where_it_was(here):
     assert rollouts.count(b"\n") == len({r.key for r in read_rollouts(file)}) == 6
 
 
+@pytest.fixture
+def without_clip(here, monkeypatch, browser):
+    """The same folder as `here` on a machine without CLIP's weights."""
+    monkeypatch.setenv("COLBENCH_BROWSER", str(browser))
+    monkeypatch.setenv("HOME", str(here))
+    return here
+
+
+def test_scoring_again_adds_the_cosine_and_runs_nothing_again(without_clip, tiny_clip, capsys):
+    assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+    (before,) = read_rollouts(Path("out/rollouts.jsonl"))
+    assert before.scores["default"].value is None
+    other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
+    assert main(["score", "out", *other]) == 0
+    (after,) = read_rollouts(Path("out/rollouts.jsonl"))
+    assert 0 < after.scores["default"].value == after.scores["default"].metrics["cosine"] <= 1
+    assert after.scores["official"].value is not None
+    assert after.turns[-1].score.metrics["cosine"] == after.scores["default"].value
+    assert [(t.raw, t.said, t.human) for t in after.turns] == [
+        (t.raw, t.said, t.human) for t in before.turns
+    ]
+    assert (after.started, after.seconds, after.answer) == (
+        before.started,
+        before.seconds,
+        before.answer,
+    )
+
+
+def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
+    other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
+    assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out", *other]) == 0
+    record = json.loads(Path("out/run.json").read_text())
+    record["config"]["clip_weights"] = None  # as where the weights were at their usual place
+    Path("out/run.json").write_text(json.dumps(record))
+    before = [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")]
+    assert main(["score", "out"]) == 2
+    assert "Name the weights with --clip-weights" in capsys.readouterr().err
+    assert [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")] == before
+
+
+def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys, monkeypatch):
+    assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+    before = Path("out/rollouts.jsonl").read_bytes()
+    monkeypatch.setenv("COLBENCH_CACHE", str(here / "tasks.jsonl"))  # no folder: no render is kept
+    capsys.readouterr()
+    assert main(["score", "out"]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "1 dialogue could not be scored again and keeps its verdict: renders cannot be" in said
+    assert Path("out/rollouts.jsonl").read_bytes() == before
+
+
 def test_render_writes_a_picture(here, capsys):
     Path("page.html").write_text(
         "<html><body><img src='https://nowhere.example/a.png'>x</body></html>"

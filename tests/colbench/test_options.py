@@ -81,6 +81,20 @@ def test_a_bad_environment_variable_is_named():
         read(environment={"COLBENCH_TRIALS": "x"})
 
 
+def test_beside_an_earlier_run_variables_count_where_the_command_has_a_flag():
+    parser = argparse.ArgumentParser()
+    add_config_flags(parser, only=("scoring", "browser", "clip_device"))
+    base = RunConfig(seed=7, browser="a", clip_device="cpu")
+    environment = {
+        "COLBENCH_SEED": "1",
+        "COLBENCH_AGENT_ARGS": "not a pair",
+        "COLBENCH_BROWSER": "b",
+        "COLBENCH_SCORING": "official",
+    }
+    config = read_config(parser.parse_args(["--scoring", "default"]), environment, base)
+    assert config == RunConfig(seed=7, browser="b", clip_device="cpu", scoring="default")
+
+
 def test_a_bad_file_names_the_file_and_the_key(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text("trails = 2\n")
