@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from colbench.config import ScoringMode
 from colbench.sandbox import CodeSandbox
 from colbench.score import Score
 from colbench.scorers.unit_tests import UnitTestScorer
 from colbench.task import Domain, Task
 
-MODES = ("default", "official")
+MODES: tuple[ScoringMode, ...] = ("default", "official")
 
 
 class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,6 +1,7 @@
 """What `colbench validate` finds out about a task of frontend design.
 
-The reference is rendered by two browsers, started one after the other, without the store of renders.
+The reference is rendered by two browsers, started one after the other, without the store of renders. In both
+modes pictures and blocks must be the same.
 """
 
 from __future__ import annotations
@@ -12,15 +13,27 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import Struct
+
 from colbench.cli.checks import MODES, TaskCheck
-from colbench.errors import ScorerError
-from colbench.pages.extract import extract_page
+from colbench.errors import InfrastructureError
+from colbench.pages.extract import target_page
 from colbench.score import Score
 from colbench.task import Task
 
 if TYPE_CHECKING:
     from colbench.sandbox.browser import Renderer
     from colbench.scorers.frontend import ClipEncoder, FrontendScorer
+
+UNSTEADY = "does not render twice to the same picture and blocks"
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """How a reference is rendered in both modes, picture and blocks, as a hash; or why it could not be."""
+
+    digest: str = ""
+    flaw: str = ""
 
 
 async def check_pages(
@@ -29,48 +42,51 @@ async def check_pages(
     clip: ClipEncoder | None,
     done: Callable[[], None],
 ) -> list[TaskCheck]:
-    """Check tasks of frontend design; `done` is called after each.
+    """Check tasks of frontend design; `done` is called twice for each: once it was looked at, once it is checked.
 
     `make_renderer` makes a renderer that keeps its renders in the folder given; `clip` has been entered.
     """
     from colbench.scorers.frontend import FrontendScorer
 
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+
+        async def look(task: Task) -> Look:
+            seen = await _look(renderer, task)
+            done()
+            return seen
+
         async with make_renderer(Path(first)) as renderer:
-            before = await asyncio.gather(*(_picture(renderer, task) for task in tasks))
+            before = await asyncio.gather(*map(look, tasks))
         async with make_renderer(Path(second)) as renderer:
             scorer = FrontendScorer(renderer, clip, tasks)
 
-            async def check(task: Task, picture: str) -> TaskCheck:
-                steady = picture == await _picture(renderer, task)
-                result = await _check(scorer, task, steady)
+            async def check(task: Task, earlier: Look) -> TaskCheck:
+                result = await _check(scorer, task, earlier, await _look(renderer, task))
                 done()
                 return result
 
             return await asyncio.gather(*map(check, tasks, before))
 
 
-async def _picture(renderer: Renderer, task: Task) -> str:
-    """A hash of how the reference is rendered."""
-    reference = task.hidden.reference
-    render = await renderer.render(extract_page(reference) or reference)
-    return hashlib.sha256(render.picture or render.outcome.encode()).hexdigest()
+async def _look(renderer: Renderer, task: Task) -> Look:
+    pages = [(target_page(task.hidden.reference, mode), mode) for mode in MODES]
+    try:
+        renders = [await renderer.render(page, mode) for page, mode in pages]
+    except InfrastructureError as error:
+        return Look(flaw=str(error))
+    seen = [(render.outcome, render.picture, render.blocks) for render in renders]
+    return Look(digest=hashlib.sha256(msgspec.msgpack.encode(seen)).hexdigest())
 
 
-async def _check(scorer: FrontendScorer, task: Task, steady: bool) -> TaskCheck:
+async def _check(scorer: FrontendScorer, task: Task, first: Look, second: Look) -> TaskCheck:
+    steady = first.digest == second.digest
+    if flaw := first.flaw or second.flaw:
+        return _unscored(task, flaw)
     try:
         own = await scorer.score(task, task.hidden.reference)
         blank = await scorer.score(task, "")
-    except ScorerError as error:
-        return TaskCheck(
-            id=task.id,
-            domain=task.domain,
-            default=None,
-            official=None,
-            blank=None,
-            unsteady=not steady,
-            flaws=(str(error),),
-        )
+    except InfrastructureError as error:
+        return _unscored(task, str(error), steady)
     return TaskCheck(
         id=task.id,
         domain=task.domain,
@@ -83,6 +99,18 @@ async def _check(scorer: FrontendScorer, task: Task, steady: bool) -> TaskCheck:
     )
 
 
+def _unscored(task: Task, flaw: str, steady: bool = True) -> TaskCheck:
+    return TaskCheck(
+        id=task.id,
+        domain=task.domain,
+        default=None,
+        official=None,
+        blank=None,
+        unsteady=not steady,
+        flaws=(flaw,) if steady else (UNSTEADY, flaw),
+    )
+
+
 def _worth(score: Score) -> float | None:
     """The least of all that was measured: a page is worth 1 against itself by every measure, no page 0."""
     return min(score.metrics.values()) if score.metrics else score.value
@@ -90,7 +118,7 @@ def _worth(score: Score) -> float | None:
 
 def _flaws(own: dict[str, Score], steady: bool) -> Iterator[str]:
     if not steady:
-        yield "does not render twice to the same picture"
+        yield UNSTEADY
     for mode in MODES:
         worth = _worth(own[mode])
         if worth not in (1, None):  # None: nothing to measure by, without CLIP's weights

@@ -1,6 +1,6 @@
 """`colbench validate`: check tasks. Every reference must score 1 and an empty answer 0.
 
-A page must also render twice to the same picture. Returns 1 when a reference does not score 1 in the default
+A page must also render twice to the same picture and blocks. Returns 1 when a reference does not score 1 in the default
 mode, an empty answer does not score 0, or a page is not steady.
 """
 
@@ -101,7 +101,8 @@ async def _check_all(tasks: Sequence[Task], config: RunConfig) -> list[TaskCheck
     from colbench.cli.console import errors
 
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as progress:
-        bar = progress.add_task("validating", total=len(tasks))
+        steps = sum(2 if task.domain == "frontend" else 1 for task in tasks)
+        bar = progress.add_task("validating", total=steps)
 
         def done() -> None:
             progress.advance(bar)
