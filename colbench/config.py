@@ -72,7 +72,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     concurrency: AtLeastOne = 64
     """Dialogues in flight."""
     dialogue_timeout: Positive = 1800.0
-    """Seconds for one dialogue."""
+    """Seconds that the agent may take for one dialogue, and the human for one reply."""
     sandbox_workers: NotNegative = 0
     """Candidates scored at once; 0: one for each core."""
     sandbox_packages: tuple[str, ...] = ()

@@ -53,7 +53,8 @@ async def play(
     """Let agent and human talk about a task; each turn is appended to `turns` as it happens.
 
     The agent sees what the human sees: its own private parts are not played back to it. At the turn limit
-    the whole last message is the answer; see `committed` for pages. `deadline` is a time of the event loop's clock.
+    the whole last message is the answer; see `committed` for pages. `deadline` is a time of the event loop's
+    clock, put off by what the human takes: that, rendering included, is not the agent's doing.
     Raises AgentError or SimulatorError, whoever's turn it was; `turns` then holds what was said before.
     """
     dialogue = [Message(role="user", content=task.request)]
@@ -71,6 +72,7 @@ async def play(
         dialogue.append(Message(role="assistant", content=move.said))
         with boundary(SimulatorError):
             heard, seconds = await _timed(lambda: human.respond(task, tuple(dialogue)), deadline)
+        deadline += seconds
         words = clean(heard.content)
         turns[-1] = replace(turn, human=words, human_usage=heard.usage, human_seconds=seconds)
         seen = heard.images if getattr(agent, "accepts_images", False) else ()

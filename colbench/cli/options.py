@@ -56,7 +56,7 @@ HELP = {
     "limit": ("N", "only the first N tasks"),
     "task_ids": ("ID,…", "only these tasks"),
     "concurrency": ("N", "dialogues at once"),
-    "dialogue_timeout": ("SECONDS", "the most time for one dialogue"),
+    "dialogue_timeout": ("SECONDS", "the most time of the agent for one dialogue"),
     "sandbox_workers": ("N", "answers scored at once; 0: one for each core"),
     "sandbox_packages": ("NAME,…", "installed packages that answers may import: numpy,pandas"),
     "allow_unsafe_sandbox": ("", "score even where no safe sandbox works"),

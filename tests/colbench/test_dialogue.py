@@ -188,3 +188,13 @@ async def test_an_agent_that_blocks_past_the_deadline_failed_too():
 
     with pytest.raises(AgentError, match="no answer in time"):
         await talk(Blocks(), seconds=0.05)
+
+
+async def test_the_human_s_time_is_not_the_agent_s():
+    class Slow:
+        async def respond(self, task, dialogue):
+            await asyncio.sleep(0.2)
+            return Message(role="user", content="hm")
+
+    ending, turns = await talk(Says(*["what?"] * 4, "I WANT TO ANSWER: x"), Slow(), seconds=0.5)
+    assert (ending.answer, len(turns)) == ("x", 5)
