@@ -197,6 +197,18 @@ async def test_a_page_that_takes_much_memory_brings_down_its_own_browser(
     assert len(files(tmp_path, "*.json")) == 2  # the crash is not stored
 
 
+@pytest.mark.parametrize("limits", [Limits(), Limits(memory_bytes=300_000_000)])
+@pytest.mark.parametrize("workers", [1, 2, 10, 16, 64])
+def test_a_browser_that_grows_is_replaced_before_it_is_killed(limits: Limits, workers: int) -> None:
+    assert limits.replaced_beyond(workers) < limits.killed_beyond(workers)
+
+
+def test_a_browser_may_have_memory_for_every_page_in_it() -> None:
+    assert Limits().killed_beyond(1) == 1_200_000_000
+    assert Limits().killed_beyond(16) == 2_700_000_000
+    assert Limits().replaced_beyond(16) == 1_900_000_000
+
+
 async def test_two_that_ask_for_a_page_at_once_get_one_render(
     browser: Path, tmp_path: Path
 ) -> None:

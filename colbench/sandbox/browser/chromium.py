@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from colbench.errors import RenderError
 from colbench.sandbox.browser.fonts import check_fonts
 from colbench.sandbox.browser.launch import Launcher
-from colbench.sandbox.browser.limits import Limits
-from colbench.sandbox.browser.processes import family, own_memory, parent_of
+from colbench.sandbox.browser.processes import family_memory, parent_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
@@ -26,10 +25,12 @@ _WATCH_SECONDS = 0.5
 class Chromium:
     """A browser that runs, with the driver that it is spoken to through.
 
-    It is killed when its processes take more memory than a page may cost; who has a page in it sees it die.
+    It is killed when its processes take more than `most_memory` bytes; who has a page in it sees it die.
     """
 
-    def __init__(self, playwright: Playwright, browser: Browser, pid: int, limits: Limits) -> None:
+    def __init__(
+        self, playwright: Playwright, browser: Browser, pid: int, most_memory: int
+    ) -> None:
         self.browser = browser
         self.pid = pid
         """Of the topmost process."""
@@ -38,14 +39,14 @@ class Chromium:
         self.rendered = 0
         self._playwright = playwright
         self._driver = parent_of(pid)
-        self._limits = limits
+        self._most_memory = most_memory
         self._pages = 0
         self._idle = asyncio.Event()
         self._idle.set()
         self._watching = asyncio.create_task(self._watch())
 
     @classmethod
-    async def start(cls, launcher: Launcher, limits: Limits) -> Chromium:
+    async def start(cls, launcher: Launcher, most_memory: int) -> Chromium:
         """A fresh browser. Raises RenderError saying why there is none."""
         from playwright.async_api import Error, async_playwright
 
@@ -53,7 +54,7 @@ class Chromium:
             async with asyncio.timeout(_START_SECONDS):
                 playwright = await async_playwright().start()
                 try:
-                    chromium = cls(playwright, *await launcher.start(playwright), limits)
+                    chromium = cls(playwright, *await launcher.start(playwright), most_memory)
                 except BaseException:
                     await playwright.stop()
                     raise
@@ -118,8 +119,8 @@ class Chromium:
 
     async def _watch(self) -> None:
         while self.alive:
-            self.memory = sum(map(own_memory, family(self.pid)))
-            if self.memory > self._limits.memory_bytes:
+            self.memory = await asyncio.to_thread(family_memory, self.pid)
+            if self.memory > self._most_memory:
                 self.kill()
             await asyncio.sleep(_WATCH_SECONDS)
 

@@ -14,6 +14,8 @@ _UNNESTED = frozenset((
     "rt", "rp", "html", "head", "body",
 ))  # fmt: skip
 """Elements that hold nothing, or whose end may be left out."""
+_MEMORY_EACH = 100_000_000
+"""Bytes that are allowed for each further page in the same browser."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -28,7 +30,17 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Around everything that the browser does for a page; beyond it the page is tried once more, alone."""
     picture_height: int = 8192
     memory_bytes: int = 1_200_000_000
-    """Of the browser while pages are in it; it is killed beyond."""
+    """Of a browser with one page in it; one for several may have 100 MB more for each further page."""
+
+    def killed_beyond(self, pages: int) -> int:
+        """Bytes at which a browser for so many pages at once is killed, whoever has a page in it."""
+        return self.memory_bytes + (pages - 1) * _MEMORY_EACH
+
+    def replaced_beyond(self, pages: int) -> int:
+        """Bytes at which it is replaced once its pages are done with; always below those at which it is killed,
+        if `memory_bytes` is enough for a browser at all.
+        """
+        return self.memory_bytes // 4 + pages * _MEMORY_EACH
 
 
 def excess(page: str, limits: Limits) -> str:

@@ -12,8 +12,7 @@ from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits
 
 _MOST_RENDERED = 500
-_MOST_MEMORY, _MEMORY_EACH = 250_000_000, 100_000_000
-"""A browser that rendered so many pages, or has so many bytes for itself (and for each page in it), is replaced."""
+"""A browser that rendered so many pages is replaced."""
 
 
 class Pool:
@@ -46,7 +45,7 @@ class Pool:
     async def own(self) -> AsyncIterator[Chromium]:
         """A fresh browser for one page; one at a time. Raises RenderError when none can be started."""
         async with self._alone:
-            chromium = await self._start()
+            chromium = await self._start(1)
             try:
                 yield chromium
             finally:
@@ -67,21 +66,20 @@ class Pool:
             worn, self._shared = self._shared, None
             await self._end(worn)
         if self._shared is None:
-            self._shared = await self._start()
+            self._shared = await self._start(self._workers)
         return self._shared
 
     def _worn(self, chromium: Chromium) -> bool:
-        most_memory = _MOST_MEMORY + self._workers * _MEMORY_EACH
         return (
             not chromium.alive
             or chromium.rendered >= _MOST_RENDERED
-            or chromium.memory > most_memory
+            or chromium.memory > self._limits.replaced_beyond(self._workers)
         )
 
-    async def _start(self) -> Chromium:
+    async def _start(self, pages: int) -> Chromium:
         if self._closed:
             raise RenderError("the renderer has been left")
-        chromium = await Chromium.start(self._launcher, self._limits)
+        chromium = await Chromium.start(self._launcher, self._limits.killed_beyond(pages))
         self._running.add(chromium)
         return chromium
 

@@ -27,7 +27,12 @@ def family(root: int) -> list[int]:
     return found
 
 
-def own_memory(pid: int) -> int:
+def family_memory(root: int) -> int:
+    """Bytes that this process and all that descend from it have in memory for themselves."""
+    return sum(map(_own_memory, family(root)))
+
+
+def _own_memory(pid: int) -> int:
     """Bytes in memory that it made, shared ones such as pictures included; 0 when it has ended."""
     with suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_text()
