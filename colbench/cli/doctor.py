@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import platform
 import shutil
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import colbench
@@ -95,16 +97,51 @@ def _optional() -> Iterator[Finding]:
         "pip install 'colbench[vllm]', or name the executable in COLBENCH_VLLM",
     )
     yield _browser()
+    yield _clip_weights()
 
 
 def _browser() -> Finding:
-    from colbench.errors import UserError
+    """Whether a browser is there, starts in its cage with its fonts, and renders."""
+    from colbench.errors import ColBenchError, RenderError, boundary
     from colbench.sandbox.browser import find_browser
 
     try:
-        return Finding("browser", True, str(find_browser()))
-    except UserError as error:
+        found = find_browser()
+    except ColBenchError as error:
         return Finding("browser", None, "not found; wanted for frontend design", str(error))
+    try:
+        with boundary(RenderError):
+            return Finding("browser", True, f"{found}: {asyncio.run(_try_browser())}")
+    except ColBenchError as error:
+        return Finding(
+            "browser", None, f"{found} does not work; wanted for frontend design", str(error)
+        )
+
+
+async def _try_browser() -> str:
+    """The environment in which it rendered a page. Raises UserError or RenderError."""
+    from colbench.errors import RenderError
+    from colbench.sandbox.browser import Renderer
+
+    with TemporaryDirectory() as empty:
+        async with Renderer(workers=1, cache=Path(empty)) as renderer:
+            render = await renderer.render("<html><body>doctor</body></html>")
+            if render.outcome != "rendered":
+                raise RenderError(f"a plain page was not rendered: {render.note}")
+            return renderer.environment
+
+
+def _clip_weights() -> Finding:
+    """Whether the file is where scoring looks for it; its hash is proven when it is used."""
+    from colbench.scorers.frontend.weights import ADDRESS, CACHE
+
+    file = CACHE.expanduser() / Path(ADDRESS).name
+    return Finding(
+        "CLIP weights",
+        file.is_file() or None,
+        str(file) if file.is_file() else "not there; wanted for the cosine of frontend design",
+        f"fetched from {ADDRESS} at first use; without a network, put it at {file} or name it by --clip-weights",
+    )
 
 
 def _keys() -> Iterator[Finding]:

@@ -353,6 +353,7 @@ def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, m
 
 def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLBENCH_BROWSER", "none")
     assert main(["doctor"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "-- CLIP weights not there; wanted for the cosine" in printed
