@@ -92,6 +92,7 @@ def test_a_page_without_the_script_may_have_styles_and_pictures_alone() -> None:
         "style-src": ["'unsafe-inline'", "http:", "https:"],
         "img-src": ["http:", "https:", "data:"],
         "font-src": ["data:"],
+        "base-uri": ["'none'"],
         "form-action": ["'none'"],
     }
 

@@ -31,7 +31,7 @@ A script that fails (`@apply` of an unknown class) makes none, and the page stay
 
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline' http: https:; img-src http: https: data:; "
-    "font-src data:; form-action 'none'"
+    "font-src data:; base-uri 'none'; form-action 'none'"
 )
 _TAG_REST = r"""(?=[\s/>])(?:"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)|[^>"'])*+"""
 _MARKUP = re.compile(
