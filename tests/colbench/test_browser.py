@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
+import PIL
 import pytest
 from msgspec.structs import replace
 from PIL import Image
@@ -14,8 +17,10 @@ from PIL import Image
 from colbench.errors import RenderError
 from colbench.pages.render import Render
 from colbench.pages.store import RenderStore
-from colbench.sandbox.browser import Renderer
+from colbench.sandbox.browser import Renderer, assets
+from colbench.sandbox.browser.assets.vendored import content_hash
 from colbench.sandbox.browser.limits import Limits
+from colbench.sandbox.browser.renderer import CODE
 
 MOVING = {
     "animation that ends": "<style>@keyframes a{from{opacity:0}to{opacity:1}}p{animation:a 1s}</style><p>x",
@@ -44,6 +49,32 @@ def picture(render: Render) -> Image.Image:
 
 def files(folder: Path, pattern: str) -> list[Path]:
     return list(folder.glob(pattern))
+
+
+def test_the_environment_is_all_that_a_picture_depends_on(browser: Path, tmp_path: Path) -> None:
+    usual = Renderer(str(browser), cache=tmp_path).environment
+    known, *others = usual.split("; ")
+    assert re.fullmatch(r"Chromium [\d.]+ \((headless shell|full)\)", known)
+    assert others == [f"assets {assets.VERSION}", f"code {CODE}", f"Pillow {PIL.__version__}"]
+    hurried = Renderer(str(browser), cache=tmp_path, limits=Limits(wall_seconds=1))
+    assert hurried.environment.startswith(f'{usual}; limits {{"page_bytes":')
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("launch.py", True),
+        ("sight/ink.py", True),
+        ("attacks/bombs.py", False),
+        ("README.md", False),
+    ],
+)
+def test_the_code_of_pictures_counts_and_no_other(tmp_path: Path, file: str, counts: bool) -> None:
+    folder = tmp_path / "browser"
+    shutil.copytree(Path(assets.__file__).parents[1], folder)
+    with (folder / file).open("a") as changed:
+        changed.write("# changed")
+    assert (content_hash(folder, "*.py", without="attacks") != CODE) is counts
 
 
 async def test_a_page_becomes_a_picture_of_the_whole_of_it(renderer: Renderer) -> None:

@@ -79,7 +79,7 @@ class Launcher:
             "XDG_CONFIG_HOME": str(home),
             **fonts_environment(home),
         }
-        self._cages = CAGES
+        self._cages: tuple[Cage, ...] = CAGES
 
     @property
     def cage(self) -> Cage:

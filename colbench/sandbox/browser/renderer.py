@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from contextlib import AsyncExitStack, suppress
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from weakref import WeakValueDictionary
@@ -16,6 +17,7 @@ from colbench.errors import RenderError, UserError, boundary
 from colbench.pages.render import Render, RenderOutcome
 from colbench.pages.store import RenderStore, render_key
 from colbench.sandbox.browser import assets
+from colbench.sandbox.browser.assets.vendored import content_hash
 from colbench.sandbox.browser.find import describe_browser, find_browser
 from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits, excess
@@ -23,8 +25,8 @@ from colbench.sandbox.browser.pool import Pool
 from colbench.sandbox.browser.visit import Sight, TooBigError, visit
 from colbench.sandbox.browser.window import WINDOWS
 
-_VERSION = 5
-"""Counts changes of this package that change pictures or blocks."""
+CODE = content_hash(Path(__file__).parent, "*.py", without="attacks")
+"""Of all code that has a part in pictures and blocks."""
 _ATTEMPTS_ALONE = 2
 
 
@@ -56,13 +58,15 @@ class Renderer:
         self._failed: dict[str, Render] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._environment = (
-            f"{describe_browser(self._executable)}; assets {assets.VERSION}; renderer {_VERSION}"
-            f"{_said(self._limits)}"
+            f"{describe_browser(self._executable)}; assets {assets.VERSION}; code {CODE}; "
+            f"Pillow {version('pillow')}{_said(self._limits)}"
         )
 
     @property
     def environment(self) -> str:
-        """Browser, version, assets (fonts among them) and this code: what a picture depends on beside the page."""
+        """Browser, assets (fonts among them), this code and Pillow, which draws placeholders, each with its version:
+        what a picture depends on beside the page.
+        """
         return self._environment
 
     async def __aenter__(self) -> Renderer:

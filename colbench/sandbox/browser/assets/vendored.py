@@ -17,12 +17,15 @@ def unpacked(name: str) -> bytes:
     return lzma.decompress((VENDOR / "tailwind" / f"{name}.xz").read_bytes())
 
 
-def content_hash(folder: Path) -> str:
-    """Hash of all files in the folder but compiled ones: names and contents."""
+def content_hash(folder: Path, pattern: str = "*", *, without: str = "") -> str:
+    """Hash of the files in the folder with such names, compiled ones and the subfolder `without` left out:
+    their names and contents.
+    """
     digest = blake2b(digest_size=6)
-    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    for path in sorted(files):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(folder.rglob(pattern)):
+        name = path.relative_to(folder)
+        if path.is_file() and path.suffix != ".pyc" and name.parts[0] != without:
+            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
