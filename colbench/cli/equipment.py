@@ -91,12 +91,19 @@ def make_renderer(config: RunConfig, store: Path | None = None) -> Renderer:
 
 
 def make_clip(config: RunConfig) -> ClipEncoder | None:
-    """The encoder behind the cosine; None, with a warning, when there are no weights."""
-    from colbench.scorers.frontend import find_clip
+    """The encoder behind the cosine; None, with a warning, when there are no weights.
+
+    Raises UserError that begins with the flag to blame.
+    """
+    from colbench.scorers.frontend import DeviceError, OtherWeightsError, find_clip
 
     try:
         return find_clip(
             config.clip_weights, device=config.clip_device, allow_unpinned=config.allow_other_clip
         )
+    except DeviceError as error:
+        raise UserError(f"--clip-device: {error}") from error
+    except OtherWeightsError as error:
+        raise UserError(f"--clip-weights: {error} with --allow-other-clip") from error
     except UserError as error:
-        raise UserError(f"--clip-weights, --clip-device, --allow-other-clip: {error}") from error
+        raise UserError(f"--clip-weights: {error}") from error

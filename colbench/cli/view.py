@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,9 @@ from colbench.errors import UserError
 from colbench.rollout import Rollout, Turn
 from colbench.run_folder import RunFolder
 from colbench.score import Score
+
+MAIN = ("cosine", "layout")
+"""What is shown of the page of a turn."""
 
 
 def add_to(commands: Any) -> None:
@@ -53,11 +56,15 @@ def show(rollout: Rollout) -> None:
         _line(f"failed: {rollout.failure.boundary}: {rollout.failure.reason}", "red")
     for mode, score in rollout.scores.items():
         _verdict(mode, score)
+    if not rollout.scores:
+        _line("not scored", "bold")
 
 
 def _turn(turn: Turn) -> None:
     if turn.said:
         _say("agent", turn.said)
+    if turn.score is not None and (shown := _measures(turn.score, MAIN)):
+        _line(f"page: {shown}\n", "dim")
     if turn.human is not None:
         _say("human", turn.human)
 
@@ -84,15 +91,24 @@ def _answer(answer: str, language: str) -> None:
 
 
 def _verdict(mode: str, score: Score) -> None:
-    tests = score.checks or score.success is not None
-    shown = "not scored" if score.value is None else f"{100 * score.value:.0f} % of the tests"
-    if not tests:
-        shown = ", ".join(f"{name} {value:.3f}" for name, value in score.metrics.items()) or "none"
-    _line(f"{mode}: {shown}{'; ' if score.note else ''}{score.note}", "bold")
+    _line(f"{mode}: {_worth(score)}{'; ' if score.note else ''}{score.note}", "bold")
     for check in score.checks:
         if check.outcome != "passed":
             said = f"expected {check.expected}, got {check.actual or 'nothing'}"
             _line(f"  {check.outcome}: {check.call}: {said}", "dim")
+
+
+def _worth(score: Score) -> str:
+    if score.value is None and not score.metrics:
+        return "not scored"
+    if score.checks or score.success is not None:
+        return f"{100 * (score.value or 0):.0f} % of the tests"
+    return _measures(score, score.metrics) if any(score.metrics.values()) else "0"
+
+
+def _measures(score: Score, names: Iterable[str]) -> str:
+    found = (name for name in names if name in score.metrics)
+    return ", ".join(f"{name} {score.metrics[name]:.3f}" for name in found)
 
 
 def _line(text: str, style: str) -> None:

@@ -188,6 +188,30 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, argv, said):
     assert said in capsys.readouterr().err
 
 
+def test_the_flag_to_blame_for_clip_is_named(here, tiny_clip, capsys):
+    common = ["eval", "--domain", "frontend", "--clip-weights", str(tiny_clip)]
+    assert main(common) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "--clip-weights: " in said
+    assert "allowed explicitly with --allow-other-clip" in said
+    assert main([*common, "--allow-other-clip", "--clip-device", "abacus"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "--clip-device: CLIP cannot run on the device 'abacus'" in said
+    assert "--clip-weights" not in said
+
+
+def test_view_shows_what_each_page_was_worth_and_why_one_is_worth_nothing(without_clip, capsys):
+    main(["eval", "--tasks", "tasks.jsonl", "--out", "out"])
+    main(["eval", "--tasks", "tasks.jsonl", "--agent", "blank", "--out", "blank"])
+    capsys.readouterr()
+    assert main(["view", "out"]) == 0
+    printed = capsys.readouterr().out
+    assert "page: layout 0." in printed
+    assert "official: not scored; no cosine" in printed
+    assert main(["view", "blank"]) == 0
+    assert "default: 0; no page: there is no page" in capsys.readouterr().out
+
+
 def test_without_a_browser_the_line_says_how_to_get_one(here, capsys, monkeypatch):
     monkeypatch.setenv("COLBENCH_BROWSER", str(here / "none"))
     assert main(["eval", "--domain", "frontend"]) == 2

@@ -38,6 +38,10 @@ MOST_KNOWN = 4096
 logger = logging.getLogger("colbench")
 
 
+class DeviceError(UserError):
+    """The device that was asked for cannot be used."""
+
+
 def find_clip(
     weights: str | Path | None = None, *, device: str = "auto", allow_unpinned: bool = False
 ) -> ClipEncoder | None:
@@ -56,7 +60,7 @@ class ClipEncoder:
 
     `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU where there is one. `batch`: pictures in one pass.
     Leaving it as an asynchronous context ends its threads. The constructor raises MissingWeightsError when there
-    are no weights, UserError when they or the device cannot be used.
+    are no weights, UserError when they cannot be used, DeviceError when the device cannot.
     """
 
     def __init__(
@@ -136,7 +140,7 @@ def _device(wanted: str) -> str:
         torch.empty(0, device=wanted)
     except (RuntimeError, AssertionError) as cause:
         reason = str(cause).splitlines()[0]
-        raise UserError(f"CLIP cannot run on the device {wanted!r}: {reason}") from cause
+        raise DeviceError(f"CLIP cannot run on the device {wanted!r}: {reason}") from cause
     return wanted
 
 

@@ -40,6 +40,10 @@ class MissingWeightsError(UserError):
     """There are no weights on this machine and none could be fetched. Scoring can do without the cosine."""
 
 
+class OtherWeightsError(UserError):
+    """These are not the paper's weights, and others were not allowed."""
+
+
 class Weights(Struct, frozen=True, kw_only=True):
     """A file of weights whose bytes were read and hashed."""
 
@@ -64,7 +68,8 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
 
     `source`: a file (`.pt`, `.safetensors`, `.bin`), or a folder with one and an `open_clip_config.json`.
     Raises MissingWeightsError when there is no `source` and nothing could be fetched, or no open_clip to load
-    it; UserError for a `source` that cannot be used or, unless `allow_unpinned`, whose hash is not the paper's.
+    it; UserError for a `source` that cannot be used; OtherWeightsError, unless `allow_unpinned`, if the hash is
+    not the paper's.
     """
     if find_spec("open_clip") is None:
         raise MissingWeightsError(
@@ -75,7 +80,7 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
     if sha256 == SHA256:
         return Weights(file=file, sha256=sha256)
     if not allow_unpinned:
-        raise UserError(
+        raise OtherWeightsError(
             f"{file}: not the paper's CLIP weights: SHA-256 {sha256}, expected {SHA256} "
             f"(OpenAI's ViT-B-32.pt, {ADDRESS}); scores by other weights cannot be compared, "
             "so they must be allowed explicitly"
