@@ -18,7 +18,10 @@ from colbench.report import pictures
 
 NAME = 24
 """Hexadecimal digits of a render's key in the name of its file."""
-LOST = "No render of this page is kept here; `colbench score {run}` makes it again."
+LOST = (
+    "There is no picture of this page here: it took too long, broke the browser down, or its render is lost. "
+    "`colbench score {run}` renders the pages of finished dialogues again."
+)
 NO_PAGE = "No page was shown."
 NOTHING_TO_COMPARE = "There is nothing to compare with the target."
 SAME = "It is the same page."
