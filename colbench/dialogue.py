@@ -71,7 +71,8 @@ async def play(
 
         dialogue.append(Message(role="assistant", content=move.said))
         with boundary(SimulatorError):
-            heard, seconds = await _timed(lambda: human.respond(task, tuple(dialogue)), deadline)
+            reply, seconds = await _timed(lambda: human.respond(task, tuple(dialogue)), deadline)
+            heard = read_words(reply)
         deadline += seconds
         words = clean(heard.content)
         turns[-1] = replace(turn, human=words, human_usage=heard.usage, human_seconds=seconds)
@@ -109,6 +110,17 @@ def read_move(reply: object) -> Move:
         answer=answer.strip() if marker else None,
         usage=reply.usage,
     )
+
+
+def read_words(reply: object) -> Message:
+    """What the human said. Raises SimulatorError if it is no message."""
+    if isinstance(reply, str):
+        return Message(role="user", content=reply)
+    if not isinstance(reply, Message) or not isinstance(reply.content, str):
+        raise SimulatorError(
+            f"respond() returned {type(reply).__name__}; it must return a Message or a str"
+        )
+    return reply
 
 
 async def _timed(speak: Callable[[], Awaitable[T]], deadline: float) -> tuple[T, float]:

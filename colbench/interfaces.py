@@ -48,7 +48,7 @@ class StatefulAgent(Protocol):
 class HumanSimulator(Protocol):
     """The simulated human, on the harness side of the barrier."""
 
-    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
         """The human's answer to the agent's last message."""
         ...
 

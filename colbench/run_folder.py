@@ -46,7 +46,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """What `digest` is taken over: a run is resumed only if these are unchanged."""
     digest: str
     sandbox: str = ""
-    """Tier, Python version and limits of the latest attempt."""
+    """Of the latest attempt: tier, Python version and limits for code, what shuts the browser in for pages."""
     browser: str = ""
     """The renderer's environment, in a run on frontend design."""
     tasks: TaskSource

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 class Equipment:
     """Made from a configuration for some tasks; entering it starts it, leaving it stops it.
 
-    Making it raises UserError when there is no browser, or the weights are not what they should be.
+    Making it raises UserError when there is no browser, the first use of `clip` when the weights are not what they
+    should be.
     """
 
     def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:
@@ -32,8 +34,12 @@ class Equipment:
         needs_code = any(task.domain == "backend" for task in tasks)
         self.sandbox = make_sandbox(config) if needs_code else None
         self.renderer = make_renderer(config) if self._tasks else None
-        self.clip = make_clip(config) if self._tasks else None
         self._running = AsyncExitStack()
+
+    @cached_property
+    def clip(self) -> ClipEncoder | None:
+        """What takes the cosine; None where there are no pages, or no weights. Fetches them at first use."""
+        return make_clip(self._config) if self._tasks else None
 
     @property
     def browser(self) -> str:
@@ -41,9 +47,11 @@ class Equipment:
         return self.renderer.environment if self.renderer else ""
 
     @property
-    def code(self) -> str:
-        """The environment of the code sandbox, once entered; empty where no code is run."""
-        return self.sandbox.environment if self.sandbox else ""
+    def walls(self) -> str:
+        """What code and pages are shut in by, once entered."""
+        code = [self.sandbox.environment] if self.sandbox else []
+        pages = [f"browser: {self.renderer.cage}"] if self.renderer else []
+        return "; ".join([*code, *pages])
 
     async def __aenter__(self) -> Equipment:
         async with AsyncExitStack() as stack:

@@ -104,7 +104,7 @@ class Evaluation:
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, _current_task().cancel)
         async with self.equipment as equipment:
-            record = replace(self.record, sandbox=equipment.code, browser=equipment.browser)
+            record = replace(self.record, sandbox=equipment.walls, browser=equipment.browser)
             for name in ("sandbox", "browser"):
                 if getattr(record, name):
                     _line(name, getattr(record, name))

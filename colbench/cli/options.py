@@ -74,6 +74,7 @@ HELP = {
 }
 
 
+CHOICES = {"domain": "backend or frontend", "scoring": "default or official"}
 CONFIG_HELP = (
     "a TOML file; its keys are the flags' names, those of agent and human arguments are the tables "
     "agent_args and human_args"
@@ -157,6 +158,8 @@ def _convert(values: dict[str, Any], origin: Mapping[str, str]) -> RunConfig:
         found = re.search(r"at `\$\.(\w+)", str(cause))
         where = origin.get(found.group(1), "") if found else ""
         said = _in_words(str(cause).partition(" - at ")[0])
+        if found and found.group(1) in CHOICES:
+            said = f"expected {CHOICES[found.group(1)]}"
         given = f"; given: {values[found.group(1)]}" if found and found.group(1) in values else ""
         raise UserError(f"{where or '--config'}: {said}{given}") from cause
 

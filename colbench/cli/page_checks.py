@@ -87,6 +87,10 @@ async def _check(scorer: FrontendScorer, task: Task, first: Look, second: Look) 
         blank = await scorer.score(task, "")
     except InfrastructureError as error:
         return _unscored(task, str(error), steady)
+    if own["default"].floors["white"]["layout"] == 1:
+        return _unscored(
+            task, "nothing is to be seen on it: an empty page is worth as much", steady
+        )
     return TaskCheck(
         id=task.id,
         domain=task.domain,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.rollout import Failure, Rollout, encode_rollout
 from colbench.run_folder import RunFolder
+from colbench.score import Score
 from colbench.task import Task
 
 
@@ -132,19 +133,31 @@ def show_delta(before: Sequence[Rollout], after: Sequence[Rollout]) -> None:
     for column in ("mode", "before", "after", "delta", "changed"):
         table.add_column(column, justify="left" if column == "mode" else "right")
     for mode in ("default", "official"):
-        old, new = _values(before, mode), _values(after, mode)
-        changed = sum(old.get(key) != new.get(key) for key in old.keys() | new.keys())
-        table.add_row(mode, _mean(old), _mean(new), _delta(old, new), str(changed))
+        for name, measure in ((mode, _score), (f"{mode}, layout", _layout)):
+            old, new = _values(before, mode, measure), _values(after, mode, measure)
+            if old or new or measure is _score:
+                changed = sum(old.get(key) != new.get(key) for key in old.keys() | new.keys())
+                table.add_row(name, _mean(old), _mean(new), _delta(old, new), str(changed))
     console().print(table)
 
 
-def _values(rollouts: Sequence[Rollout], mode: str) -> dict[str, float]:
+def _values(
+    rollouts: Sequence[Rollout], mode: str, measure: Callable[[Score], float | None]
+) -> dict[str, float]:
     scores = {rollout.key: rollout.scores.get(mode) for rollout in rollouts}
     return {
-        key: score.value
+        key: value
         for key, score in scores.items()
-        if score is not None and score.value is not None
+        if score is not None and (value := measure(score)) is not None
     }
+
+
+def _score(score: Score) -> float | None:
+    return score.value
+
+
+def _layout(score: Score) -> float | None:
+    return score.metrics.get("layout")
 
 
 def _mean(values: dict[str, float]) -> str:

@@ -16,9 +16,7 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("tasks", help="list, show or validate tasks", description=__doc__)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    listing = actions.add_parser(
-        "list", help="one line for each task, or the sources without --tasks"
-    )
+    listing = actions.add_parser("list", help="one line for each task")
     showing = actions.add_parser("show", help="one task, with what is hidden")
     showing.add_argument("id", metavar="ID")
     checking = actions.add_parser("validate", help="check a source: every reference must score 1")
@@ -53,7 +51,7 @@ def show_task(args: argparse.Namespace) -> int:
     found = [task for task in resolve_tasks(args.tasks) if task.id == args.id]
     if not found:
         raise UserError(
-            f"{args.tasks} has no task `{args.id}`; `colbench tasks list` shows the ids"
+            f"{args.tasks} has no task `{args.id}`; `colbench tasks list` shows the ids, --tasks names another source"
         )
     if args.json:
         _print_json(row_from_task(found[0]))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FLAGS = (
     "domain",
+    "limit",
     "sandbox_workers",
     "sandbox_packages",
     "allow_unsafe_sandbox",

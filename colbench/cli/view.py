@@ -12,6 +12,8 @@ from colbench.rollout import Rollout, Turn
 from colbench.run_folder import RunFolder
 from colbench.score import Score
 
+LONGEST = 20_000
+"""Characters of any one text that are shown; the run folder has it whole."""
 MAIN = ("cosine", "layout")
 """What is shown of the page of a turn."""
 
@@ -76,7 +78,8 @@ def _say(who: str, text: str) -> None:
     from colbench.cli.console import console, printable
 
     _line(who, "cyan" if who == "human" else "green")
-    console().print(Padding(Text(printable(text)), (0, 0, 1, 2)))
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}\n…"
+    console().print(Padding(Text(printable(shown)), (0, 0, 1, 2)))
 
 
 def _answer(answer: str, language: str) -> None:
@@ -86,7 +89,10 @@ def _answer(answer: str, language: str) -> None:
     from colbench.cli.console import console, printable
 
     _line("agent, answer", "green")
-    code = Syntax(printable(answer) or "(empty)", language, background_color="default")
+    shown = answer if len(answer) <= LONGEST else f"{answer[:LONGEST]}\n…"
+    code = Syntax(
+        printable(shown) or "(empty)", language, background_color="default", word_wrap=True
+    )
     console().print(Padding(code, (0, 0, 1, 2)))
 
 

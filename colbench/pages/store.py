@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.config import ScoringMode
-from colbench.errors import RenderError
+from colbench.errors import RenderError, UserError
 from colbench.pages.render import Render
 
 SCHEMA = "colbench.render/1"
@@ -30,6 +30,10 @@ class _Entry(Struct, frozen=True, kw_only=True):
     picture: str
     """SHA-256 of the picture, which is in its own file."""
     render: Render
+
+
+def _refusal(folder: Path, cause: OSError) -> str:
+    return f"renders cannot be kept in {folder} ({cause.strerror}); set COLBENCH_CACHE to another folder"
 
 
 def render_key(page: str | None, mode: ScoringMode, environment: str) -> str:
@@ -50,6 +54,15 @@ class RenderStore:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or default_folder()
+
+    def check(self) -> None:
+        """Raise UserError unless the folder can be written to."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as cause:
+            raise UserError(_refusal(self.folder, cause)) from cause
 
     def get(self, key: str) -> Render | None:
         """The render under this key with its picture; None if there is none."""
@@ -72,9 +85,7 @@ class RenderStore:
                 _write(self._path(render.key, "png"), render.picture)
             _write(self._path(render.key, "json"), msgspec.json.encode(entry))
         except OSError as cause:
-            raise RenderError(
-                f"renders cannot be kept in {self.folder} ({cause.strerror}); set COLBENCH_CACHE to another folder"
-            ) from cause
+            raise RenderError(_refusal(self.folder, cause)) from cause
 
     def _path(self, key: str, kind: str) -> Path:
         return self.folder / f"{key}.{kind}"

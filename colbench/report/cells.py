@@ -70,14 +70,13 @@ def plan(tasks: Iterable[Task], trials: int, rollouts: Sequence[Rollout]) -> Cel
 def leading_measure(domain: Domain, rollouts: Iterable[Rollout]) -> Lead:
     """What the report of a domain leads with.
 
-    In frontend design that is the cosine, or `layout` where any page that was measured lacks the cosine: it needs
+    In frontend design that is the cosine, but `layout` unless every page that was measured has the cosine: it needs
     CLIP weights, and a mean over a part of the pages would pass for one over all.
     """
     if domain == "backend":
         return "tests_passed"
-    scores = (score for rollout in rollouts for score in rollout.scores.values())
-    lacking = any(score.metrics and score.value is None for score in scores)
-    return "layout" if lacking else "cosine"
+    scores = [score for rollout in rollouts for score in rollout.scores.values() if score.metrics]
+    return "cosine" if scores and all(score.value is not None for score in scores) else "layout"
 
 
 def measured(score: Score | None, measure: str) -> float | None:

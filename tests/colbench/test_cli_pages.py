@@ -18,6 +18,7 @@ from colbench.rollout import read_rollouts
 STILL = (
     '{"problem_description": "A page", "ground_truth": "<html><body><h1>Hello</h1></body></html>"}'
 )
+EMPTY = STILL.replace("Hello", "")
 TOO_BIG = STILL.replace("Hello", "x" * 2_100_000)
 
 
@@ -126,10 +127,13 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     assert [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")] == before
 
 
-def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys, monkeypatch):
+def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys):
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
     before = Path("out/rollouts.jsonl").read_bytes()
-    monkeypatch.setenv("COLBENCH_CACHE", str(here / "tasks.jsonl"))  # no folder: no render is kept
+    for picture in Path("cache/renders").glob("*.png"):  # no render can be kept under its name
+        picture.with_suffix(".json").unlink()
+        picture.unlink()
+        picture.mkdir()
     capsys.readouterr()
     assert main(["score", "out"]) == 1
     said = " ".join(capsys.readouterr().err.split())
@@ -151,10 +155,11 @@ def test_render_writes_a_picture(here, capsys):
 
 
 def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
-    Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n")
+    Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n{EMPTY}\n")
     assert main(["validate", "--tasks", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
     printed = capsys.readouterr()
-    assert "1 of 2" in printed.out
+    assert "1 of 3" in printed.out
+    assert "nothing is to be seen on it" in printed.out
     assert "its target cannot be rendered (too big" in printed.out
     assert main(["validate", "--tasks", "sound.jsonl", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -175,7 +180,10 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
     ("argv", "said"),
     [
         (["eval", "--domain", "frontend", "--browser", "nowhere"], "--browser names nowhere"),
-        (["eval", "--domain", "frontends"], "--domain: unknown value"),
+        (
+            ["eval", "--domain", "frontends"],
+            "--domain: expected backend or frontend; given: frontends",
+        ),
         (["eval", "--domain", "frontend", "--tasks", "bundled:backend"], "has no such task"),
         (["eval", "--domain", "frontend", "--baseline", "nowhere"], "nowhere"),
         (["eval", "--domain", "frontend", "--clip-weights", "nowhere"], "--clip-weights"),
@@ -210,6 +218,16 @@ def test_view_shows_what_each_page_was_worth_and_why_one_is_worth_nothing(withou
     assert "official: not scored; no cosine" in printed
     assert main(["view", "blank"]) == 0
     assert "default: 0; no page: there is no page" in capsys.readouterr().out
+
+
+def test_a_cache_that_cannot_be_written_is_told_before_anything_is_played(
+    here, capsys, monkeypatch
+):
+    (here / "file").write_text("")
+    monkeypatch.setenv("COLBENCH_CACHE", str(here / "file"))
+    assert main(["eval", "--domain", "frontend", "--limit", "1", "--out", "out"]) == 2
+    assert "set COLBENCH_CACHE to another folder" in capsys.readouterr().err
+    assert not Path("out").exists()
 
 
 def test_without_a_browser_the_line_says_how_to_get_one(here, capsys, monkeypatch):

@@ -198,3 +198,18 @@ async def test_the_human_s_time_is_not_the_agent_s():
 
     ending, turns = await talk(Says(*["what?"] * 4, "I WANT TO ANSWER: x"), Slow(), seconds=0.5)
     assert (ending.answer, len(turns)) == ("x", 5)
+
+
+async def test_a_human_may_say_plain_text_and_anything_else_is_its_own_failure():
+    class SaysOnly:
+        def __init__(self, what):
+            self.what = what
+
+        async def respond(self, task, dialogue):
+            return self.what
+
+    _, turns = await talk(Says("what?", "I WANT TO ANSWER: x"), SaysOnly("that"))
+    assert turns[0].human == "that"
+    for wrong in (None, 3, Message(role="user", content=None)):
+        with pytest.raises(SimulatorError, match="respond"):
+            await talk(Says("what?", "x"), SaysOnly(wrong))

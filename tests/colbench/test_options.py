@@ -64,7 +64,7 @@ def test_lists_are_separated_by_commas():
     [
         (["--trials", "0"], "--trials: expected a whole number >= 1; given: 0"),
         (["--limit", "many"], "--limit: expected a whole number; given: many"),
-        (["--scoring", "strict"], "--scoring: unknown value 'strict'"),
+        (["--scoring", "strict"], "--scoring: expected default or official; given: strict"),
         (["--agent-arg", "volume"], "--agent-arg: `volume` is not NAME=VALUE"),
         (["--agent-price", "1"], "--agent-price: expected two numbers, IN,OUT; given: .'1'."),
         (["--task-ids", " , "], "--task-ids: the list is empty"),

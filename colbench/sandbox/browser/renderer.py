@@ -70,6 +70,7 @@ class Renderer:
         return self._environment
 
     async def __aenter__(self) -> Renderer:
+        self._store.check()
         home = self._stack.enter_context(
             tempfile.TemporaryDirectory(prefix="colbench-browser-", ignore_cleanup_errors=True)
         )
