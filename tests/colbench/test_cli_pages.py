@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -48,6 +49,15 @@ def test_the_keyless_pair_plays_pages_and_gets_nearer_from_turn_to_turn(here, ca
         assert rollout.scores["default"].floors.keys() == {"black", "white", "other", "target"}
     record = json.loads(Path("out/run.json").read_text())
     assert record["pins"]["browser"]["environment"] == record["browser"]
+
+
+def test_the_human_of_the_documentation_works_as_written(here):
+    text = Path(__file__).parents[2].joinpath("docs", "frontend.md").read_text("utf-8")
+    Path("glance.py").write_text(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1])
+    argv = ["eval", "--domain", "frontend", "--limit", "2", "--max-turns", "2", "--out", "out"]
+    assert main([*argv, "--human", "glance.py:Glance"]) == 0
+    said = {r.turns[0].human for r in read_rollouts(Path("out/rollouts.jsonl"))}
+    assert said <= {"It should be taller.", "It should be shorter."}
 
 
 def test_blank_scores_zero_and_guesser_below_designer(here, capsys):
