@@ -75,8 +75,11 @@ def leading_measure(domain: Domain, rollouts: Iterable[Rollout]) -> Lead:
     """
     if domain == "backend":
         return "tests_passed"
-    scores = [score for rollout in rollouts for score in rollout.scores.values() if score.metrics]
-    return "cosine" if scores and all(score.value is not None for score in scores) else "layout"
+    shown = (rollout for rollout in rollouts if not agent_failed(rollout))
+    scores = [score for rollout in shown for score in rollout.scores.values()]
+    lacking = any(score.metrics and score.value is None for score in scores)
+    taken = any(score.value is not None for score in scores)
+    return "cosine" if taken and not lacking else "layout"
 
 
 def measured(score: Score | None, measure: str) -> float | None:
