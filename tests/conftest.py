@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import pytest
 
 from colbench.errors import UserError
 from colbench.sandbox.browser import Renderer, find_browser
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""Where the tests were started in the background it is ignored, and so it would be by what they start."""
 
 
 @pytest.fixture(scope="session")
