@@ -7,13 +7,13 @@ what a `Canary` watches. Except in class `text`, the source is put into a fence,
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from msgspec import Struct
 
+from colbench.sandbox.attacks.sources import Source, read_attacks, read_controls
 from colbench.task import Hidden, Task
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ Aim = Literal["score", "end", "hang", "next", "memory", "trace", "honest"]
 """`score`: pass without knowing the answer. `end`: the evaluator dies or cannot read its results. `hang`: it never
 finishes. `next`: the next honest answer fails. `memory`: the machine's memory is used up. `trace`: a file, a
 connection, or a process is left. `honest`: none of these; it must score 1."""
-_HEADING = re.compile(r"^#### (\w+): (.+)\n", re.MULTILINE)
 _SOURCES = Path(__file__).parent / "sources"
-_CONTROLS = "controls"
 REFERENCE = '''def stock(item):
     """SECRET_OF_THE_REFERENCE"""
     from collections import Counter
@@ -66,23 +64,14 @@ class Attack(Struct, frozen=True, kw_only=True):
 @cache
 def attacks() -> tuple[Attack, ...]:
     """Every attack, by class."""
-    return tuple(
-        attack
-        for path in sorted(_SOURCES.glob("*.txt"))
-        if path.stem != _CONTROLS
-        for attack in _read(path)
-    )
+    return tuple(map(_attack, read_attacks(_SOURCES)))
 
 
 @cache
 def controls() -> tuple[Attack, ...]:
     """Honest answers to the same task. The first leans on everything that attacks are known to change."""
-    return tuple(_read(_SOURCES / f"{_CONTROLS}.txt"))
+    return tuple(map(_attack, read_controls(_SOURCES)))
 
 
-def _read(path: Path) -> list[Attack]:
-    _words, *parts = _HEADING.split(path.read_text("utf-8"))
-    return [
-        Attack(name=name, kind=path.stem, aim=cast(Aim, aim), source=source.strip("\n") + "\n")
-        for aim, name, source in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
-    ]
+def _attack(source: Source) -> Attack:
+    return Attack(name=source.name, kind=source.kind, aim=cast(Aim, source.aim), source=source.text)

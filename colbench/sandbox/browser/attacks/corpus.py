@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from msgspec import Struct
 
+from colbench.sandbox.attacks.sources import Source, read_attacks, read_controls
 from colbench.sandbox.browser.attacks.bombs import pieces
 
 if TYPE_CHECKING:
@@ -27,10 +28,8 @@ higher than the page. `next`: the page after it looks different or never comes. 
 when it comes again. `trace`: a window or a saved file is left. `honest`: none of these."""
 HEIGHT = 3000
 """In pixels, of pages whose aim is `height`."""
-_HEADING = re.compile(r"^#### (\w+): (.+)\n", re.MULTILINE)
 _REPEAT = re.compile(r"⟦(\d+): ([^⟦⟧]*)⟧")
 _SOURCES = Path(__file__).parent / "sources"
-_CONTROLS = "controls"
 
 
 class PageAttack(Struct, frozen=True, kw_only=True):
@@ -55,26 +54,19 @@ class PageAttack(Struct, frozen=True, kw_only=True):
 @cache
 def page_attacks() -> tuple[PageAttack, ...]:
     """Every hostile page, by class."""
-    return tuple(
-        attack
-        for path in sorted(_SOURCES.glob("*.txt"))
-        if path.stem != _CONTROLS
-        for attack in _read(path)
-    )
+    return tuple(map(_attack, read_attacks(_SOURCES)))
 
 
 @cache
 def page_controls() -> tuple[PageAttack, ...]:
     """Honest pages. The first leans on everything that attacks are known to change."""
-    return tuple(_read(_SOURCES / f"{_CONTROLS}.txt"))
+    return tuple(map(_attack, read_controls(_SOURCES)))
 
 
-def _read(path: Path) -> list[PageAttack]:
-    _words, *parts = _HEADING.split(path.read_text("utf-8"))
-    return [
-        PageAttack(name=name, kind=path.stem, aim=cast(Aim, aim), source=source.strip("\n") + "\n")
-        for aim, name, source in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
-    ]
+def _attack(source: Source) -> PageAttack:
+    return PageAttack(
+        name=source.name, kind=source.kind, aim=cast(Aim, source.aim), source=source.text
+    )
 
 
 def _repeated(repeat: re.Match[str]) -> str:

@@ -1,0 +1,42 @@
+"""How a corpus of attacks lies on disk: a text file for each class, honest controls in `controls.txt`.
+
+A file begins with a line that says what its class does. Each source follows a line `#### aim: name`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+_HEADING = re.compile(r"^#### (\w+): (.+)\n", re.MULTILINE)
+_CONTROLS = "controls"
+
+
+class Source(NamedTuple):
+    """One attack or control as written."""
+
+    kind: str
+    """The class: the file's name."""
+    aim: str
+    name: str
+    text: str
+
+
+def read_attacks(folder: Path) -> Iterator[Source]:
+    """The attacks in a folder, by class."""
+    for path in sorted(folder.glob("*.txt")):
+        if path.stem != _CONTROLS:
+            yield from _read(path)
+
+
+def read_controls(folder: Path) -> Iterator[Source]:
+    """The controls in a folder."""
+    return _read(folder / f"{_CONTROLS}.txt")
+
+
+def _read(path: Path) -> Iterator[Source]:
+    _words, *parts = _HEADING.split(path.read_text("utf-8"))
+    for aim, name, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        yield Source(path.stem, aim, name, text.strip("\n") + "\n")
