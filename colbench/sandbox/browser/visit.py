@@ -147,7 +147,8 @@ class _Visitor:
             "Page.captureScreenshot",
             {
                 "format": "png",
-                "captureBeyondViewport": True,
+                "captureBeyondViewport": (width, height)
+                != (self._window.width, self._window.height),
                 "optimizeForSpeed": True,
                 "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
             },
