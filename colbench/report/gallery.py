@@ -15,6 +15,7 @@ from colbench.report.facts import measure_name
 from colbench.report.frontend import METRICS
 from colbench.report.markup import Safe, element, fill, join, resource, sha256, table
 from colbench.report.model import RunReport
+from colbench.report.tables import FLOOR_NAMES
 from colbench.report.text import NOTHING, count, percent, title
 from colbench.rollout import Rollout, Turn
 from colbench.score import Score
@@ -24,12 +25,6 @@ TASKS = 50
 """Tasks on one page of the gallery."""
 WORDS = 300
 """Characters of a message without a page that are shown."""
-ROWS = {
-    "other": "Another target",
-    "white": "White page",
-    "black": "Black page",
-    "target": "Target itself",
-}
 
 
 def page_name(number: int) -> str:
@@ -202,7 +197,9 @@ def _floors(score: Score | None) -> Safe:
     if score is None or not names:
         return Safe()
     pages = {"Final page": score.metrics}
-    pages |= {label: score.floors[page] for page, label in ROWS.items() if page in score.floors}
+    pages |= {
+        label: score.floors[page] for page, label in FLOOR_NAMES.items() if page in score.floors
+    }
     rows = (
         (label, *(percent(found[name]) if name in found else NOTHING for name in names))
         for label, found in pages.items()

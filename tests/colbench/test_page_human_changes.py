@@ -145,14 +145,14 @@ def html(look: Look) -> str:
 def changes() -> Iterator[Change]:
     """Forty of each template."""
     for at, target in enumerate(LOOKS):
-        for name, made, words in _changes(target):
+        for name, made, words in (*_top_changes(target), *_body_changes(target)):
             yield Change(
                 name=f"{at} {name}", target=target, made=replace(target, **made), words=words
             )
 
 
-def _changes(look: Look) -> Iterator[tuple[str, dict[str, object], tuple[str, ...]]]:
-    title, lead = f'"{look.title}"', f'"{look.lead[:20]}'
+def _top_changes(look: Look) -> Iterator[tuple[str, dict[str, object], tuple[str, ...]]]:
+    title = f'"{look.title}"'
     yield "page colour", {"page": "#fbcfe8"}, ("background of the page",)
     yield "dark page", {"page": "#4b5563"}, ("background of the page",)
     yield "navigation colour", {"nav": "#8b5cf6"}, ("background of the top part",)
@@ -183,6 +183,10 @@ def _changes(look: Look) -> Iterator[tuple[str, dict[str, object], tuple[str, ..
         ("aligned" if look.title_align == "left" else "centred",),
     )
     yield "title's weight", {"title_bold": 1100 - look.title_bold}, (title, "bold")
+
+
+def _body_changes(look: Look) -> Iterator[tuple[str, dict[str, object], tuple[str, ...]]]:
+    lead = f'"{look.lead[:20]}'
     yield (
         "other lead",
         {"lead": "This says quite another thing, and nobody knows why."},
