@@ -32,7 +32,9 @@ AFTERMATH = 1.0
 """Seconds for what a page does once it has been pictured."""
 MOST_PROCESSES = 12
 TRIES = 3
-"""For attacks that need luck: a page that moves may look alike twice."""
+"""For attacks that need luck."""
+LATER = 0.29
+"""Seconds by which a page is pictured later the second time, as on a machine that is busy."""
 
 
 class NaiveRenderer:
@@ -125,7 +127,7 @@ class _Window:
             async with asyncio.timeout(seconds):
                 first = await self.picture(self.attack, "first")
                 self.found |= set(seen(first, self.attack))
-                if aim == "vary" and await self.picture(self.attack, "second") != first:
+                if aim == "vary" and await self.picture(self.attack, "second", LATER) != first:
                     self.found.add("vary")
         except Exception:
             self.found.add("denial")
@@ -138,13 +140,14 @@ class _Window:
             except Exception:
                 self.found.add("next")
 
-    async def picture(self, page, visit):
+    async def picture(self, page, visit, later=0.0):
         path = self.naive.folder / f"{visit}.html"
         path.write_text(page.page(self.naive.canary, visit), "utf-8")
         await self.page.set_viewport_size({"width": 1280, "height": 720})
         await self.page.goto(path.as_uri())
         height = await self.page.evaluate("document.documentElement.scrollHeight")
         await self.page.set_viewport_size({"width": 1280, "height": height})
+        await asyncio.sleep(later)
         return await self.page.screenshot()
 
     async def wait(self):

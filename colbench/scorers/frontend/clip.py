@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
     Pixels = NDArray[np.uint8]
 
-CPU_BATCH = 8
+CPU_BATCH = 16
 CUDA_BATCH = 32
 MOST_KNOWN = 4096
 """Pictures whose vectors are kept: every target of a test set and the pages of the dialogues under way."""
