@@ -25,16 +25,18 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SIGNATURE = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
 
 
-class Fact(Struct, frozen=True, kw_only=True):
+class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One hidden decision of a task, in words.
 
     A simulated human gives `statement` when a question is about one of `topics` (words or short phrases
-    a person might use for it); nothing else about the fact is ever said.
+    a person might use for it) or like one of `examples` (whole questions about it); nothing else about the fact
+    is ever said.
     """
 
     name: str
     topics: tuple[str, ...]
     statement: str
+    examples: tuple[str, ...] = ()
 
 
 class Hidden(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -133,22 +135,26 @@ def row_from_task(task: Task) -> dict[str, Any]:
     return row
 
 
-def read_tasks(path: Path, *, limit: int | None = None) -> list[Task]:
+def read_tasks(
+    path: Path, *, limit: int | None = None, malformed: list[str] | None = None
+) -> list[Task]:
     """The tasks of a JSONL file: all, or the first `limit`; what comes after those is not read.
 
-    Raises DataError naming the file, the line and the field at the first malformed row.
+    Raises DataError naming the file, the line and the field at the first malformed row. With a list `malformed`, such
+    rows are left out and named there; it is raised only if no row is left.
     """
     try:
         with path.open("rb") as lines:
-            tasks = list(islice(_decode(lines, path), limit))
+            tasks = list(islice(_decode(lines, path, malformed), limit))
     except OSError as cause:
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
     if not tasks:
-        raise DataError(f"{path}: holds no task; expected one JSON object a line")
+        none = f"{path}: holds no task; expected one JSON object a line"
+        raise DataError(malformed[0] if malformed else none)
     return distinguish(tasks)
 
 
-def _decode(lines: Iterable[bytes], path: Path) -> Iterator[Task]:
+def _decode(lines: Iterable[bytes], path: Path, malformed: list[str] | None) -> Iterator[Task]:
     decoder = msgspec.json.Decoder(_Row)
     for number, line in enumerate(lines, start=1):
         row = line.removeprefix(BYTE_ORDER_MARK).strip()
@@ -157,7 +163,10 @@ def _decode(lines: Iterable[bytes], path: Path) -> Iterator[Task]:
         try:
             yield _task(decoder.decode(row))
         except (msgspec.DecodeError, DataError, UnicodeDecodeError) as cause:
-            raise DataError(f"{path}, line {number}: {cause}") from cause
+            flaw = f"{path}, line {number}: {cause}"
+            if malformed is None:
+                raise DataError(flaw) from cause
+            malformed.append(flaw)
 
 
 def distinguish(tasks: Iterable[Task]) -> list[Task]:

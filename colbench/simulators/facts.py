@@ -1,31 +1,28 @@
 """The keyless human for tasks with facts: answers what was asked, briefly, and nothing else.
 
-Every question of the agent's last message is compared with every fact, word by word; the best one is said
-if it is good enough. Two sentences at most. Who fishes ("tell me everything") is asked what they want to know.
+Every question of the agent's last message is matched with the facts (`facts_match`); the best one is said if it
+is good enough. One question gets one fact, however many words it has for it; two sentences at most. Who fishes
+("tell me everything") is asked what they want to know.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from colbench.config import derive_seed
 from colbench.messages import Message
-from colbench.simulators.facts_words import FOREIGN_STEMS, SYNONYMS, content
+from colbench.simulators.facts_focus import EXAMPLE, stems
+from colbench.simulators.facts_match import Found, Matcher
+from colbench.simulators.facts_words import content
 from colbench.task import Fact, Task
 
 MOST_FACTS = 2
-GOOD_ENOUGH = 0.3
-"""Score from which a fact counts as asked for; one telling word of a topic scores 1."""
-IN_STATEMENT = 0.3
-BY_SYNONYM = 0.75
-IN_REQUEST = 0.7
-"""What a word is worth that is only in the statement, only a synonym, or also in the request."""
-FOREIGN_WEIGHT = 3
-"""A programmer's word makes a question as strange as so many other unknown words."""
+GOOD_ENOUGH = 1.0
+CLEAR = 5
+"""Lead in nats (`facts_match`) from which a fact counts as asked for: first in a message, and further on."""
 HEARD = 4000
 """Characters of a message that are listened to, from its end."""
 
@@ -44,6 +41,8 @@ WHAT = (
 NO_CODE = "I can't read code, just ask me what you want to know."
 REST_UNKNOWN = "The rest of your question I don't know."
 
+NUMBER = re.compile(r"\d+")
+NO_BRACKETS = str.maketrans("()", "  ")
 FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 CODE_LINE = re.compile(
     r"^[ \t]*(?:(?:def|class|if|elif|else|for|while|try|with)\b.*:|(?:import|from|return) .*|[\w.\[\]]+ \W?= .*)$",
@@ -52,6 +51,23 @@ CODE_LINE = re.compile(
 SENTENCE = re.compile(r"(?<=[.?!:])\s+|\n+|;\s+")
 ASKING = r"what|how|is|are|do|does|did|should|shall|which|when|where|who|whose|why|can|could|will|would|must|may"
 AND_ALSO = re.compile(rf",?\s+(?:and|also|plus)\s+(?=(?:{ASKING}|if)\b)", re.IGNORECASE)
+THANKS = re.compile(
+    r"^\W*(?:ok(?:ay)?|thanks?|thank you|got it|great|good|perfect|i see|understood|al+ ?right|fine|noted|"
+    r"makes sense|sure|cool|nice|so)\b",
+    re.IGNORECASE,
+)
+ASKS = re.compile(
+    rf"[,\u2013\u2014-]\s+(?:(?:and|so|but|now|then|also)\s+)*(?=(?:{ASKING}|if)\b)", re.IGNORECASE
+)
+FURTHER = re.compile(
+    r"^\W*(?:for (?:example|instance)|e\.? ?g\b|i\.e\b|that is|in other words|such as|specifically|"
+    r"in particular|(?:and |or )*if (?:so|yes|not|no|there is|it is|it does)|or|say|like)\b",
+    re.IGNORECASE,
+)
+"""Begins words that go on with the question before them."""
+GOES_ON = re.compile(rf"{FURTHER.pattern}|\b(?:it|they|them|this|that|those)\b", re.IGNORECASE)
+"""Marks a part of a question that speaks of what the part before it asks for."""
+COLON = re.compile(r"([^.?!:\n]+):(?= )")
 QUESTION = re.compile(
     rf"^\W*(?:and |also |so |then |next,? |please )*(?:{ASKING}|tell|give|let|provide|confirm|state|"
     r"explain|describe|specify|clarify|name|list|show|i (?:need|want|would like|'d like) to know)\b",
@@ -71,7 +87,8 @@ def answer(task: Task, said: str) -> str:
     """What the human says to a message, from the facts of the task."""
     words = CODE_LINE.sub("", FENCE.sub("\n", said))
     index = _index(task)
-    found = [list(index.about(question)) for question in questions(words[-HEARD:])]
+    asked = _joined(questions(COLON.sub(_of_one_question, words[-HEARD:])))
+    found = [list(index.about(question, first=i == 0)) for i, question in enumerate(asked)]
     facts = list(dict.fromkeys(fact.statement for answers in found for fact in answers))
     if facts:
         unanswered = len(facts) < MOST_FACTS and not all(found)
@@ -96,71 +113,67 @@ def questions(text: str) -> list[str]:
     return list(filter(content, found))
 
 
+def _of_one_question(found: re.Match[str]) -> str:
+    """A comma for a colon if what stands before it asks for something ("how is … treated: as …, or …?")."""
+    asks = QUESTION.match(found[1]) and content(found[1])
+    return f"{found[1]}," if asks else found[0]
+
+
+def _joined(asked: Sequence[str]) -> list[str]:
+    """The questions, each with the examples and conditions that follow it, as an aside."""
+    joined: list[str] = []
+    for question in asked:
+        if joined and FURTHER.match(question):
+            joined[-1] = _with_aside(joined[-1], question)
+        else:
+            joined.append(question)
+    return joined
+
+
+def _with_aside(question: str, aside: str) -> str:
+    return f"{question} ({aside.translate(NO_BRACKETS)})"
+
+
+def _parts(question: str) -> Iterator[str]:
+    """The questions within one; thanks for an answer before are no part, examples go with the first."""
+    asides = " ".join(EXAMPLE.findall(question))
+    thanked = THANKS.match(question)
+    rest = EXAMPLE.sub(" ", question)
+    asks = ASKS.search(rest) if thanked else None
+    first, *others = AND_ALSO.split(rest[asks.end() :] if asks else rest)
+    own = list(takewhile(lambda part: not GOES_ON.search(part), others))
+    asides = " ".join([asides, *others[len(own) :]])
+    yield _with_aside(first, asides) if asides.strip() else first
+    yield from own
+
+
 class _Index:
-    """How telling each word is for each fact of one task."""
+    """The facts of one task, ready to be asked for."""
 
     def __init__(self, task: Task) -> None:
         self._facts = task.hidden.facts
-        self._request = frozenset(content(task.request))
-        topics = [_topic_words(fact) for fact in self._facts]
-        said = [_stated_words(fact) for fact in self._facts]
-        in_topics = Counter(word for words in topics for word in words)
-        spread = in_topics + Counter(word for words in said for word in words)
-        self._vocabulary = frozenset(spread) | self._request
-        self._weights = [
-            {word: IN_STATEMENT * self._rarity(spread[word]) for word in stated - in_topics.keys()}
-            | {word: weight * self._rarity(in_topics[word]) for word, weight in telling.items()}
-            for stated, telling in zip(said, topics, strict=True)
-        ]
+        self._request = frozenset(stems(task.request))
+        self._matcher = Matcher([_examples(fact) for fact in self._facts])
 
-    def about(self, question: str) -> Iterator[Fact]:
-        """One fact at most for each part of a question ("what is …, and how is …?")."""
-        yield from filter(None, map(self._best, AND_ALSO.split(question)))
+    def about(self, question: str, *, first: bool) -> Iterator[Fact]:
+        """One fact at most for each part of a question ("what is …, and how is …?").
 
-    def _best(self, question: str) -> Fact | None:
-        """The fact that a question is about, the earlier one of two equals; None if it is about none."""
-        words = content(question)
-        scores = [sum(self._worth(word, weights) for word in words) for weights in self._weights]
-        best = max(scores, default=0.0)
-        if best * self._familiar(words) < GOOD_ENOUGH:
-            return None
-        return self._facts[scores.index(best)]
+        The first part of a message's `first` question asks for something in any case; others may just go on.
+        """
+        for part in _parts(question):
+            found = self._best(part)
+            if found and found.lead >= (GOOD_ENOUGH if first else CLEAR):
+                yield self._facts[found.place]
+            first = False
 
-    def _rarity(self, facts: int) -> float:
-        """1 for a word of one fact only, less the more facts have it."""
-        return math.log(1 + len(self._facts) / facts) / math.log(1 + len(self._facts))
-
-    def _familiar(self, words: Sequence[str]) -> float:
-        """The share of words that have anything to do with the task."""
-        known = sum(1 for word in words if self._vocabulary.intersection(_alike(word)))
-        foreign = sum(1 for word in words if word in FOREIGN_STEMS and word not in self._vocabulary)
-        return known / max(1, len(words) + FOREIGN_WEIGHT * foreign)
-
-    def _worth(self, word: str, weights: dict[str, float]) -> float:
-        worth = max(
-            weights.get(other, 0.0) * (1.0 if other == word else BY_SYNONYM)
-            for other in _alike(word)
-        )
-        return worth * (IN_REQUEST if word in self._request else 1.0)
+    def _best(self, question: str) -> Found | None:
+        return self._matcher.best(question, self._request) if content(question) else None
 
 
-_index = lru_cache(maxsize=1024)(_Index)
+_index = lru_cache(maxsize=512)(_Index)
 
 
-def _alike(word: str) -> tuple[str, ...]:
-    return (word, *SYNONYMS.get(word, ()))
-
-
-def _topic_words(fact: Fact) -> dict[str, float]:
-    """The words of the topics; those of a phrase share its weight, so that two of them beat one."""
-    weights: dict[str, float] = {}
-    for topic in (*fact.topics, fact.name.replace("_", " ")):
-        words = content(topic)
-        for word in words:
-            weights[word] = max(weights.get(word, 0.0), 1 / math.sqrt(len(words)))
-    return weights
-
-
-def _stated_words(fact: Fact) -> set[str]:
-    """The words of the statement; no numbers, or a guessed number would draw the answer."""
-    return {word for word in content(fact.statement) if not word.isdigit()}
+def _examples(fact: Fact) -> tuple[str, ...]:
+    """What is said about a fact; without the numbers, or a guessed number would draw the answer."""
+    said = NUMBER.sub("", fact.statement)
+    return (*fact.topics, *fact.examples, fact.name.replace("_", " "), said)

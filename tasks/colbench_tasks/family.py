@@ -57,6 +57,8 @@ class Decision(Struct, frozen=True):
     """Plain questions about it, for agents."""
     options: tuple[Option, ...]
     """The most usual one first: it is what a guess from the request alone would take."""
+    examples: tuple[str, ...] = ()
+    """Questions of very different wording that ask about it, for the simulated human to go by."""
 
     def choices(self) -> tuple[Choice, ...]:
         """Every option at every value."""
@@ -127,7 +129,7 @@ def _compiled(source: str) -> CodeType:
 
 def fill(template: str, names: Mapping[str, object]) -> str:
     """The template with `$name` replaced; a KeyError names what is missing."""
-    return Template(template).substitute(names)
+    return Template(template).substitute(names) if "$" in template else template
 
 
 def statement(says: str, theme: Theme, choice: Choice) -> str:

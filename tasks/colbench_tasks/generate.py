@@ -90,8 +90,11 @@ def _request(random: Random, family: Family, theme: Theme) -> str:
 
 def _fact(random: Random, decision: Decision, theme: Theme, choice: Choice) -> Fact:
     says = statement(random.choice(choice.option.says), theme, choice)
-    topics = tuple(fill(topic, theme) for topic in decision.topics)
-    return Fact(name=decision.name, topics=topics, statement=says)
+    topics, examples = (
+        tuple(fill(text, theme) for text in texts)
+        for texts in (decision.topics, (*decision.asks, *decision.examples))
+    )
+    return Fact(name=decision.name, topics=topics, examples=examples, statement=says)
 
 
 def expression(function: str, arguments: Arguments) -> str:

@@ -1,50 +1,19 @@
-"""The families of backend tasks, one module each. To add one, write its module and list it here."""
+"""The families of backend tasks, one module each. To add one, write its module and its examples (`examples/`)."""
 
 from __future__ import annotations
 
-from colbench_tasks.families import (
-    ballots,
-    bookings,
-    checkmarks,
-    grading,
-    hotel,
-    inventory,
-    labels,
-    loyalty,
-    meters,
-    parking,
-    payroll,
-    ranking,
-    recipes,
-    sensors,
-    sharing,
-    shipping,
-    slots,
-    throws,
-    waiting,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
+from colbench_tasks.examples import with_examples
 from colbench_tasks.family import Family
 
-MODULES = (
-    parking,
-    shipping,
-    grading,
-    payroll,
-    inventory,
-    labels,
-    slots,
-    sensors,
-    throws,
-    loyalty,
-    bookings,
-    ranking,
-    recipes,
-    checkmarks,
-    meters,
-    sharing,
-    ballots,
-    waiting,
-    hotel,
-)
 
-FAMILIES: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in MODULES}
+def _families() -> dict[str, Family]:
+    modules = (import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
+    made = (with_examples(module.FAMILY) for module in modules)
+    return {family.name: family for family in made}
+
+
+FAMILIES = _families()
+"""By name, in alphabetical order of their modules."""
