@@ -18,7 +18,10 @@ from colbench.task import Domain, Task
 
 
 class Agent(Protocol):
-    """The agent under test. With an attribute `accepts_images = True` it is also handed pictures of its pages."""
+    """The agent under test. With an attribute `accepts_images = True` it is also handed pictures of its pages.
+
+    With `domains = ("backend",)` or `("frontend",)` it is refused where tasks are of the other domain.
+    """
 
     async def reply(self, dialogue: Sequence[Message]) -> Message | str:
         """The agent's next message, given everything said so far (the human's request first)."""

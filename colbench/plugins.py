@@ -51,14 +51,15 @@ def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
     return plugin
 
 
-def resolve_tasks(spec: str) -> list[Task]:
+def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     """The tasks of a source: a JSONL file, or `NAME:ARGUMENT` of the entry-point group `colbench.tasks`.
 
-    Raises UserError when there is no such source, DataError when a row is malformed.
+    Raises UserError when there is no such source, DataError when a row is malformed; with a list `malformed`, such
+    rows of a file are left out and named there.
     """
     path = Path(spec).expanduser()
     if path.is_file():
-        return read_tasks(path)
+        return read_tasks(path, malformed=malformed)
     if path.is_dir():
         raise UserError(f"--tasks {spec}: that is a folder; give a JSONL file in it")
     name, _, argument = spec.partition(":")

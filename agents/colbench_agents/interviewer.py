@@ -38,6 +38,8 @@ LITERAL = re.compile(
 class Interviewer:
     """Asks one plain question for each decision that the request leaves open, then writes the function."""
 
+    domains = ("backend",)
+
     def __init__(self, *, max_questions: int = 9) -> None:
         """At most `max_questions` questions; the decisions that are left get their most usual option."""
         if not isinstance(max_questions, int) or max_questions < 0:

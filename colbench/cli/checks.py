@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from colbench.config import ScoringMode
+from colbench.report.text import count
 from colbench.sandbox import CodeSandbox
 from colbench.score import Score
 from colbench.scorers.unit_tests import UnitTestScorer
@@ -76,7 +77,7 @@ def _left_out(what: str, calls: Sequence[tuple[str, str]]) -> list[str]:
     if not calls:
         return []
     call, why = calls[0]
-    others = f" and {len(calls) - 1} others" if len(calls) > 1 else ""
+    others = f" and {count(len(calls) - 1, 'other')}" if len(calls) > 1 else ""
     return [f"{what}{f' ({why})' if why else ''}: {shorten(call)}{others}"]
 
 

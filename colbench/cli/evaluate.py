@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from colbench.cli.equipment import Equipment
 from colbench.cli.options import add_config_flags, read_config
-from colbench.cli.selection import select
+from colbench.cli.selection import find_tasks
 from colbench.config import RunConfig, digest
 from colbench.errors import ColBenchError, EndpointError, UserError, describe_exception
 from colbench.rollout import Rollout
-from colbench.task import Domain
+from colbench.task import Domain, Task
 
 if TYPE_CHECKING:
     from colbench.report.model import RunReport
@@ -59,14 +59,14 @@ class Evaluation:
 
     def __init__(self, config: RunConfig, out: Path | None) -> None:
         from colbench.cli.report import load_baseline
-        from colbench.plugins import describe, resolve, resolve_tasks
+        from colbench.plugins import describe, resolve
         from colbench.run_folder import RunFolder, TaskSource, make_record
 
-        config = replace(config, tasks=config.tasks or f"bundled:{config.domain or 'backend'}")
-        self.tasks = select(resolve_tasks(config.tasks), config)
+        config, self.tasks = find_tasks(config)
         config = replace(config, agent=config.agent or KEYLESS_AGENTS[self.tasks[0].domain])
         self.config = config
         self.agent = resolve("agent", config.agent, plugin_args(config, "agent"))
+        require_domains(self.agent, config, self.tasks)
         self.human = resolve("human", config.human, plugin_args(config, "human"))
         self.baseline = load_baseline(config, self.tasks)
         self.equipment = Equipment(config, self.tasks)
@@ -88,12 +88,15 @@ class Evaluation:
 
     def show_plan(self) -> None:
         """Print what the flags were resolved to."""
-        trials = self.config.trials
-        cells = f"{len(self.tasks)} tasks x {trials} = {len(self.tasks) * trials} dialogues"
+        from colbench.report.text import count
+
+        tasks, trials = len(self.tasks), self.config.trials
+        cells = f"{count(tasks, 'task')} x {trials} = {count(tasks * trials, 'dialogue')}"
+        turns = count(self.config.max_turns, "turn")
         for name, value in (
             ("agent", f"{self.config.agent} ({self.record.pins['agent']['class']})"),
             ("human", f"{self.config.human} ({self.record.pins['human']['class']})"),
-            ("tasks", f"{self.config.tasks}: {cells} of at most {self.config.max_turns} turns"),
+            ("tasks", f"{self.config.tasks}: {cells} of at most {turns}"),
             ("run", f"{self.folder.path}  (configuration {self.record.digest[:12]})"),
         ):
             _line(name, value)
@@ -157,6 +160,17 @@ class Evaluation:
 def exit_code(report: RunReport) -> int:
     """1 if cells are unscored, else 0. Cells of a task that nothing can judge do not count as such."""
     return 1 if any(domain.unscored for domain in report.domains.values()) else 0
+
+
+def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> None:
+    """Raise UserError when an agent that says what it is for is given tasks of another domain."""
+    known: Sequence[Domain] | None = getattr(agent, "domains", None)
+    other = next((task.domain for task in tasks if known and task.domain not in known), None)
+    if known and other:
+        raise UserError(
+            f"--agent {config.agent}: is for {' and '.join(known)} tasks, and {config.tasks} has {other} ones; "
+            f"name another agent, such as {KEYLESS_AGENTS[other]}, or choose tasks with --domain {known[0]}"
+        )
 
 
 def plugin_args(config: RunConfig, role: str) -> dict[str, Any]:

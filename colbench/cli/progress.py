@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from colbench.cli.console import errors, printable
 from colbench.config import RunConfig
 from colbench.messages import Usage
+from colbench.report.text import count
 from colbench.rollout import Rollout
 
 if TYPE_CHECKING:
@@ -108,7 +109,9 @@ def progress(total: int, kept: Iterable[Rollout], config: RunConfig) -> Iterator
     """Show the progress of `total` dialogues; call what this gives with each finished one."""
     tally = Tally(total, kept, config)
     if tally.done:
-        errors().print(f"[dim]resumed: {tally.done} of {total} dialogues are already done[/dim]")
+        errors().print(
+            f"[dim]resumed: {tally.done} of {count(total, 'dialogue')} already done[/dim]"
+        )
     with (_live if errors().is_terminal else _plain)(tally) as show:
 
         def seen(rollout: Rollout) -> None:

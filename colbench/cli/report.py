@@ -86,6 +86,8 @@ def write_and_show(
         sys.stdout.write((folder.path / "report.json").read_text("utf-8"))
     else:
         console().print(render_table(report))
+        for warning in report.warnings:
+            console().print(f"Take care: {warning}", highlight=False, markup=False, soft_wrap=True)
         console().print(f"Report: {folder.path / 'report.html'}", highlight=False, soft_wrap=True)
         if "frontend" in report.domains:
             gallery = folder.path / "gallery.html"

@@ -89,8 +89,9 @@ def keep_verdicts(
 
 def _warn(lost: Sequence[Failure]) -> None:
     from colbench.cli.console import errors, printable
+    from colbench.report.text import count
 
-    some = "1 dialogue" if len(lost) == 1 else f"{len(lost)} dialogues"
+    some = count(len(lost), "dialogue")
     keep = "keeps its verdict" if len(lost) == 1 else "keep their verdicts"
     reason = printable(lost[0].reason)
     errors().print(

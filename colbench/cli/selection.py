@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.task import Task
+
+
+def find_tasks(
+    config: RunConfig, malformed: list[str] | None = None
+) -> tuple[RunConfig, list[Task]]:
+    """The configuration with its task source, the bundled one where none is named, and the tasks selected there.
+
+    `malformed`: see `resolve_tasks`.
+    """
+    from colbench.plugins import resolve_tasks
+
+    config = replace(config, tasks=config.tasks or f"bundled:{config.domain or 'backend'}")
+    return config, select(resolve_tasks(config.tasks, malformed), config)
 
 
 def select(tasks: list[Task], config: RunConfig) -> list[Task]:

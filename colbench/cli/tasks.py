@@ -6,8 +6,11 @@ import argparse
 import sys
 from typing import Any
 
+from colbench.cli.options import add_config_flags, read_config
+from colbench.cli.selection import find_tasks
 from colbench.cli.validate import add_flags
 from colbench.cli.validate import run as validate
+from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.task import Task, row_from_task
 
@@ -21,20 +24,18 @@ def add_to(commands: Any) -> None:
     showing.add_argument("id", metavar="ID")
     checking = actions.add_parser("validate", help="check a source: every reference must score 1")
     checking.add_argument("source", metavar="SOURCE", nargs="?", help="the same as --tasks SOURCE")
-    checking.add_argument("--tasks", metavar="SOURCE", default="")
     add_flags(checking)
     checking.set_defaults(run=check_tasks)
     for action, function in ((listing, list_tasks), (showing, show_task)):
-        action.add_argument("--tasks", metavar="SOURCE", default="bundled:backend")
+        add_config_flags(action, only=("tasks", "domain"))
         action.add_argument("--json", action="store_true", help="print JSON")
         action.set_defaults(run=function)
 
 
 def list_tasks(args: argparse.Namespace) -> int:
     """Print one line for each task: id, first words of the request."""
-    from colbench.plugins import resolve_tasks
-
-    for task in resolve_tasks(args.tasks):
+    _, tasks = find_tasks(read_config(args, base=RunConfig()))
+    for task in tasks:
         if args.json:
             _print_json(
                 {"id": task.id, "family": task.family, "hash": task.hash, "domain": task.domain}
@@ -46,12 +47,11 @@ def list_tasks(args: argparse.Namespace) -> int:
 
 def show_task(args: argparse.Namespace) -> int:
     """Print one task with everything that is hidden."""
-    from colbench.plugins import resolve_tasks
-
-    found = [task for task in resolve_tasks(args.tasks) if task.id == args.id]
+    config, tasks = find_tasks(read_config(args, base=RunConfig()))
+    found = [task for task in tasks if task.id == args.id]
     if not found:
         raise UserError(
-            f"{args.tasks} has no task `{args.id}`; `colbench tasks list` shows the ids, --tasks names another source"
+            f"{config.tasks} has no task `{args.id}`; `colbench tasks list` shows the ids, --tasks names another source"
         )
     if args.json:
         _print_json(row_from_task(found[0]))

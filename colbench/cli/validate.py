@@ -1,7 +1,7 @@
 """`colbench validate`: check tasks. Every reference must score 1 and an empty answer 0.
 
 A page must also render twice to the same picture and blocks. Returns 1 when a reference does not score 1 in the default
-mode, an empty answer does not score 0, or a page is not steady.
+mode, an empty answer does not score 0, a page is not steady, or a row of a task file is malformed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from colbench.cli.options import add_config_flags, read_config
 from colbench.config import RunConfig
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from colbench.sandbox.browser import Renderer
 
 FLAGS = (
+    "tasks",
     "domain",
     "limit",
     "sandbox_workers",
@@ -58,6 +58,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     floors: dict[str, dict[str, float]]
     """Means over the pages; see docs/frontend.md."""
     flawed: tuple[TaskCheck, ...]
+    malformed: tuple[str, ...] = ()
+    """Rows that are no task, by file and line, and why."""
 
 
 def add_to(commands: Any) -> None:
@@ -65,7 +67,6 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "validate", help="check that tasks can be scored", description=__doc__
     )
-    parser.add_argument("--tasks", metavar="SOURCE", default="")
     add_flags(parser)
 
 
@@ -75,7 +76,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exclude",
         metavar="FILE",
-        help="write a task file without the tasks that cannot be scored",
+        help="write a task file without the tasks that cannot be scored and without malformed rows",
     )
     add_config_flags(parser, only=FLAGS)
     parser.set_defaults(run=run)
@@ -83,17 +84,16 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print every task with a flaw, and the totals."""
-    from colbench.cli.selection import select
-    from colbench.plugins import resolve_tasks
+    from colbench.cli.selection import find_tasks
 
-    config = read_config(args, base=RunConfig())
-    source = args.tasks or f"bundled:{config.domain or 'backend'}"
-    tasks = select(resolve_tasks(source), replace(config, tasks=source))
+    malformed: list[str] = []
+    config, tasks = find_tasks(read_config(args, base=RunConfig()), malformed)
     checks = asyncio.run(_check_all(tasks, config))
-    _print_json(summary(source, checks)) if args.json else _print(summary(source, checks))
+    found = summary(config.tasks, checks, malformed)
+    _print_json(found) if args.json else _print(found)
     if args.exclude:
         _write_sound(Path(args.exclude), tasks, checks)
-    return 0 if all(check.sound for check in checks) else 1
+    return 0 if all(check.sound for check in checks) and not malformed else 1
 
 
 async def _check_all(tasks: Sequence[Task], config: RunConfig) -> list[TaskCheck]:
@@ -133,7 +133,7 @@ async def _checks(tasks: Sequence[Task], config: RunConfig, done: Callable[[], N
             yield check
 
 
-def summary(source: str, checks: Sequence[TaskCheck]) -> Summary:
+def summary(source: str, checks: Sequence[TaskCheck], malformed: Sequence[str] = ()) -> Summary:
     """The totals over the checks of a source."""
     return Summary(
         source=source,
@@ -145,6 +145,7 @@ def summary(source: str, checks: Sequence[TaskCheck]) -> Summary:
         unsteady=tuple(check.id for check in checks if check.unsteady),
         floors=_mean_floors([check.floors for check in checks if check.floors]),
         flawed=tuple(check for check in checks if check.flaws),
+        malformed=tuple(malformed),
     )
 
 
@@ -165,12 +166,14 @@ def _mean_floors(floors: Sequence[dict[str, dict[str, float]]]) -> dict[str, dic
 
 
 def _write_sound(path: Path, tasks: Sequence[Task], checks: Sequence[TaskCheck]) -> None:
+    from colbench.report.text import count
+
     sound = [task for task, check in zip(tasks, checks, strict=True) if check.sound]
     if not sound:
         raise UserError(f"--exclude {path}: no task is left, so nothing was written")
     lines = (msgspec.json.encode(row_from_task(task)) for task in sound)
     path.write_bytes(b"".join(line + b"\n" for line in lines))
-    print(f"{path}: {len(sound)} of {len(tasks)} tasks", file=sys.stderr)
+    print(f"{path}: {len(sound)} of {count(len(tasks), 'task')}", file=sys.stderr)
 
 
 def _print_json(found: Summary) -> None:
@@ -179,14 +182,18 @@ def _print_json(found: Summary) -> None:
 
 def _print(found: Summary) -> None:
     from colbench.cli.console import console
+    from colbench.report.text import count
 
     out = console()
+    for row in found.malformed:
+        out.print(row, highlight=False, markup=False, soft_wrap=True)
     for check in found.flawed:
         for flaw in check.flaws:
             out.print(f"{check.id}: {flaw}", highlight=False, markup=False, soft_wrap=True)
-    out.print(f"{found.source}: {found.tasks} tasks", highlight=False)
-    for label, count in _totals(found):
-        out.print(f"  {label:<44}{count:>6} of {found.tasks}", highlight=False)
+    rest = f", {count(len(found.malformed), 'malformed row')}" if found.malformed else ""
+    out.print(f"{found.source}: {count(found.tasks, 'task')}{rest}", highlight=False)
+    for label, number in _totals(found):
+        out.print(f"  {label:<44}{number:>6} of {found.tasks}", highlight=False)
     if found.floors:
         out.print(_floor_table(found.floors))
 

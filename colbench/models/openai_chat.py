@@ -211,9 +211,8 @@ class OpenAIChat:
                 if again.overload:
                     self.limit.overloaded(again.retry_after or 0.0)
                 if attempt == tries:
-                    raise EndpointError(
-                        f"{request.url}: tried {tries} times, last: {again}"
-                    ) from again
+                    times = "once" if tries == 1 else f"{tries} times"
+                    raise EndpointError(f"{request.url}: tried {times}, last: {again}") from again
                 await asyncio.sleep(_wait(attempt, again.retry_after))
         raise AssertionError("unreachable: the last try raises")
 

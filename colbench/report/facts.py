@@ -215,7 +215,7 @@ def _tokens(label: str, used: Tokens | None, cost: float | None) -> Fact:
     if used is None:
         return Fact(label=label, value="not counted", note="no model server gave a count")
     price = f"{dollars(cost)}" if cost is not None else "price unknown"
-    lacking = f"; {used.uncounted:,} replies not counted" if used.uncounted else ""
+    lacking = f"; {count(used.uncounted, 'reply', 'replies')} not counted" if used.uncounted else ""
     return Fact(
         label=label,
         value=short(used.prompt + used.completion),

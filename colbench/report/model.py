@@ -229,3 +229,5 @@ class RunReport(Struct, frozen=True, kw_only=True):
     domains: dict[Domain, DomainReport]
     ignored: int
     """Rollouts in the folder that belong to no planned cell."""
+    warnings: tuple[str, ...] = ()
+    """Why the numbers are not what was asked for, or not all taken under the run's conditions."""

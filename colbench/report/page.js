@@ -20,6 +20,8 @@ function make(name, attributes = {}, ...children) {
 
 const percent = (share) => (share === null ? "–" : `${(share * 100).toFixed(share === 0 || share === 1 ? 0 : 1)} %`);
 
+const counted = (amount, noun) => `${amount.toLocaleString("en")} ${noun}${amount === 1 ? "" : "s"}`;
+
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 function mean(values) {
@@ -138,7 +140,7 @@ class TaskList {
       else head.removeAttribute("aria-sort");
     });
     this.body.replaceChildren(...this.shown.slice(0, this.rows).map((task) => this.row(task)));
-    this.count.value = `${this.shown.length.toLocaleString("en")} of ${this.tasks.length.toLocaleString("en")} tasks`;
+    this.count.value = `${this.shown.length.toLocaleString("en")} of ${counted(this.tasks.length, "task")}`;
     this.more.hidden = this.shown.length <= this.rows;
     this.more.textContent = `Show more (${(this.shown.length - this.rows).toLocaleString("en")} left)`;
   }
@@ -277,7 +279,7 @@ function verdict(list, mode, score) {
       score && score.note ? make("p", {}, score.note) : "");
   }
   const passed = score.checks.filter((check) => check[1] === "passed").length;
-  const tests = score.checks.length ? `, ${passed} of ${score.checks.length} tests` : "";
+  const tests = score.checks.length ? `, ${passed} of ${counted(score.checks.length, "test")}` : "";
   const kind = { true: "yes", false: "no", null: "" }[score.success];
   return make("div", { class: `verdict ${kind}` },
     make("b", {}, `${mode}: ${list.pages ? `${list.measure} ` : ""}${percent(worth(list, score))}${tests}`),

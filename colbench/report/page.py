@@ -39,7 +39,7 @@ def render_page(
             "script": script,
             "agent": join([report.agent]),
             "setting": join([f"Human: {report.human} · Tasks: {report.tasks}"]),
-            "domains": join(domains),
+            "domains": join([_warnings(report), *domains]),
             "tasks": join(lists),
             "identity": body.identity(report, record),
         },
@@ -52,6 +52,12 @@ def _policy(style: str, script: str) -> str:
         f"default-src 'none'; style-src '{sha256(style)}'; script-src '{sha256(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def _warnings(report: RunReport) -> Safe:
+    care = element("b", "Take care")
+    shown = [element("p", care, f": {each}", class_="panel") for each in report.warnings]
+    return element("div", *shown, class_="notes") if shown else Safe()
 
 
 def _domain(name: str, domain: DomainReport) -> Safe:

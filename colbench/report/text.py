@@ -63,9 +63,9 @@ def title(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def count(amount: int, noun: str) -> str:
+def count(amount: int, noun: str, plural: str = "") -> str:
     """`1 task`, `1,000 tasks`."""
-    return f"{amount:,} {noun}" + ("" if amount == 1 else "s")
+    return f"{amount:,} {noun if amount == 1 else plural or noun + 's'}"
 
 
 def short(amount: int) -> str:

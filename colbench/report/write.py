@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from colbench.config import RunConfig
 from colbench.pages.store import RenderStore
@@ -14,6 +15,7 @@ from colbench.report.gallery import page_name, render_gallery
 from colbench.report.model import RunReport
 from colbench.report.page import render_page
 from colbench.report.summary import summarize
+from colbench.report.warnings import warnings
 from colbench.run_folder import RunFolder
 from colbench.task import Task
 
@@ -33,6 +35,7 @@ def write_report(
     """
     record, rollouts = folder.record(), folder.rollouts()
     report = summarize(tasks, config.trials, rollouts, config, baseline)
+    report = replace(report, warnings=tuple(warnings(report, config, record, rollouts)))
     designs = [task for task in tasks if task.domain == "frontend"]
     if designs:
         album = Album(folder.path, store or RenderStore(), record.browser)

@@ -172,9 +172,8 @@ def _score(mode: ScoringMode, checks: tuple[Check, ...], note: str, environment:
     for kind in ("unstable", "unscorable"):
         left_out = sum(check.outcome == kind for check in checks)
         if left_out:
-            notes.append(
-                f"{left_out} of {len(checks)} tests left out: the reference is {kind} there"
-            )
+            tests = "1 test" if len(checks) == 1 else f"{len(checks)} tests"
+            notes.append(f"{left_out} of {tests} left out: the reference is {kind} there")
     return Score(
         scorer=f"unit-tests/{mode}/{VERSION}",
         value=passed / len(counted) if counted else None,

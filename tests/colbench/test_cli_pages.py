@@ -51,6 +51,21 @@ def test_the_keyless_pair_plays_pages_and_gets_nearer_from_turn_to_turn(here, ca
     assert record["pins"]["browser"]["environment"] == record["browser"]
 
 
+def test_one_is_not_told_as_many(here, capsys):
+    assert main(["eval", "--tasks", "tasks.jsonl", "--max-turns", "1", "--dry-run"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "tasks.jsonl: 1 task x 1 = 1 dialogue of at most 1 turn run" in printed
+
+
+def test_tasks_of_a_domain_are_listed_and_shown(capsys):
+    assert main(["tasks", "list", "--domain", "frontend"]) == 0
+    first = capsys.readouterr().out.split()[0]
+    assert main(["tasks", "show", first, "--domain", "frontend"]) == 0
+    assert "<html" in capsys.readouterr().out
+    assert main(["tasks", "list", "--domain", "frontend", "--tasks", "bundled:backend"]) == 2
+    assert "--domain frontend: bundled:backend has no such task" in capsys.readouterr().err
+
+
 def test_the_human_of_the_documentation_works_as_written(here):
     text = Path(__file__).parents[2].joinpath("docs", "frontend.md").read_text("utf-8")
     Path("glance.py").write_text(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1])
@@ -137,6 +152,35 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     assert [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")] == before
 
 
+def test_official_scoring_without_weights_says_what_is_shown_instead(without_clip, capsys):
+    argv = ["eval", "--tasks", "tasks.jsonl", "--out", "out"]
+    assert main([*argv, "--scoring", "official"]) == 0
+    said = "--scoring official: pages have no official verdict without CLIP's weights, so default"
+    assert f"Take care: {said}" in capsys.readouterr().out
+    assert said.replace("'", "&#x27;") in Path("out/report.html").read_text()
+    assert main(["report", "out", "--scoring", "default"]) == 0
+    assert "Take care" not in capsys.readouterr().out
+
+
+def test_scoring_again_with_another_browser_is_said_in_every_report(here, browser, capsys):
+    assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+    assert "Take care" not in capsys.readouterr().out
+    other = here / "other-chromium"
+    other.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo Chromium 1.2.3.4 || exec {browser} "$@"\n'
+    )
+    other.chmod(0o755)
+    assert main(["score", "out", "--browser", str(other)]) == 0
+    said = "Take care: pages were scored with another browser than the run's"
+    assert said in capsys.readouterr().out
+    assert main(["report", "out"]) == 0
+    printed = capsys.readouterr().out
+    assert said in printed
+    assert "Chromium 1.2.3.4" in printed
+    record = json.loads(Path("out/run.json").read_text())
+    assert "Chromium 1.2.3.4" in record["browser"]
+
+
 def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys):
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
     before = Path("out/rollouts.jsonl").read_bytes()
@@ -165,10 +209,12 @@ def test_render_writes_a_picture(here, capsys):
 
 
 def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
-    Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n{EMPTY}\n")
+    Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n{EMPTY}\n{{oops\n")
     assert main(["validate", "--tasks", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
     printed = capsys.readouterr()
     assert "1 of 3" in printed.out
+    assert "two.jsonl, line 4: JSON is malformed" in printed.out
+    assert "two.jsonl: 3 tasks, 1 malformed row" in printed.out
     assert "nothing is to be seen on it" in printed.out
     assert "its target cannot be rendered (too big" in printed.out
     assert main(["validate", "--tasks", "sound.jsonl", "--json"]) == 0
@@ -197,6 +243,12 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
         (["eval", "--domain", "frontend", "--tasks", "bundled:backend"], "has no such task"),
         (["eval", "--domain", "frontend", "--baseline", "nowhere"], "nowhere"),
         (["eval", "--domain", "frontend", "--clip-weights", "nowhere"], "--clip-weights"),
+        (
+            ["eval", "--domain", "frontend", "--agent", "interviewer"],
+            "--agent interviewer: is for backend tasks, and bundled:frontend has frontend ones; name another agent, "
+            "such as designer",
+        ),
+        (["eval", "--agent", "designer"], "such as interviewer, or choose tasks with --domain"),
         (["render", "nowhere.html"], "nowhere.html: cannot be read"),
         (["render", "tasks.jsonl", "--browser", "/bin/true"], "/bin/true"),
     ],

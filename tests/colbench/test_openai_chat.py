@@ -76,7 +76,7 @@ async def test_a_server_that_never_answers_is_named_with_the_number_of_tries(fau
 async def test_a_slow_server_runs_into_the_timeout():
     async with ScriptedServer(echo, delay=0.5) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", retries=0, timeout=0.1) as chat:
-            with pytest.raises(EndpointError, match=r"tried 1 times, last: no answer within 0.1 s"):
+            with pytest.raises(EndpointError, match=r"tried once, last: no answer within 0.1 s"):
                 await ask(chat)
 
 

@@ -148,6 +148,17 @@ def test_a_malformed_row_names_file_line_and_field(tmp_path):
     path.write_text(good + '\n{"problem_description": "p"}\n')
     with pytest.raises(DataError, match=r"line 2: .*`ground_truth`"):
         plugins.resolve_tasks(str(path))
+
+
+def test_malformed_rows_are_left_out_and_named_where_that_is_asked_for(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    path.write_text('{oops\n{"problem_description": "p", "ground_truth": "<p>"}\n{}\n')
+    malformed = []
+    assert len(plugins.resolve_tasks(str(path), malformed)) == 1
+    assert [flaw.partition(":")[0] for flaw in malformed] == [f"{path}, line 1", f"{path}, line 3"]
+    path.write_text("{oops\n")
+    with pytest.raises(DataError, match=r"tasks.jsonl, line 1: JSON is malformed"):
+        plugins.resolve_tasks(str(path), [])
     path.write_text("")
     with pytest.raises(DataError, match="holds no task"):
         plugins.resolve_tasks(str(path))

@@ -27,6 +27,8 @@ CONTENT = "That is what I have in mind"
 class Designer:
     """Shows a page each turn, and commits it when the human is content or at the last turn."""
 
+    domains = ("frontend",)
+
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
         """The designer of one dialogue."""
