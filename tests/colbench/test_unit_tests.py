@@ -192,7 +192,7 @@ async def test_a_call_without_a_comparable_expected_value_is_left_out_of_the_def
 async def test_a_task_with_nothing_to_score_is_not_scored(scorer):
     scores = await scorer.score(task("def f(x): return 1 / 0", "f(0)"), DOUBLE)
     assert (scores["default"].value, scores["default"].success) == (None, None)
-    assert scores["default"].note == "1 of 1 tests left out: the reference is unscorable there"
+    assert scores["default"].note == "1 of 1 test left out: the reference is unscorable there"
 
 
 class CountingBox:
