@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -123,6 +124,13 @@ def _file_hash(path: str, field: str) -> str:
 def digest(value: object) -> str:
     """SHA-256 (hex) of a value's canonical JSON: keys sorted, no spaces."""
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+
+
+def cache_folder() -> Path:
+    """Where things are kept that can be made again: COLBENCH_CACHE, or ~/.cache/colbench (see XDG_CACHE_HOME)."""
+    own = os.environ.get("COLBENCH_CACHE")
+    caches = os.environ.get("XDG_CACHE_HOME")
+    return Path(own) if own else (Path(caches) if caches else Path.home() / ".cache") / "colbench"
 
 
 def derive_seed(*names: object) -> int:

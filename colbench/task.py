@@ -37,6 +37,8 @@ class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     topics: tuple[str, ...]
     statement: str
     examples: tuple[str, ...] = ()
+    stated: bool = False
+    """Whether the request says it already, so that it is not hidden."""
 
 
 class Hidden(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -66,6 +68,11 @@ class Task(Struct, frozen=True, kw_only=True, dict=True):
         """SHA-256 of everything that can change a number; the id and the family cannot."""
         content = msgspec.json.encode([self.domain, self.request, self.hidden])
         return hashlib.sha256(content).hexdigest()
+
+    @property
+    def difficulty(self) -> int | None:
+        """How many decisions are hidden; None for a task without facts."""
+        return sum(not fact.stated for fact in self.hidden.facts) or None
 
     @property
     def function_name(self) -> str:

@@ -16,7 +16,7 @@ from colbench.errors import UserError
 from colbench.messages import Message
 from colbench_agents.reading import read
 from colbench_tasks.families import FAMILIES
-from colbench_tasks.family import Choice, Decision, Family, Theme, fill
+from colbench_tasks.family import Choice, Decision, Family, Theme, fill, statements
 
 MARKER = "I WANT TO ANSWER:"
 NAME = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
@@ -25,6 +25,7 @@ THEMES = {
     for family in FAMILIES.values()
     for theme in family.themes
 }
+DECISIONS = {decision.name for family in FAMILIES.values() for decision in family.decisions}
 GENERAL = (
     "What should the function return in the normal case?",
     "Which special cases or limits are there?",
@@ -40,11 +41,17 @@ class Interviewer:
 
     domains = ("backend",)
 
-    def __init__(self, *, max_questions: int = 9) -> None:
-        """At most `max_questions` questions; the decisions that are left get their most usual option."""
+    def __init__(self, *, max_questions: int = 9, never_asks: str = "") -> None:
+        """At most `max_questions` questions, none about the decisions named in `never_asks` (`rounding,ties`).
+
+        The decisions that are left get their most usual option. Raises UserError when no family has such a decision.
+        """
         if not isinstance(max_questions, int) or max_questions < 0:
             raise UserError("--agent-arg max_questions: expected a whole number from 0 on")
         self._max_questions = max_questions
+        self._never_asks = frozenset(filter(None, str(never_asks).split(",")))
+        if unknown := self._never_asks - DECISIONS:
+            raise UserError(f"--agent-arg never_asks: no family has a decision {min(unknown)!r}")
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
         """The next question, or the answer; a function of the dialogue alone."""
@@ -54,7 +61,7 @@ class Interviewer:
 
     def _next(self, request: str, asked: list[tuple[str, str]]) -> str:
         known = recognise(request)
-        interview = _Interview(request, *known) if known else None
+        interview = _Interview(request, *known, self._never_asks) if known else None
         question = interview.question(asked) if interview else _general(asked)
         if question and len(asked) < self._max_questions:
             return question
@@ -71,18 +78,21 @@ def recognise(request: str) -> tuple[Family, Theme] | None:
 class _Interview:
     """What is known about one task of a family after some questions."""
 
-    def __init__(self, request: str, family: Family, theme: Theme) -> None:
-        self._family, self._theme = family, theme
+    def __init__(
+        self, request: str, family: Family, theme: Theme, never_asks: frozenset[str]
+    ) -> None:
+        self._family, self._theme, self._never_asks = family, theme, never_asks
         self._wording = derive_seed(request)
+        self._stated = stated(request, family, theme)
 
     def question(self, asked: list[tuple[str, str]]) -> str | None:
         """The next question: first each decision once, then in other words those still open."""
         before = {question for question, _ in asked}
-        settled = self._settled(asked)
+        done = self._never_asks.union(self._settled(asked))
         for attempt in range(2):
             for decision in self._family.decisions:
                 question = self._ask(decision, attempt)
-                if decision.name not in settled and question not in before:
+                if decision.name not in done and question not in before:
                     return question
         return None
 
@@ -91,7 +101,7 @@ class _Interview:
 
     def _settled(self, asked: list[tuple[str, str]]) -> dict[str, Choice]:
         said = dict(asked)
-        settled = {}
+        settled = dict(self._stated)
         for decision in self._family.decisions:
             for attempt in range(2):
                 choice = read(decision, self._theme, said.get(self._ask(decision, attempt), ""))
@@ -102,6 +112,16 @@ class _Interview:
     def _ask(self, decision: Decision, attempt: int) -> str:
         asks = decision.asks
         return fill(asks[(self._wording + attempt) % len(asks)], self._theme)
+
+
+def stated(request: str, family: Family, theme: Theme) -> dict[str, Choice]:
+    """The decisions that a request of this family gives away, as their authors put them."""
+    return {
+        decision.name: choice
+        for decision in family.decisions
+        for choice, words in statements(decision, theme)
+        if f" {words} " in request
+    }
 
 
 def _general(asked: list[tuple[str, str]]) -> str | None:

@@ -6,7 +6,6 @@ picture is another than it says, is none.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from contextlib import suppress
 from hashlib import sha256
@@ -16,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.config import ScoringMode
+from colbench.config import ScoringMode, cache_folder
 from colbench.errors import RenderError, UserError
 from colbench.pages.render import Render
 
@@ -43,10 +42,7 @@ def render_key(page: str | None, mode: ScoringMode, environment: str) -> str:
 
 def default_folder() -> Path:
     """COLBENCH_CACHE/renders, or ~/.cache/colbench/renders (see XDG_CACHE_HOME)."""
-    own = os.environ.get("COLBENCH_CACHE")
-    caches = os.environ.get("XDG_CACHE_HOME")
-    folder = Path(own) if own else (Path(caches) if caches else Path.home() / ".cache") / "colbench"
-    return folder / "renders"
+    return cache_folder() / "renders"
 
 
 class RenderStore:

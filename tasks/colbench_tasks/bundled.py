@@ -1,36 +1,100 @@
-"""The task sets that ship with ColBench, `bundled:NAME`: generated from a named seed on first use."""
+"""The task sets that come with ColBench, `bundled:DOMAIN/test` and `bundled:DOMAIN/train`.
+
+They are made from the seeds `test` and `train` on first use, checked against their frozen SHA-256, and kept in the
+cache folder. `bundled:backend` is `bundled:backend/test`.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
+import msgspec
+from msgspec import Struct
+
+from colbench.config import cache_folder
 from colbench.errors import UserError
-from colbench.task import Task
-from colbench_tasks import generate as backend
-from colbench_tasks.families import FAMILIES
-from colbench_tasks.frontend import generate as frontend
-from colbench_tasks.frontend.kinds import KINDS
+from colbench.task import Task, read_tasks, row_from_task
+from colbench_tasks.generated import Make, Wishes, make
 
-SETS = {"backend": 15, "frontend": 4}
-"""Tasks of each family or kind of page, by the set's name, which is also its seed."""
+
+class Frozen(Struct, frozen=True, kw_only=True):
+    """A set that never changes."""
+
+    number: int
+    sha256: str
+    """Of the set as JSON lines."""
+
+
+SETS = {
+    "backend/test": Frozen(number=1000, sha256=""),
+    "backend/train": Frozen(number=10_000, sha256=""),
+    "frontend/test": Frozen(number=500, sha256=""),
+    "frontend/train": Frozen(number=10_000, sha256=""),
+}
 
 
 def load(name: str) -> list[Task]:
     """The tasks of a bundled set, the families in turn; the same bytes on every machine.
 
-    Raises UserError listing the sets when there is none of that name.
+    Raises UserError listing the sets when there is none of that name, or when this installation makes another set
+    than the frozen one.
     """
-    if name not in SETS:
+    full = name if "/" in name else f"{name}/test"
+    if full not in SETS:
         known = ", ".join(f"bundled:{known}" for known in sorted(SETS))
         raise UserError(f"--tasks: there is no bundled:{name}; there is {known}")
-    return list(_generated(name))
+    return list(_loaded(full))
+
+
+def lines(tasks: Iterable[Task]) -> bytes:
+    """The tasks as JSON lines in the official schema."""
+    return b"".join(msgspec.json.encode(row_from_task(task)) + b"\n" for task in tasks)
 
 
 @cache
-def _generated(name: str) -> tuple[Task, ...]:
-    number = SETS[name]
-    if name == "frontend":
-        by_family = [frontend.generate(kind, number, name) for kind in KINDS]
-    else:
-        by_family = [backend.generate(family, number, name) for family in FAMILIES.values()]
-    return tuple(task for tasks in zip(*by_family, strict=True) for task in tasks)
+def _loaded(name: str) -> tuple[Task, ...]:
+    frozen = SETS[name]
+    kept = cache_folder() / "tasks" / f"{name.replace('/', '-')}-{frozen.sha256[:12]}.jsonl"
+    if _sha256(kept) == frozen.sha256:
+        return tuple(read_tasks(kept))
+    domain, _, seed = name.partition("/")
+    tasks = make(domain, seed, Wishes(number=frozen.number), lambda makers: _shown(makers, name))
+    content = lines(tasks)
+    made = hashlib.sha256(content).hexdigest()
+    if made != frozen.sha256:
+        raise UserError(
+            f"--tasks bundled:{name}: this installation makes a set with the SHA-256 {made}, the frozen one has "
+            f"{frozen.sha256}; reinstall ColBench, or use generated:{name}?number={frozen.number} for a set of your own"
+        )
+    with suppress(OSError):  # kept where that is possible
+        _keep(kept, content)
+    return tuple(tasks)
+
+
+def _shown(makers: list[Make], name: str) -> Iterator[Make]:
+    """The makers, with a bar on the terminal that shows how many are done."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    yield from track(makers, f"Making bundled:{name}", console=console, transient=True)
+
+
+def _sha256(path: Path) -> str:
+    """Empty if there is no such file."""
+    with suppress(OSError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return ""
+
+
+def _keep(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, path)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations
+from math import prod
 from random import Random
 from typing import Any
+
+from msgspec import Struct
 
 from colbench.config import derive_seed
 from colbench.task import Fact, Hidden, Task
 from colbench_tasks.family import Choice, Decision, Design, Family, Theme, fill, statement
+from colbench_tasks.splits import Split, side, split_of
 
 CALLS = 10
 DISTINCT_OUTPUTS = 4
@@ -27,6 +32,19 @@ CLOSINGS = (
     "Can you take care of it?",
 )
 
+STATED = (
+    "This much is clear:",
+    "I already wrote down:",
+    "What I can say right away:",
+    "One thing is settled:",
+    "Here is what we agreed on so far:",
+    "To begin with:",
+)
+"""What comes before the decisions that the request gives away."""
+FEWEST_HIDDEN = 3
+GUESSED = 0.05
+"""The hidden decisions together are guessed with at most this chance."""
+
 Arguments = tuple[Any, ...]
 
 
@@ -34,11 +52,27 @@ class GeneratorError(Exception):
     """A family cannot make a valid task; its author has to mend it."""
 
 
-def generate(family: Family, number: int, seed: str) -> list[Task]:
+class Draft(Struct, frozen=True, kw_only=True):
+    """A task as drawn, before its calls."""
+
+    family: Family
+    theme: Theme
+    design: Design
+    says: Mapping[str, str]
+    """How each decision is put, by its name."""
+    hidden: frozenset[str]
+    """The names of the decisions that the request does not state."""
+    request: str
+
+
+def generate(
+    family: Family, number: int, seed: str, *, difficulty: int | None = None
+) -> list[Task]:
     """The first `number` tasks of a family under a seed's name; no two share request or design.
 
-    A design that no ten calls can show is passed over. Raises GeneratorError, with the last reason,
-    when most attempts end that way.
+    `difficulty` is how many decisions each task hides, of those that its family has; without it from 3 to all,
+    at random. A design that no ten calls can show is passed over. Raises GeneratorError, with the last reason, when
+    most attempts end that way.
     """
     requests: set[str] = set()
     designs: set[str] = set()
@@ -46,35 +80,85 @@ def generate(family: Family, number: int, seed: str) -> list[Task]:
     reason = "designs repeat"
     for attempt in range(5 * number + 10):
         random = Random(derive_seed(seed, family.name, attempt))  # noqa: S311 - reproducible on purpose
-        theme = random.choice(family.themes)
-        design = {d.name: _choice(random, d) for d in family.decisions}
-        request, key = _request(random, family, theme), family.source(family.themes[0], design)
-        if request in requests or key in designs:
+        draft = _draft(random, family, split_of(seed), difficulty)
+        key = _key(family, draft.design)
+        if draft.request in requests or key in designs:
             continue
         try:
-            hidden = _hidden(random, family, theme, design)
+            hidden = _hidden(random, draft)
         except GeneratorError as cause:
             reason = str(cause)
             continue
-        requests.add(request)
+        requests.add(draft.request)
         designs.add(key)
-        name = f"{family.name}-{len(tasks):04}"
+        name = f"{family.name}-{seed}-{len(tasks):04}"
         tasks.append(
-            Task(id=name, domain="backend", request=request, hidden=hidden, family=family.name)
+            Task(
+                id=name, domain="backend", request=draft.request, hidden=hidden, family=family.name
+            )
         )
         if len(tasks) == number:
             return tasks
     raise GeneratorError(f"{family.name}: only {len(tasks)} of {number} tasks: {reason}")
 
 
-def _hidden(random: Random, family: Family, theme: Theme, design: Design) -> Hidden:
-    reference = family.source(theme, design)
-    calls = prove(random, family, theme, design)
+def _draft(random: Random, family: Family, split: Split, difficulty: int | None) -> Draft:
+    """A design and a request that are both on this side."""
+    theme = random.choice(family.themes)
+    while True:
+        design = {d.name: _choice(random, d) for d in family.decisions}
+        if side(_key(family, design)) == split:
+            break
+    hidden = hide(random, family, difficulty or random.randint(FEWEST_HIDDEN, len(design)))
+    while True:
+        says = {
+            name: statement(random.choice(choice.option.says), theme, choice)
+            for name, choice in design.items()
+        }
+        stated = [said for name, said in says.items() if name not in hidden]
+        request = _request(random, family, theme, stated)
+        if side(request) == split:
+            break
+    return Draft(
+        family=family, theme=theme, design=design, says=says, hidden=hidden, request=request
+    )
+
+
+def _key(family: Family, design: Design) -> str:
+    """What a design is known by, in any theme and any words."""
+    choices = (
+        f"{d.name} {d.options.index(design[d.name].option)} {design[d.name].value!r}"
+        for d in family.decisions
+    )
+    return f"{family.name}: {', '.join(choices)}"
+
+
+def hide(random: Random, family: Family, number: int) -> frozenset[str]:
+    """The names of so many decisions, which no guess gets right too often; of more if it takes more, or of all."""
+    for size in range(number, len(family.decisions)):
+        groups = [
+            group
+            for group in combinations(family.decisions, size)
+            if prod(map(_guessed, group)) <= GUESSED
+        ]
+        if groups:
+            return frozenset(decision.name for decision in random.choice(groups))
+    return frozenset(decision.name for decision in family.decisions)
+
+
+def _guessed(decision: Decision) -> float:
+    """The chance of the choice that is drawn most often."""
+    return 1 / len(decision.options) / min(len(option.choices()) for option in decision.options)
+
+
+def _hidden(random: Random, draft: Draft) -> Hidden:
+    reference = draft.family.source(draft.theme, draft.design)
+    calls = prove(random, draft.family, draft.theme, draft.design)
     return Hidden(
         reference=reference,
-        tests=tuple(expression(theme["function"], arguments) for arguments in calls),
+        tests=tuple(expression(draft.theme["function"], arguments) for arguments in calls),
         information=reference,
-        facts=tuple(_fact(random, d, theme, design[d.name]) for d in family.decisions),
+        facts=tuple(_fact(draft, decision) for decision in draft.family.decisions),
     )
 
 
@@ -82,19 +166,26 @@ def _choice(random: Random, decision: Decision) -> Choice:
     return random.choice(random.choice(decision.options).choices())
 
 
-def _request(random: Random, family: Family, theme: Theme) -> str:
+def _request(random: Random, family: Family, theme: Theme, stated: list[str]) -> str:
     parts = [fill(random.choice(wordings), theme) for wordings in family.requests]
+    if stated:
+        parts += [random.choice(STATED), *stated]
     head = family.signature(theme)
     return " ".join([*parts, random.choice(CLOSINGS), f"The signature of the function is: {head}"])
 
 
-def _fact(random: Random, decision: Decision, theme: Theme, choice: Choice) -> Fact:
-    says = statement(random.choice(choice.option.says), theme, choice)
+def _fact(draft: Draft, decision: Decision) -> Fact:
     topics, examples = (
-        tuple(fill(text, theme) for text in texts)
+        tuple(fill(text, draft.theme) for text in texts)
         for texts in (decision.topics, (*decision.asks, *decision.examples))
     )
-    return Fact(name=decision.name, topics=topics, examples=examples, statement=says)
+    return Fact(
+        name=decision.name,
+        topics=topics,
+        examples=examples,
+        statement=draft.says[decision.name],
+        stated=decision.name not in draft.hidden,
+    )
 
 
 def expression(function: str, arguments: Arguments) -> str:

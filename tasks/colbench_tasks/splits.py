@@ -1,0 +1,27 @@
+"""The wall between what may be trained on and what is tested: each design and each request is on one side of it.
+
+Sides are decided by a hash, not by what was drawn before, so that a test set of any seed shares no design and no
+request with the training set.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from colbench.config import derive_seed
+
+Split = Literal["train", "test"]
+TRAIN = "train"
+"""The only seed that draws from the training side."""
+_TEST_SHARE = 11
+"""One in so many designs, and requests, is on the test side."""
+
+
+def split_of(seed: str) -> Split:
+    """The side that a seed draws from."""
+    return "train" if seed == TRAIN else "test"
+
+
+def side(text: str) -> Split:
+    """The side on which a design or a request, written out, is."""
+    return "test" if derive_seed("side", text) % _TEST_SHARE == 0 else "train"
