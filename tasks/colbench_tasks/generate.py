@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from math import prod
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -46,6 +46,7 @@ GUESSED = 0.05
 """The hidden decisions together are guessed with at most this chance."""
 
 Arguments = tuple[Any, ...]
+Drawn = TypeVar("Drawn")
 
 
 class GeneratorError(Exception):
@@ -80,11 +81,11 @@ def generate(
     reason = "designs repeat"
     for attempt in range(5 * number + 10):
         random = Random(derive_seed(seed, family.name, attempt))  # noqa: S311 - reproducible on purpose
-        draft = _draft(random, family, split_of(seed), difficulty)
-        key = _key(family, draft.design)
-        if draft.request in requests or key in designs:
-            continue
         try:
+            draft = _draft(random, family, split_of(seed), difficulty)
+            key = _key(family, draft.design)
+            if draft.request in requests or key in designs:
+                continue
             hidden = _hidden(random, draft)
         except GeneratorError as cause:
             reason = str(cause)
@@ -105,23 +106,35 @@ def generate(
 def _draft(random: Random, family: Family, split: Split, difficulty: int | None) -> Draft:
     """A design and a request that are both on this side."""
     theme = random.choice(family.themes)
-    while True:
-        design = {d.name: _choice(random, d) for d in family.decisions}
-        if side(_key(family, design)) == split:
-            break
-    hidden = hide(random, family, difficulty or random.randint(FEWEST_HIDDEN, len(design)))
-    while True:
+    design = _on_side(
+        split,
+        lambda: {d.name: _choice(random, d) for d in family.decisions},
+        lambda design: _key(family, design),
+    )
+    most = len(design)
+    hidden = hide(random, family, difficulty or random.randint(min(FEWEST_HIDDEN, most), most))
+
+    def words() -> tuple[dict[str, str], str]:
         says = {
             name: statement(random.choice(choice.option.says), theme, choice)
             for name, choice in design.items()
         }
         stated = [said for name, said in says.items() if name not in hidden]
-        request = _request(random, family, theme, stated)
-        if side(request) == split:
-            break
+        return says, _request(random, family, theme, stated)
+
+    says, request = _on_side(split, words, lambda drawn: drawn[1])
     return Draft(
         family=family, theme=theme, design=design, says=says, hidden=hidden, request=request
     )
+
+
+def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn], str]) -> Drawn:
+    """The first that is drawn on this side; `written` writes it out."""
+    for _ in range(DRAWS):
+        drawn = draw()
+        if side(written(drawn)) == split:
+            return drawn
+    raise GeneratorError(f"{DRAWS} were drawn and none is on the {split} side")
 
 
 def _key(family: Family, design: Design) -> str:

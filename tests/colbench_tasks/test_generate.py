@@ -9,9 +9,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from colbench.task import Task
 from colbench_tasks.families import FAMILIES
-from colbench_tasks.family import Family
+from colbench_tasks.family import Family, statements
 from colbench_tasks.generate import GeneratorError, expression, generate, mutants
 from colbench_tasks.notation import decisions, requests, themes
 
@@ -29,12 +31,12 @@ def family(code: str) -> Family:
 price: price, cost
 ? What does an egg cost?
 - An egg is $value cents.
-= 30 20 40
+= 30 20 25 35 40 45 50 55 60 65 70 75
 
 big: many, large order
 ? What about large orders?
 - From $value eggs on, the whole price is halved.
-= 10 20 30 50
+= 10 15 20 25 30 35 40 45 50 60
 > if $eggs >= $value:
 >     price //= 2
 - Large orders are like any other.
@@ -53,19 +55,70 @@ def $function($eggs):
 
 
 def test_the_same_seed_gives_the_same_tasks_and_another_seed_gives_others() -> None:
-    one, again, other = (generate(EGGS, 5, seed) for seed in ("a", "a", "b"))
+    one, again, other = (generate(EGGS, 2, seed) for seed in ("a", "a", "b"))
     assert one == again
     assert one != other
     assert one[0].hidden.reference.splitlines()[0] in ("def pay(eggs):", "def cost(duck_eggs):")
 
 
 def test_more_tasks_of_a_seed_begin_with_the_same_ones() -> None:
-    assert generate(EGGS, 6, "a")[:3] == generate(EGGS, 3, "a")
+    assert generate(EGGS, 6, "train")[:3] == generate(EGGS, 3, "train")
 
 
 def test_no_two_tasks_have_the_same_request_or_design() -> None:
-    with pytest.raises(GeneratorError, match=r"eggs: only \d+ of 16 tasks"):
-        generate(EGGS, 16, "a")
+    with pytest.raises(GeneratorError, match=r"eggs: only \d+ of 60 tasks"):
+        generate(EGGS, 60, "a")
+
+
+def test_no_design_and_no_request_is_on_both_sides() -> None:
+    made = FAMILIES["ballots"]
+    train = generate(made, 300, "train")
+    for seed in ("test", "another"):
+        test = generate(made, 40, seed)
+        for told in (lambda task: task.request, said):
+            assert not set(map(told, train)) & set(map(told, test))
+
+
+def said(task: Task) -> tuple[str, ...]:
+    """The design of a task in the first wording of its theme-free code."""
+    family = FAMILIES[task.family]
+    theme = next(t for t in family.themes if task.request.endswith(family.signature(t)))
+    meant = []
+    for decision, fact in zip(family.decisions, task.hidden.facts, strict=True):
+        found = {words: choice for choice, words in statements(decision, theme)}[fact.statement]
+        meant.append(f"{decision.options.index(found.option)} {found.value}")
+    return tuple(meant)
+
+
+@pytest.mark.parametrize("difficulty", [3, 4, 5, 6])
+def test_difficulty_is_how_many_decisions_the_request_does_not_state(difficulty: int) -> None:
+    for task in generate(FAMILIES["parking"], 30, "dial", difficulty=difficulty):
+        assert task.difficulty == difficulty
+        for fact in task.hidden.facts:
+            assert fact.stated == (f" {fact.statement} " in task.request)
+
+
+def test_more_decisions_are_hidden_where_so_few_could_be_guessed() -> None:
+    hidden = [task.difficulty for task in generate(FAMILIES["bookings"], 30, "dial", difficulty=3)]
+    assert min(filter(None, hidden)) == 4
+
+
+def test_a_family_without_a_design_on_the_side_is_told_so() -> None:
+    tiny = family("""
+def $function($eggs):
+    return $price * $eggs
+""")
+    tiny = structs.replace(
+        tiny,
+        decisions=decisions("""
+price: price, cost
+? What does an egg cost?
+- An egg is $value cents.
+= 30 20
+"""),
+    )
+    with pytest.raises(GeneratorError, match="none is on the test side"):
+        generate(tiny, 1, "a")
 
 
 def test_a_decision_that_no_call_can_show_is_named() -> None:
@@ -87,9 +140,9 @@ def test_mutants_change_one_decision_to_other_options_and_the_nearest_values() -
         for name, mutant in mutants(EGGS, design)
     ]
     assert changed == [
-        ("price", [20, "$value"]),
-        ("price", [40, "$value"]),
-        ("big", [20, "if $eggs >= $value:\n    price //= 2"]),
+        ("price", [25, "$value"]),
+        ("price", [35, "$value"]),
+        ("big", [15, "if $eggs >= $value:\n    price //= 2"]),
         ("big", [None, ""]),
     ]
 
@@ -112,7 +165,7 @@ def test_the_family_in_the_readme_makes_tasks() -> None:
     assert found
     namespace: dict[str, Any] = {}
     exec(found[1], namespace)
-    assert len(generate(namespace["FAMILY"], 20, "readme")) == 20
+    assert len(generate(namespace["FAMILY"], 20, "train")) == 20
 
 
 def test_a_call_is_written_as_python() -> None:
