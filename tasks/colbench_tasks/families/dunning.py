@@ -41,7 +41,7 @@ It gets the $bill in euros, the days late and the number of letters so far, all 
 I put in whole numbers: euros of the $bill, days late, letters sent; the steps are called wait, reminder and collector.
 """),
     decisions=decisions("""
-patience: patience, wait, grace, grace period, leave in peace, days of delay tolerated, tolerance
+patience: patience, wait, grace, leave in peace, tolerated, tolerance
 ? How long do you wait before anything happens?
 ? Is there a grace period?
 ? How many days of delay do you tolerate?
@@ -49,7 +49,7 @@ patience: patience, wait, grace, grace period, leave in peace, days of delay tol
 / Until $value days late, that day included, we just wait and ask for nothing but the $bill.
 = 14 5 7 10 20 21
 
-counting: counted, count, counted from, first day, start of interest, day of the deadline, whole period
+counting: counted from, start counting, starting point, included in the count, retroactive
 ? From which day is interest counted?
 ? Do the days of waiting count for the interest?
 ? On what day does interest start?
@@ -60,7 +60,7 @@ counting: counted, count, counted from, first day, start of interest, day of the
 / For interest the days in which we just waited are not counted.
 > late = $days - $patience
 
-interest: interest, interest rate, percent interest, per day, per month, compensation for delay
+interest: interest rate, percent interest, per month, daily sum, compensation
 ? How much interest do you take?
 ? What is the interest rate?
 ? Is the interest a percentage or a daily sum?
