@@ -78,19 +78,19 @@ percent: percentage, percent, rate, share, how much of it, cut, proportion
 ? What share of the sum is theirs?
 - They get $value percent of the sum.
 / Of the sum, $value percent is theirs.
-= 10 4 5 6 8 12 15
+= 5 3 4 6 8 10
 
-step: step, higher part, more for a high sum, above, climb, accelerate, second rate, progressive
+step: step, higher part, more for a high sum, above, climb, accelerate, second tier, progressive
 ? Does the percentage climb with a high sum?
 ? Is more paid above some sum?
 ? From which sum on is there more?
 - Of the part of the sum above $value euros, they get another 5 percent.
 / On top there are 5 percent of whatever the sum has above $value euros.
-= 1000 400 500 600 800 1200 1500
+= 500 300 400 600 700 800
 > cents += max(0, total - $value) * 5
 - If the sum is above $value euros, they get another 2 percent of all of it.
 / With a sum above $value euros there are 2 percent of the entire sum on top.
-= 1000 400 500 600 800 1200 1500
+= 500 300 400 600 700 800
 > cents += total * 2 if total > $value else 0
 
 many: many, number of $deals, busy, how many, diligence, bonus, prize for quantity
