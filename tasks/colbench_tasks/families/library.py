@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[int | None], bool]:
-    free, long = values["free"], random.choice((3, 12, 40))
+    free, long = values["free"], random.choice((3, 12, 40, 90))
     days = (random.choice((0, free, free + 1, free + long)) for _ in range(6))
     late = [max(0, day - random.randrange(2)) for day in days][: random.randrange(1, 7)]
     lost: list[int | None] = [None] * random.choice((0, 0, 0, 1, 2))
@@ -41,7 +41,7 @@ Please write a Python function that gives the fine in cents, and says if the per
 A Python function should tell me how many cents somebody owes and whether we go on lending to them.
 
 It gets a list with the whole days late of each $thing, None for a lost one, and True for $children, else False.
-I give a list, for each $thing the days late (0 is on time) or None if it is lost, and True or False for $children.
+I give a list, for each $thing the days late (0 is on time) or None if lost, and True for $children, else False.
 For each $thing the list holds the days late, 0 if on time, None if lost; then comes True for $children or else False.
 """),
     decisions=decisions("""
@@ -115,7 +115,7 @@ waive: waive, trifle, small sum, petty, not worth, forget about it, minimum
 ? From how many cents on must somebody pay?
 - In the end a sum below $value cents is waived, so that it is 0.
 / If the final sum is under $value cents, we forget about it and take 0.
-= 100 50 80 120 150
+= 100 200 300 400 500
 > if owed < $value:
 >     owed = 0
 - In the end even the smallest sum has to be paid.
