@@ -28,7 +28,7 @@ FAMILY = Family(
 function        | received   | hour     | urgent     | closed     | thing       | place
 reply_until     | received   | hour     | urgent     | holidays   | complaint   | a complaints office
 repair_due      | reported   | at_hour  | dangerous  | days_off   | defect      | a housing association
-results_ready   | arrived    | clock    | emergency  | lab_closed | blood sample | an animal laboratory
+results_ready   | arrived    | clock    | critical   | lab_closed | blood sample | an animal laboratory
 permit_deadline | handed_in  | hour     | pressing   | feast_days | application | a small town hall
 proof_due       | sent       | full_hour | express   | free_days  | manuscript  | a printing house
 """),
@@ -42,13 +42,14 @@ I need a Python function that finds the day on which it is due.
 Please give me a Python function for the due day.
 A Python function should tell me until when it has to be done.
 
-It gets the date on which the $thing came in as text like YYYY-MM-DD, the full hour of the day as a whole number,
- whether it is $urgent (True or False), and a list of dates, written likewise, on which we are closed.
-I know the date when the $thing came (text, YYYY-MM-DD), the full hour (a whole number), a flag that is True if it
- is $urgent, and the list of all days on which we are closed, written like the date.
-There are four inputs: the day the $thing came in, as text YYYY-MM-DD, the full hour as a whole number, True or
- False for $urgent, and the days on which we are closed as a list of such texts.
-""".replace("\n ", " ")
+It gets the date on which the $thing came in, as text like YYYY-MM-DD, and the full hour, a whole number.
+I know the date when the $thing came (text, YYYY-MM-DD) and the full hour of the day (a whole number).
+What goes in first is the day the $thing arrived, as text YYYY-MM-DD, and the full hour as a whole number.
+
+Then there are True or False for $urgent, and a list with the dates on which we are closed, written likewise.
+Besides, a flag is True if it is $urgent, and a list names all days on which we are closed, like the date.
+The third input says whether it is $urgent (True or False), the last is a list of the dates when we are closed.
+"""
     ),
     decisions=decisions("""
 evening: evening, o'clock, hour, too late, clock, afternoon, closing hour
