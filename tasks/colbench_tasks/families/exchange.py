@@ -46,13 +46,13 @@ least: fewest, minimum, too little, refuse, smallest, turn away, tiny
 ? Is there a minimum number of $many?
 ? Do you refuse people who bring very few?
 ? What is the smallest number that you accept?
-- We refuse fewer than $value, and then the result is only the text too little.
-/ Whoever brings fewer than $value is sent away, and the result is only the text too little.
+- We refuse fewer than $value $many, and then the result is only the text too little.
+/ Whoever brings fewer than $value $many is sent away, and the result is only the text too little.
 = 10 5 15 20 25 30
 > if $amount < $value:
 >     return "too little"
-- We refuse fewer than $value, and then the result is only the number 0.
-/ Whoever brings fewer than $value is sent away, and the result is only the number 0.
+- We refuse fewer than $value $many, and then the result is only the number 0.
+/ Whoever brings fewer than $value $many is sent away, and the result is only the number 0.
 = 10 5 15 20 25 30
 > if $amount < $value:
 >     return 0
@@ -61,8 +61,8 @@ limit: limit, most, largest, at once, at one time, upper bound, handed back
 ? Is there a limit to what one person can bring at once?
 ? What is the most that you accept at one time?
 ? What if somebody brings a very great number?
-- We take at most $value at once, and those beyond that are handed back and count for nothing.
-/ No more than $value are accepted at one time, and anything over that goes back uncounted.
+- We take at most $value $many at once, and those beyond that are handed back and count for nothing.
+/ No more than $value $many are accepted at one time, and anything over that goes back uncounted.
 = 500 300 350 400 450 600
 > $amount = min($amount, $value)
 - We take any number at once, however many somebody brings.
@@ -72,12 +72,12 @@ large: large amounts, bigger, better rate, higher rate, volume, bulk, wholesale
 ? Do large amounts get a better rate?
 ? Is there a higher rate for bulk?
 ? From which number on is the rate higher?
-- From $value accepted ones on, the rate is one cent higher for every $one.
-/ If we take $value or more, each $one counts one cent more than today's rate.
+- From $value accepted $many on, the rate is one cent higher for every $one.
+/ If we take $value $many or more, each $one counts one cent more than today's rate.
 = 100 60 80 120 150 200
 > each = $rate + ($amount >= $value)
-- From $value accepted ones on, the rate is three cents higher for every $one.
-/ If we take $value or more, each $one counts three cents more than today's rate.
+- From $value accepted $many on, the rate is three cents higher for every $one.
+/ If we take $value $many or more, each $one counts three cents more than today's rate.
 = 100 60 80 120 150 200
 > each = $rate + 3 * ($amount >= $value)
 - Everybody gets today's rate, no matter how much it is.
