@@ -76,19 +76,19 @@ percent: percentage, percent, rate, share, how much of it, cut, proportion
 ? What percentage do they get?
 ? What is the rate?
 ? What share of the sum is theirs?
-- They get $value percent of the sum.
-/ Of the sum, $value percent is theirs.
+- We pay $value percent of the sum.
+/ Of the sum, $value percent is paid out.
 = 5 3 4 6 8 10
 
 step: step, higher part, more for a high sum, above, climb, accelerate, second tier, progressive
 ? Does the percentage climb with a high sum?
 ? Is more paid above some sum?
 ? From which sum on is there more?
-- Of the part of the sum above $value euros, they get another 5 percent.
+- Of the part of the sum above $value euros, we pay another 5 percent.
 / On top there are 5 percent of whatever the sum has above $value euros.
 = 500 300 400 600 700 800
 > cents += max(0, total - $value) * 5
-- If the sum is above $value euros, they get another 2 percent of all of it.
+- If the sum is above $value euros, we pay another 2 percent of all of it.
 / With a sum above $value euros there are 2 percent of the entire sum on top.
 = 500 300 400 600 700 800
 > cents += total * 2 if total > $value else 0
