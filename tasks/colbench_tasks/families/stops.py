@@ -108,7 +108,7 @@ far: far, kilometres, distance, radius, reach, too remote, range
 - We go to every $place, no matter how many kilometres it is.
 / No distance is too great for us.
 
-room: room, capacity, hold, fit, carry, space, full
+room: room, capacity, hold, carry, space, full
 ? How many $load fit in?
 ? What is the capacity?
 ? How much can you carry?
@@ -143,7 +143,7 @@ most: most visits, at most, how many visits, maximum number, limit of visits, da
 form: format, form, output, result, returned, look like, type, written, shape
 ? What form does the result have?
 ? What should the output look like?
-? Do you want a list of names, or something else?
+? What does each entry of the result look like?
 - The result is a list of the names only.
 / Give me just the names, as a list.
 > return [name for name, distance in chosen]
