@@ -79,8 +79,8 @@ height: height, high, tall, centimetres, roof, low
 ? From what height on is a $vehicle high?
 ? How many centimetres are too high?
 ? What counts as tall?
-- A $vehicle of more than $value centimetres is high and costs half as much again as its length alone, rounded down.
-/ Over $value centimetres it is high, and half of what it costs with its length is added, rounded down to a cent.
+- A $vehicle of more than $value centimetres is high, and what it costs by its length grows by half, rounded down.
+/ Over $value centimetres it is high, and half of what it costs by its length is added, rounded down to a cent.
 = 250 200 220 270 300
 > price += price // 2 if $tall > $value else 0
 - A $vehicle of more than $value centimetres is high, which adds 350 cents.
@@ -93,7 +93,7 @@ night: night, dark, evening, late, hour, clock, before dawn
 ? When does the night begin?
 ? Does the hour matter?
 - From $value o'clock until before 6 it is night, and a quarter of the price with surcharges is added, rounded down.
-/ From $value o'clock on and before 6 a quarter of all that, surcharges too, comes on top, rounded down to a cent.
+/ From $value o'clock on and before 6 it costs a quarter more, surcharges included, and the quarter is rounded down.
 = 22 18 19 20 21 23
 > if $hour >= $value or $hour < 6:
 >     price += price // 4
@@ -104,7 +104,7 @@ night: night, dark, evening, late, hour, clock, before dawn
 >     price -= 100
 
 homeward: return, way back, same day, back again, second crossing, round trip
-? What does the way back cost?
+? What does the return cost?
 ? Is the return on the same day cheaper?
 ? What changes if somebody comes back the same day?
 - The way back on the same day costs half of the whole, rounded down to a cent.
