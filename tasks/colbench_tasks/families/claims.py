@@ -50,22 +50,22 @@ For each $thing there is a tuple of new price in euros, age in years and a bool 
 The input is a list of tuples, each a price in euros, an age in years and if there is a receipt, and the years with us.
 """),
     decisions=decisions("""
-wear: wear, used, depreciation, years of use, worn, lose value, new price
+wear: wear, used, depreciation, worn, lose value, new price
 ? Do you pay the new price for a used $thing?
 ? How much value does a $thing lose with the years?
 ? Is wear taken into account?
 - For each year of age $value percent of the price are taken off, but not below zero, and we round down to whole euros.
 / A $thing loses $value percent of its price each year until nothing is left, rounded down to whole euros.
-= 10 5 8 12 15 20
+= 10 4 5 6 8
 > worth = price * max(0, 100 - $value * age) // 100
 - For each year of age $value euros are taken off the price, but not below zero.
 / A $thing loses $value euros each year until nothing is left.
 = 20 5 10 15 25 30
 > worth = max(0, price - $value * age)
 
-old: old, too old, ancient, age limit, oldest, expired
-? Is a $thing too old at some age?
-? What happens with very old ones?
+old: age, great age, aged, ancient, antique, expired
+? Is there an age beyond which you do not pay?
+? What happens with a $thing of great age?
 ? Up to what age do you pay?
 - From an age of $value years on we pay nothing for a $thing.
 / A $thing that is $value years old or older brings nothing.
@@ -82,8 +82,8 @@ proof: receipt, proof, bill of purchase, evidence, invoice, no paper, lost the r
 ? What if there is no receipt?
 ? Do they need a receipt?
 ? How do you treat what nobody can prove?
-- Without a receipt we pay half for that $thing, rounded down to whole euros.
-/ A $thing with no receipt brings half of what it otherwise would, rounded down to whole euros.
+- Without a receipt only half of what a $thing is worth counts, rounded down to whole euros.
+/ If there is no receipt, the worth of the $thing is halved and rounded down to whole euros.
 > if not proof:
 >     worth //= 2
 - Without a receipt we pay $value euros for that $thing, or less if it would bring less.
@@ -92,12 +92,12 @@ proof: receipt, proof, bill of purchase, evidence, invoice, no paper, lost the r
 > if not proof:
 >     worth = min(worth, $value)
 
-single: single, one $thing at most, most for one, per piece, each limited, dearest
+single: single, one $thing at most, most for one, per piece, dearest, luxury
 ? What is the most you pay for one $thing?
-? Is there a limit for each $thing?
+? What is the highest sum for one $thing?
 ? Do you pay in full for a very dear $thing?
-- For one $thing we never pay more than $value euros.
-/ A single $thing brings $value euros at most, in the end.
+- For one $thing we never pay more than $value euros, and this limit comes after all other rules for it.
+/ A single $thing brings $value euros at most, whatever comes out by all other rules for it.
 = 400 100 150 200 250 300
 > worth = min(worth, $value)
 - For one $thing there is no limit.
