@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.errors import AgentError, SimulatorError, boundary
-from colbench.interfaces import Agent, HumanSimulator
+from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Usage, clean
 from colbench.pages.extract import extract_page
 from colbench.rollout import Turn
@@ -78,6 +79,16 @@ async def play(
         turns[-1] = replace(turn, human=words, human_usage=heard.usage, human_seconds=seconds)
         seen = heard.images if getattr(agent, "accepts_images", False) else ()
         dialogue.append(Message(role="user", content=words, images=seen))
+
+
+@asynccontextmanager
+async def opened(agent: Agent | StatefulAgent, episode: Episode) -> AsyncIterator[Agent]:
+    """The agent of one dialogue: its own where the agent keeps something for each, else the agent itself."""
+    if isinstance(agent, StatefulAgent):
+        async with agent.open(episode) as own:
+            yield own
+    else:
+        yield agent
 
 
 def committed(task: Task, text: str, turns: Sequence[Turn]) -> str:

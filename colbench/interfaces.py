@@ -5,9 +5,9 @@ The barrier is in the signatures: an agent is handed messages and never a task.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -89,4 +89,98 @@ class ChatModel(Protocol):
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int | None
     ) -> Message:
         """The model's next message, with its usage when the server counts."""
+        ...
+
+
+Reason = Literal[
+    "refused",
+    "malformed",
+    "not_a_function",
+    "bad_calls",
+    "gives_away",
+    "fails",
+    "unstable",
+    "none",
+    "constant",
+    "unofficial",
+    "near_duplicate",
+    "guessed",
+]
+"""Why what a model wrote is no task, in the order in which it is looked for; see `colbench.synthesis.records`."""
+
+
+class RejectedError(Exception):
+    """What a model wrote is no task."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason: Reason = reason
+        self.detail = detail
+
+
+class TaskIndex(Protocol):
+    """Finds tasks that are nearly the same as one that it knows."""
+
+    def add(self, task: Task) -> None:
+        """Remember a task."""
+        ...
+
+    def like(self, task: Task) -> str:
+        """Which known task this one is nearly the same as, for people; empty if none."""
+        ...
+
+
+class Recipe(Protocol):
+    """How a model is made to write tasks: entry points of the group `colbench.recipes` make one without arguments."""
+
+    fingerprint: str
+    """SHA-256 of the prompt."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of a reply."""
+        ...
+
+    def messages(self, text: str) -> list[Message]:
+        """What the model is asked, for one seed text."""
+        ...
+
+    def read(self, reply: str) -> Task:
+        """The task that a reply holds. Raises RejectedError unless it is one by its form; nothing is run."""
+        ...
+
+    def index(self) -> TaskIndex:
+        """An empty index."""
+        ...
+
+
+class Origin(Struct, frozen=True, kw_only=True):
+    """Where a task source is from, for its datasheet: entry points of the group `colbench.origins`, one a source.
+
+    Each is a function of what stands after the source's colon.
+    """
+
+    what: str
+    made: str
+    """By whom and how."""
+    licence: str
+    how: str
+    """How to get it."""
+
+
+class Design(Protocol):
+    """What the author of a task knows of its decisions: entry points of the group `colbench.designs` find it.
+
+    Each is a function of a task, and gives None for one that it does not know. Everything is by a decision's name.
+    """
+
+    chosen: Mapping[str, Hashable]
+    """What the reference does."""
+    usual: Mapping[str, Hashable]
+    """What a guess would take."""
+    questions: Mapping[str, Sequence[str]]
+    """Plain questions about it."""
+
+    def source(self, choices: Mapping[str, Any]) -> str:
+        """The function in which these are chosen."""
         ...

@@ -130,20 +130,9 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the folder against other processes; the system lets go when this one dies."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
-        except OSError as cause:
-            raise UserError(f"--out {self.path}: cannot be written: {cause.strerror}") from cause
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as cause:
-            raise UserError(f"{self.path} is in use by another colbench process") from cause
-        else:
+        """Hold the folder against other processes; see `hold`."""
+        with hold(self.path / ".lock", self.path):
             yield
-        finally:
-            os.close(handle)
 
     def write(self, name: str, content: bytes) -> Path:
         """Write a file of the folder in one step: it is whole or not there."""
@@ -157,7 +146,28 @@ class RunFolder:
         return path
 
 
-class RolloutWriter:
+@contextmanager
+def hold(file: Path, out: Path) -> Iterator[None]:
+    """Hold a file, made if need be, against other processes; the system lets go when this one dies.
+
+    Raises UserError that names `--out` when it cannot be written or another process has it.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o644)
+    except OSError as cause:
+        raise UserError(f"--out {out}: cannot be written: {cause.strerror}") from cause
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as cause:
+        raise UserError(f"{out} is in use by another colbench process") from cause
+    else:
+        yield
+    finally:
+        os.close(handle)
+
+
+class LineWriter:
     """Appends whole lines; what a killed process left of a line is cut off first."""
 
     def __init__(self, path: Path) -> None:
@@ -166,9 +176,8 @@ class RolloutWriter:
         self._end = _end_of_lines(self._file)
         os.ftruncate(self._file, self._end)
 
-    def append(self, rollout: Rollout) -> None:
-        """Write one rollout. Raises UserError when the disk is full; nothing half-written stays."""
-        line = encode_rollout(rollout)
+    def write(self, line: bytes) -> None:
+        """Write one line, newline included. Raises UserError when the disk is full; nothing half-written stays."""
         try:
             written = 0
             while written < len(line):
@@ -184,6 +193,14 @@ class RolloutWriter:
     def close(self) -> None:
         """Let go of the file."""
         os.close(self._file)
+
+
+class RolloutWriter(LineWriter):
+    """Appends rollouts to a file of them."""
+
+    def append(self, rollout: Rollout) -> None:
+        """Write one rollout; see `write`."""
+        self.write(encode_rollout(rollout))
 
 
 def _end_of_lines(file: int, block: int = 1 << 16) -> int:

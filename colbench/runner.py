@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.config import derive_seed, digest
-from colbench.dialogue import Ending, play
+from colbench.dialogue import Ending, opened, play
 from colbench.errors import (
     AgentError,
     EndpointError,
@@ -144,7 +143,7 @@ class _Work:
             domain=cell.task.domain,
         )
         with boundary(AgentError):
-            async with _opened(runner.agent, episode) as agent:
+            async with opened(runner.agent, episode) as agent:
                 return await play(
                     cell.task,
                     agent,
@@ -170,15 +169,6 @@ class _Work:
         self.unanswered = self.unanswered + 1 if lost else 0
         if failure and self.unanswered >= GIVE_UP_AFTER:
             raise EndpointError(f"{GIVE_UP_AFTER} dialogues in a row were lost; {failure.reason}")
-
-
-@asynccontextmanager
-async def _opened(agent: Agent | StatefulAgent, episode: Episode) -> AsyncIterator[Agent]:
-    if isinstance(agent, StatefulAgent):
-        async with agent.open(episode) as own:
-            yield own
-    else:
-        yield agent
 
 
 def audited(task: Task, turns: list[Turn]) -> tuple[Turn, ...]:

@@ -127,8 +127,8 @@ class Evaluation:
         from colbench.runner import Runner
 
         async with AsyncExitStack() as stack:
-            await _start(stack, "agent", self.agent)  # first: the human may use a server it starts
-            await _start(stack, "human", self.human)
+            await start(stack, "agent", self.agent)  # first: the human may use a server it starts
+            await start(stack, "human", self.human)
             for plugin in (self.agent, self.human):
                 if self.equipment.renderer and isinstance(plugin, Viewer):
                     plugin.use_renderer(self.equipment.renderer)
@@ -208,7 +208,7 @@ def _settled(rollout: Rollout | None) -> bool:
     return rollout is not None and rollout.settled
 
 
-async def _start(stack: AsyncExitStack, role: str, plugin: Any) -> None:
+async def start(stack: AsyncExitStack, role: str, plugin: Any) -> None:
     """Enter a plug-in that wants to be entered; leaving it may fail without harm to what was done."""
     if not hasattr(plugin, "__aenter__"):
         return

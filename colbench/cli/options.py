@@ -157,14 +157,14 @@ def _convert(values: dict[str, Any], origin: Mapping[str, str]) -> RunConfig:
     except msgspec.ValidationError as cause:
         found = re.search(r"at `\$\.(\w+)", str(cause))
         where = origin.get(found.group(1), "") if found else ""
-        said = _in_words(str(cause).partition(" - at ")[0])
+        said = in_words(str(cause).partition(" - at ")[0])
         if found and found.group(1) in CHOICES:
             said = f"expected {CHOICES[found.group(1)]}"
         given = f"; given: {values[found.group(1)]}" if found and found.group(1) in values else ""
         raise UserError(f"{where or '--config'}: {said}{given}") from cause
 
 
-def _in_words(said: str) -> str:
+def in_words(said: str) -> str:
     """What msgspec says of a value, without its own words for types."""
     said = said.partition(", got ")[0]
     for theirs, ours in WORDS.items():
@@ -212,7 +212,7 @@ def _flag_values(args: argparse.Namespace) -> dict[str, Any]:
 
 def _parsed(field: str, value: Any, where: str) -> Any:
     if field in PAIRS:
-        return dict(_pair(pair, where) for pair in value)
+        return pairs(value, where)
     if field not in LISTS:
         return value
     if not names(value):
@@ -223,6 +223,11 @@ def _parsed(field: str, value: Any, where: str) -> Any:
 def names(text: str) -> list[str]:
     """The parts between commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def pairs(given: Sequence[str], where: str) -> dict[str, Any]:
+    """The arguments NAME=VALUE by name. Raises UserError when one is none."""
+    return dict(_pair(pair, where) for pair in given)
 
 
 def _pair(pair: str, where: str) -> tuple[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,6 +28,8 @@ RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 OVERLOAD = {429, 500, 502, 503, 504, 529}
 PICTURES_REFUSED = {400, 413, 415, 422}
 """What servers say to pictures that they cannot or will not take."""
+SCHEMA_REFUSED = {400, 415, 422, 501}
+"""What servers say to `response_format` when they do not have it; they may mean something else."""
 LONGEST_WAIT = 60.0
 LISTED_MODELS = 20
 
@@ -37,6 +39,10 @@ class RequestRefusedError(Exception):
 
     Whoever asked is to blame, so this becomes the failure of the boundary at which it is caught.
     """
+
+
+class SchemaRefusedError(Exception):
+    """The server refuses a request with a schema for the reply; perhaps it does not have `response_format`."""
 
 
 class _TryAgainError(Exception):
@@ -53,6 +59,7 @@ class _Request(Struct, frozen=True):
     body: bytes | None = None
     """None: a GET."""
     has_pictures: bool = False
+    has_schema: bool = False
 
 
 class _Said(Struct):
@@ -165,13 +172,19 @@ class OpenAIChat:
             raise UserError(f"{self.base_url} has no model `{self.model}`; it has: {shown}")
 
     async def chat(
-        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int | None
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        schema: Mapping[str, Any] | None = None,
     ) -> Message:
-        """The model's next message.
+        """The model's next message; with a JSON Schema, a text that the server holds to it.
 
-        Raises EndpointError when the server does not answer after all retries or does not take pictures,
-        RequestRefusedError when the messages are longer than the model's context, UserError when the key or
-        the address is refused.
+        Raises SchemaRefusedError when a request with a schema is refused, EndpointError when the server does not
+        answer after all retries or does not take pictures, RequestRefusedError when the messages are longer than the
+        model's context, UserError when the key or the address is refused.
         """
         limit = "max_completion_tokens" if self.base_url == OPENAI_URL else "max_tokens"
         body: dict[str, Any] = {
@@ -182,10 +195,14 @@ class OpenAIChat:
         }
         if seed is not None:
             body["seed"] = seed
+        if schema is not None:
+            named = {"name": "reply", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
         request = _Request(
             f"{self.base_url}/chat/completions",
             msgspec.json.encode(body),
             has_pictures=any(m.images for m in messages),
+            has_schema=schema is not None,
         )
         content = await self._patiently(request, tries=self.retries + 1)
         return _read_completion(content, request.url)
@@ -268,9 +285,17 @@ def _refusal(status: int, content: bytes, retry_after: str | None, request: _Req
         return UserError(f"{url} does not exist there or has no such model (HTTP 404): {text}")
     if status == 400 and _too_long(text):
         return RequestRefusedError(f"HTTP 400: {text}")
+    return _refusal_of_content(status, text, request)
+
+
+def _refusal_of_content(status: int, text: str, request: _Request) -> Exception:
+    if status in SCHEMA_REFUSED and request.has_schema:
+        return SchemaRefusedError(f"HTTP {status}: {text}")
     if status in PICTURES_REFUSED and request.has_pictures:
-        return EndpointError(f"{url}: the server refuses the pictures (HTTP {status}): {text}")
-    return EndpointError(f"{url}: HTTP {status}: {text}")
+        return EndpointError(
+            f"{request.url}: the server refuses the pictures (HTTP {status}): {text}"
+        )
+    return EndpointError(f"{request.url}: HTTP {status}: {text}")
 
 
 def _too_long(text: str) -> bool:

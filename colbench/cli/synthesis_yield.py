@@ -1,0 +1,202 @@
+"""What `colbench tasks synthesize` shows: progress while it runs, and the yield by reason at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.cli.console import console, errors, printable
+from colbench.config import Price
+from colbench.messages import Usage
+from colbench.report.text import count, dollars, percent, short
+from colbench.synthesis.records import REASONS, Ledger, Origin, Outcome
+
+if TYPE_CHECKING:
+    from colbench.synthesis.records import Line
+    from colbench.synthesis.seeds import Seed
+
+PLAIN_INTERVAL = 10.0
+"""Seconds between two lines where there is no terminal."""
+SHOWN_OWED = 3
+
+
+class Spent(Struct):
+    """What one model was paid for, as its server counted."""
+
+    usage: Usage = Usage()
+    uncounted: int = 0
+    """Replies for which the server gave no count; the sums leave them out."""
+
+    def add(self, usage: Usage | None) -> None:
+        """Count one reply."""
+        self.usage += usage or Usage()
+        self.uncounted += usage is None
+
+    def text(self, price: Price | None) -> str:
+        """`12.3 k in, 4.5 k out; $0.12`."""
+        used = self.usage
+        cost = (
+            (used.prompt_tokens * price[0] + used.completion_tokens * price[1]) / 1e6
+            if price
+            else None
+        )
+        lacking = (
+            f"; {count(self.uncounted, 'reply', 'replies')} not counted" if self.uncounted else ""
+        )
+        paid = "price unknown" if cost is None else dollars(cost)
+        return (
+            f"{short(used.prompt_tokens)} in, {short(used.completion_tokens)} out; {paid}{lacking}"
+        )
+
+
+class Yield:
+    """What became of the texts so far, whichever attempt it was in."""
+
+    def __init__(
+        self,
+        seeds: Sequence[Seed],
+        lines: Iterable[Line],
+        prices: tuple[Price | None, Price | None],
+    ) -> None:
+        keys = {seed.key for seed in seeds}
+        self.texts = len(keys)
+        self.prices = prices
+        self.accepted = 0
+        self.rejected: Counter[str] = Counter()
+        self.writing, self.guessing = Spent(), Spent()
+        for line in lines:
+            if line.synthesis.key in keys:
+                self.add(line.synthesis, line.reason)
+
+    def add(self, origin: Origin, reason: str | None) -> None:
+        """Count one outcome."""
+        self.accepted += reason is None
+        self.rejected.update([reason] if reason else [])
+        self.writing.add(origin.usage)
+        for usage in origin.guesses:
+            self.guessing.add(usage)
+
+    @property
+    def done(self) -> int:
+        """Texts that something became of."""
+        return self.accepted + self.rejected.total()
+
+    @property
+    def owed(self) -> int:
+        """Texts that nothing became of yet."""
+        return self.texts - self.done
+
+    def spending(self) -> Iterator[tuple[str, str]]:
+        """Who was paid and what for."""
+        yield "tokens for writing", self.writing.text(self.prices[0])
+        if self.guessing.usage.requests or self.guessing.uncounted:
+            yield "tokens for guessing", self.guessing.text(self.prices[1])
+
+    def text(self) -> str:
+        """One line for the progress."""
+        share = percent(self.accepted / self.done if self.done else None)
+        return " · ".join(
+            [f"{share} accepted", *(f"{name} {paid}" for name, paid in self.spending())]
+        )
+
+
+def show(found: Yield, ledger: Ledger, owed: Sequence[str], *, as_json: bool) -> None:
+    """Print the yield: a line for each reason, what is owed and what it cost."""
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(_summary(found, ledger)).decode() + "\n")
+        return
+    out = console()
+    for reason in owed[:SHOWN_OWED]:
+        out.print(printable(f"no outcome: {reason}"), highlight=False, markup=False, soft_wrap=True)
+    texts = count(found.texts, "text")
+    out.print(
+        f"{ledger.out}: {count(found.accepted, 'task')} of {texts}", highlight=False, soft_wrap=True
+    )
+    for label, number in _rows(found):
+        share = percent(number / found.texts)
+        out.print(f"  {label:<62}{number:>7,}{share:>9}", highlight=False)
+    for name, paid in found.spending():
+        out.print(f"  {name}: {paid}", highlight=False)
+    if found.rejected:
+        out.print(
+            f"  what was rejected, and why: {ledger.rejected}", highlight=False, soft_wrap=True
+        )
+
+
+def _rows(found: Yield) -> Iterator[tuple[str, int]]:
+    yield "accepted", found.accepted
+    for reason, words in REASONS.items():
+        if found.rejected[reason]:
+            yield words, found.rejected[reason]
+    if found.owed:
+        yield "still owed; the same command goes on from here", found.owed
+
+
+def _summary(found: Yield, ledger: Ledger) -> dict[str, Any]:
+    return {
+        "out": str(ledger.out),
+        "texts": found.texts,
+        "accepted": found.accepted,
+        "rejected": dict(found.rejected),
+        "owed": found.owed,
+        "writing": found.writing,
+        "guessing": found.guessing,
+    }
+
+
+@contextmanager
+def progress(found: Yield) -> Iterator[Callable[[Outcome], None]]:
+    """Show how far it is; call what this gives with each outcome."""
+    if found.done:
+        errors().print(
+            f"[dim]resumed: {found.done} of {count(found.texts, 'text')} already done[/dim]"
+        )
+    with (_live if errors().is_terminal else _plain)(found) as update:
+
+        def seen(outcome: Outcome) -> None:
+            found.add(outcome.synthesis, outcome.reason)
+            update()
+
+        yield seen
+
+
+@contextmanager
+def _live(found: Yield) -> Iterator[Callable[[], None]]:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("[dim]{task.description}[/dim]"),
+        console=errors(),
+    )
+    task = bar.add_task(found.text(), total=found.texts, completed=found.done)
+    with bar:
+        yield lambda: bar.update(task, completed=found.done, description=found.text())
+
+
+@contextmanager
+def _plain(found: Yield) -> Iterator[Callable[[], None]]:
+    last = time.monotonic()
+
+    def update() -> None:
+        nonlocal last
+        if time.monotonic() - last >= PLAIN_INTERVAL:
+            last = time.monotonic()
+            print(f"{found.done}/{found.texts} · {found.text()}", file=errors().file, flush=True)
+
+    yield update

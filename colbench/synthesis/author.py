@@ -1,0 +1,85 @@
+"""The model that writes: asked for one task a text, held to the schema where its server can do that."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from colbench.config import AtLeastOne, NotNegative, Positive, derive_seed
+from colbench.interfaces import Recipe
+from colbench.messages import Message
+from colbench.models.openai_chat import OpenAIChat, SchemaRefusedError
+from colbench.synthesis.seeds import Seed
+
+logger = logging.getLogger(__name__)
+
+
+class AuthorOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the model is sampled and asked: the arguments `--model-arg NAME=VALUE`."""
+
+    temperature: Annotated[float, Meta(ge=0)] = 1.0
+    max_tokens: AtLeastOne = 4096
+    seed: bool = True
+    """Send one; false for servers that refuse it."""
+    structured: bool = True
+    """Send the schema as `response_format`; where the server refuses it, the prompt alone asks for JSON."""
+    timeout: Positive = 600.0
+    retries: NotNegative = 6
+    api_key_env: str | None = None
+
+
+class Author:
+    """A model behind `MODEL[@BASE_URL]` that follows a recipe; `async with` checks that its server has it."""
+
+    def __init__(self, spec: str, recipe: Recipe, options: AuthorOptions, concurrency: int) -> None:
+        self.recipe = recipe
+        self._options = options
+        self._structured = options.structured
+        self._chat = OpenAIChat(
+            spec,
+            concurrency=concurrency,
+            timeout=options.timeout,
+            retries=options.retries,
+            api_key_env=options.api_key_env,
+        )
+        self.model = self._chat.model
+
+    async def __aenter__(self) -> Author:
+        await self._chat.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._chat.__aexit__(*error)
+
+    async def write(self, seed: Seed) -> Message:
+        """The model's reply to a text.
+
+        Raises EndpointError when the server does not answer, RequestRefusedError when it never will, UserError when it
+        refuses the key.
+        """
+        if self._structured:
+            try:
+                return await self._ask(seed, structured=True)
+            except SchemaRefusedError as refusal:
+                refused = refusal
+            reply = await self._ask(seed, structured=False)
+            if self._structured:
+                self._structured = False
+                logger.warning(
+                    "the server takes no schema for replies, so the prompt alone asks for JSON: %s",
+                    refused,
+                )
+            return reply
+        return await self._ask(seed, structured=False)
+
+    async def _ask(self, seed: Seed, *, structured: bool) -> Message:
+        options = self._options
+        return await self._chat.chat(
+            self.recipe.messages(seed.text),
+            temperature=options.temperature,
+            max_tokens=options.max_tokens,
+            seed=derive_seed("synthesis", seed.key) if options.seed else None,
+            schema=self.recipe.schema if structured else None,
+        )

@@ -1,0 +1,55 @@
+"""The direct guess: an agent that answers a request at once, a number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from colbench.config import derive_seed
+from colbench.dialogue import opened, read_move
+from colbench.errors import AgentError, UserError, boundary
+from colbench.interfaces import Agent, Episode, StatefulAgent
+from colbench.messages import Message, Usage
+from colbench.sandbox import CodeSandbox
+from colbench.scorers.unit_tests import UnitTestScorer
+from colbench.task import Task
+
+
+class Guesser:
+    """`agent`, the plug-in of `spec`, gets `tries` guesses at each task."""
+
+    def __init__(self, spec: str, agent: Agent | StatefulAgent, tries: int) -> None:
+        self.agent = agent
+        self.tries = tries
+        self._spec = spec
+
+    def __str__(self) -> str:
+        times = "once" if self.tries == 1 else f"{self.tries} times"
+        return f"--guess {self._spec.partition('@http')[0]} {times}"
+
+    async def solves(
+        self, task: Task, key: str, box: CodeSandbox
+    ) -> tuple[bool, tuple[Usage | None, ...]]:
+        """Whether one of the guesses has every call right, and what each guess cost; none is made after that.
+
+        `key` is what the agent's seeds are derived from. Raises UserError when the agent fails, EndpointError when its
+        server does not answer, SandboxError.
+        """
+        scorer = UnitTestScorer(box, modes=("default",))
+        spent: list[Usage | None] = []
+        for number in range(self.tries):
+            answer, usage = await self._guess(task, derive_seed("guess", key, number))
+            spent.append(usage)
+            if (await scorer.score(task, answer))["default"].success:
+                return True, tuple(spent)
+        return False, tuple(spent)
+
+    async def _guess(self, task: Task, seed: int) -> tuple[str, Usage | None]:
+        episode = Episode(id=f"{seed:08x}", seed=seed, max_turns=1, domain=task.domain)
+        request: Sequence[Message] = (Message(role="user", content=task.request),)
+        try:
+            with boundary(AgentError):
+                async with opened(self.agent, episode) as agent:
+                    move = read_move(await agent.reply(request))
+        except AgentError as error:
+            raise UserError(f"--guess {self._spec}: the agent failed: {error}") from error
+        return (move.said if move.answer is None else move.answer), move.usage

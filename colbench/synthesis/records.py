@@ -1,0 +1,154 @@
+"""What is kept of each seed text: a task, or a rejection with its reason, and what either cost.
+
+Both files are written append-only by one process, each text to one of them. A torn last line is what a killed
+process leaves; it is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.errors import UserError
+from colbench.interfaces import Reason
+from colbench.messages import Usage
+from colbench.run_folder import LineWriter, hold
+from colbench.task import Task, read_tasks, row_from_task
+
+REASONS: dict[Reason, str] = {
+    "refused": "the server will never answer the request",
+    "malformed": "the reply is not the JSON that was asked for",
+    "not_a_function": "the reference is not one function of the signature's name",
+    "bad_calls": "there are not ten different calls",
+    "gives_away": "the request gives the reference away",
+    "fails": "the reference fails on a call",
+    "unstable": "a call gives another value the second time",
+    "none": "a call gives None",
+    "constant": "the calls give fewer than three values",
+    "unofficial": "the released scorer does not accept the reference",
+    "near_duplicate": "nearly the same as another task",
+    "guessed": "solved by a guess",
+}
+"""In the words of the table."""
+FIRST_BYTES = b'{"synthesis":{"key":"'
+"""Of every line that is written here, so that a torn line is known for one."""
+
+
+class Origin(Struct, frozen=True, kw_only=True):
+    """Where a task, or a rejection, comes from and what it cost."""
+
+    key: str
+    """Hash of the seed text, the model and the prompt."""
+    model: str
+    prompt: str
+    """SHA-256 of the prompt."""
+    guess: str = ""
+    """Who was to guess and how often; empty when nobody was."""
+    usage: Usage | None = None
+    """Of writing it; None when the server did not say."""
+    guesses: tuple[Usage | None, ...] = ()
+    """Of each guess."""
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What became of one seed text: a task if there is no reason."""
+
+    synthesis: Origin
+    reply: str = ""
+    task: Task | None = None
+    reason: Reason | None = None
+    detail: str = ""
+
+
+class Line(Struct):
+    """What is known again of an outcome that was written."""
+
+    synthesis: Origin
+    reason: Reason | None = None
+
+
+class Ledger:
+    """The output of `colbench tasks synthesize`: the tasks in `out`, beside it the rejections.
+
+    Making it, and entering `writing`, reads what is there; raises UserError if that is not its own, or was checked
+    otherwise (`guess`).
+    """
+
+    def __init__(self, out: Path, guess: str = "") -> None:
+        if out.suffix != ".jsonl":
+            raise UserError(f"--out {out}: give a name that ends in .jsonl")
+        self.out = out
+        self.rejected = out.with_suffix(".rejected.jsonl")
+        self._guess = guess
+        self._writers: dict[Path, LineWriter] = {}
+        self.lines = self._read()
+
+    @property
+    def done(self) -> set[str]:
+        """The keys of the texts that something became of."""
+        return {line.synthesis.key for line in self.lines}
+
+    def tasks(self) -> list[Task]:
+        """The tasks so far."""
+        return read_tasks(self.out) if any(line.reason is None for line in self.lines) else []
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the files as their one writer."""
+        with hold(self.out, self.out):
+            self.lines = self._read()
+            self._writers = {path: LineWriter(path) for path in (self.out, self.rejected)}
+            try:
+                yield
+            finally:
+                for writer in self._writers.values():
+                    writer.close()
+
+    def append(self, outcome: Outcome) -> None:
+        """Write one outcome to its file. Raises UserError when the disk is full."""
+        row: dict[str, Any] = {"synthesis": outcome.synthesis}
+        if outcome.reason is None and outcome.task is not None:
+            row |= row_from_task(outcome.task)
+        else:
+            row |= {"reason": outcome.reason, "detail": outcome.detail, "reply": outcome.reply}
+        path = self.rejected if outcome.reason else self.out
+        self._writers[path].write(msgspec.json.encode(row) + b"\n")
+        self.lines.append(Line(outcome.synthesis, outcome.reason))
+
+    def _read(self) -> list[Line]:
+        return [line for path in (self.out, self.rejected) for line in self._lines(path)]
+
+    def _lines(self, path: Path) -> Iterator[Line]:
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return
+        except OSError as cause:
+            raise UserError(f"--out {path}: cannot be read: {cause.strerror}") from cause
+        *lines, torn = content.split(b"\n")
+        if not (torn.startswith(FIRST_BYTES) or FIRST_BYTES.startswith(torn)):
+            raise UserError(_not_ours(path, len(lines) + 1))
+        for number, text in enumerate(lines, start=1):
+            try:
+                line = msgspec.json.decode(text, type=Line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+                raise UserError(_not_ours(path, number)) from cause
+            if line.synthesis.guess != self._guess:
+                before = line.synthesis.guess or "no --guess"
+                raise UserError(
+                    f"--out {path}: was checked with {before}, not with {self._guess or 'no --guess'}; "
+                    "give that again, or another --out"
+                )
+            yield line
+
+
+def _not_ours(path: Path, line: int) -> str:
+    return (
+        f"--out {path}: line {line} was not written by `colbench tasks synthesize`; give another file, and name this "
+        "one with --against to have nothing like it"
+    )

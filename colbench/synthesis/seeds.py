@@ -1,0 +1,56 @@
+"""Seed texts: a file with one JSON object a line that has a `text`, or with plain text, one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from colbench.config import digest
+from colbench.errors import DataError
+from colbench.task import BYTE_ORDER_MARK
+
+
+class Seed(Struct, frozen=True, kw_only=True):
+    """One text, and the key that says whether it is done."""
+
+    key: str
+    """Hash of the text, the model and the prompt."""
+    text: str
+
+
+class _Row(Struct):
+    text: str
+
+
+def read_seeds(path: Path, *, model: str, prompt: str, limit: int | None = None) -> list[Seed]:
+    """The different texts of a file, in order: all, or the first `limit`.
+
+    If its first line begins with a brace, every line is a JSON object. Raises DataError that names file and line.
+    """
+    try:
+        content = path.read_bytes().removeprefix(BYTE_ORDER_MARK).decode()
+    except OSError as cause:
+        raise DataError(f"--source {path}: cannot be read: {cause.strerror}") from cause
+    except UnicodeDecodeError as cause:
+        raise DataError(f"--source {path}: is not UTF-8, at byte {cause.start}") from cause
+    texts = list(dict.fromkeys(_texts(content, path)))[:limit]
+    if not texts:
+        raise DataError(f"--source {path}: holds no text; expected one a line")
+    return [Seed(key=digest([text, model, prompt]), text=text) for text in texts]
+
+
+def _texts(content: str, path: Path) -> Iterator[str]:
+    decoder = msgspec.json.Decoder(_Row) if content.lstrip().startswith("{") else None
+    for number, line in enumerate(content.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            text = decoder.decode(line).text if decoder else line
+        except msgspec.DecodeError as cause:
+            raise DataError(f"--source {path}, line {number}: {cause}") from cause
+        if not text.strip():
+            raise DataError(f"--source {path}, line {number}: `text` is empty")
+        yield text.strip()

@@ -1,0 +1,95 @@
+"""What a draft's code must be before it is run: one function of the name asked for, and ten different calls of it.
+
+The sources are parsed, never executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Sequence
+
+from colbench.interfaces import Reason, RejectedError
+
+CALLS = 10
+LONGEST_CALLS = 10_000
+"""Characters of the calls together."""
+
+
+def check_function(reference: str, signature: str) -> ast.FunctionDef:
+    """The one function of a reference. Raises RejectedError unless it has the name and parameters of the signature."""
+    function = _function(reference, "the reference")
+    asked = _function(f"{signature.strip().removesuffix(':')}: ...", "the signature")
+    if _head(function) != _head(asked):
+        raise RejectedError(
+            "not_a_function", f"the signature is {_head(asked)}, the reference {_head(function)}"
+        )
+    return function
+
+
+def check_calls(calls: Sequence[str], function: ast.FunctionDef) -> None:
+    """Raise RejectedError unless there are ten calls of the function, all different, with literal arguments."""
+    if len(calls) != CALLS:
+        raise RejectedError("bad_calls", f"there are {len(calls)} calls, not {CALLS}")
+    if sum(map(len, calls)) > LONGEST_CALLS:
+        raise RejectedError("bad_calls", f"the calls have more than {LONGEST_CALLS:,} characters")
+    seen: dict[str, str] = {}
+    for call in calls:
+        arguments = _arguments(call, function)
+        if arguments in seen:
+            raise RejectedError("bad_calls", f"{call} is the same call as {seen[arguments]}")
+        seen[arguments] = call
+
+
+def parse(source: str, reason: Reason) -> ast.Module:
+    """The syntax tree of a source. Raises RejectedError if it has none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as cause:
+        raise RejectedError(reason, f"no Python: {cause}") from cause
+
+
+def _function(source: str, what: str) -> ast.FunctionDef:
+    """The function that a source consists of."""
+    match parse(source, "not_a_function").body:
+        case [ast.FunctionDef() as function]:
+            given = function.args
+        case _:
+            raise RejectedError("not_a_function", f"{what} is not one function and nothing else")
+    if given.defaults or given.kwonlyargs or given.vararg or given.kwarg or given.posonlyargs:
+        raise RejectedError("not_a_function", f"{what} has other than plain parameters")
+    return function
+
+
+def _head(function: ast.FunctionDef) -> str:
+    return f"{function.name}({', '.join(_parameters(function))})"
+
+
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    return [argument.arg for argument in function.args.args]
+
+
+def _arguments(call: str, function: ast.FunctionDef) -> str:
+    """The arguments of a call by parameter, in one way of writing."""
+    match parse(call.strip(), "bad_calls").body:
+        case [
+            ast.Expr(value=ast.Call(func=ast.Name(id=function.name), args=args, keywords=keywords))
+        ]:
+            pass
+        case _:
+            raise RejectedError("bad_calls", f"{call} is no call of {function.name}")
+    names = _parameters(function)
+    given = [*names[: len(args)], *(keyword.arg for keyword in keywords)]
+    if len(args) > len(names) or sorted(map(str, given)) != sorted(names):
+        raise RejectedError("bad_calls", f"{call} does not fit {_head(function)}")
+    values = [_literal(value, call) for value in (*args, *(keyword.value for keyword in keywords))]
+    return str(sorted(zip(map(str, given), values, strict=True)))
+
+
+def _literal(value: ast.expr, call: str) -> str:
+    try:
+        return repr(ast.literal_eval(value))
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as cause:
+        raise RejectedError("bad_calls", f"{call} has an argument that is no literal") from cause
