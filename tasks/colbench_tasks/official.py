@@ -1,115 +1,128 @@
-"""The official backend tasks, from the Hugging Face dataset `facebook/collaborative_agent_bench`.
+"""The official tasks, from the Hugging Face dataset `facebook/collaborative_agent_bench`, and the paper's pages.
 
 `official:backend/test` is the first 1,000 rows of `backend_tasks/test.jsonl` (the test set of the paper,
-section 5), `official:backend/train` all of `backend_tasks/train.jsonl`. The files are fetched by the hub client
-that `datasets` itself uses, once, into its cache (`HF_HOME`); with `HF_HUB_OFFLINE=1` or
-`HF_DATASETS_OFFLINE=1` only the cache is asked. `datasets.load_dataset` is not used: offline it falls back to
+section 5), `official:backend/train` all of `backend_tasks/train.jsonl`. The files are fetched once by the hub client
+that `datasets` itself uses, into its cache. `datasets.load_dataset` is not used: offline it falls back to
 whatever revision was loaded last, and it would make one Arrow table of rows that need not agree.
 
-The environment variable `COLBENCH_OFFICIAL_DIR` may name a folder that holds the same files.
+The dataset holds no frontend tasks; the paper takes them from WebSight. `official:frontend/test` and `/train` are
+`websight:test` and `:train`, unless there is a local `frontend_tasks/test.jsonl` or `train.jsonl`, which is what the
+released recipe writes.
+
+The environment variable COLBENCH_OFFICIAL_DIR may name a folder that holds the same files, also as `.jsonl.gz` or
+`.parquet`. The dialogues that the dataset holds for training are read by `colbench_tasks.trajectories`.
 """
 
 from __future__ import annotations
 
-import logging
-import os
-from functools import cache
 from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from colbench.errors import UserError
-from colbench.task import Task, read_tasks
+from colbench.task import Task, distinguish, task_from_row
+from colbench_tasks import hub, websight
+from colbench_tasks.hub import UnreachableError, fetch, local_folder, tell_licence
+from colbench_tasks.rows import convert_rows, read_rows, require
+from colbench_tasks.schema import BackendRow, FrontendRow, fit
 
 REPOSITORY = "facebook/collaborative_agent_bench"
 COMMIT = "cf3526d"
 """The commit to read, by the first letters of its hash; the hub's history or its cache completes it."""
-BRANCH = "main"
-"""Read, with a warning, where that commit is not to be found."""
-LOCAL_DIR = "COLBENCH_OFFICIAL_DIR"
-FILES = {
-    "backend/test": ("backend_tasks/test.jsonl", 1000),
-    "backend/train": ("backend_tasks/train.jsonl", None),
-}
-"""For each name the file and how many of its rows count."""
+LOCAL_DIR = hub.LOCAL_DIR
+"""The variable that names a folder of the same files."""
+FORMS = (".jsonl", ".jsonl.gz", ".parquet")
 LICENCE = (
     f"{REPOSITORY} is licensed CC-BY-NC-4.0: not for commercial use. It was made with Llama 3.1, whose licence "
     "applies too."
 )
 
-logger = logging.getLogger(__name__)
+
+class Set(Struct, frozen=True, kw_only=True):
+    """A set of tasks: its file, the schema of its rows, and how many of them count (None: all)."""
+
+    file: str
+    schema: type[BackendRow] | type[FrontendRow]
+    size: int | None
+    licence: str = LICENCE
 
 
-def load(name: str) -> list[Task]:
-    """The tasks of `backend/test` or `backend/train`.
+SETS = {
+    "backend/test": Set(file="backend_tasks/test.jsonl", schema=BackendRow, size=1000),
+    "backend/train": Set(file="backend_tasks/train.jsonl", schema=BackendRow, size=None),
+    "frontend/test": Set(
+        file="frontend_tasks/test.jsonl", schema=FrontendRow, size=500, licence=websight.LICENCE
+    ),
+    "frontend/train": Set(
+        file="frontend_tasks/train.jsonl", schema=FrontendRow, size=10_000, licence=websight.LICENCE
+    ),
+}
 
-    Raises UserError for another name, or if the file can neither be fetched nor found in the cache, and
-    DataError naming line and field if a row does not fit the schema.
+
+def load(name: str, malformed: list[str] | None = None) -> list[Task]:
+    """The tasks of a set, e.g. `backend/test`.
+
+    Raises UserError for another name, or if the file can neither be fetched nor found, and DataError naming row and
+    column if a row does not fit the schema or the file is cut off. With a list `malformed`, such rows are named there
+    and left out; DataError is raised only if none is left.
     """
-    if name not in FILES:
-        raise UserError(f"official:{name} is not known; known: {', '.join(sorted(FILES))}")
-    file, rows = FILES[name]
-    path = _local(file) or _fetch(file)
-    _tell_licence()
-    return read_tasks(path, limit=rows)
+    if name not in SETS:
+        raise UserError(f"--tasks official:{name}: {_hint(name)}")
+    one = SETS[name]
+    if one.schema is FrontendRow and local(one.file) is None:
+        return websight.load(name.removeprefix("frontend/"), malformed)
+    path = find(one.file)
+    rows = read_rows(path, limit=one.size, malformed=malformed)
+    tasks = list(convert_rows(rows, lambda row: task_of(row.fields, one.schema), malformed))
+    require(tasks, one.size, str(path), malformed)
+    tell_licence(one.licence)
+    return distinguish(tasks)
 
 
-def _local(file: str) -> Path | None:
-    folder = os.environ.get(LOCAL_DIR)
-    if not folder:
-        return None
-    path = Path(folder) / file
-    if not path.is_file():
-        raise UserError(f"{LOCAL_DIR}: {folder} holds no {file}")
+def task_of(fields: dict[str, Any], schema: type[BackendRow] | type[FrontendRow]) -> Task:
+    """The task of a row. Raises DataError if it does not fit."""
+    present = msgspec.structs.asdict(fit(fields, schema))
+    return task_from_row({key: value for key, value in present.items() if value is not None})
+
+
+def find(file: str) -> Path:
+    """The path of an official file: in COLBENCH_OFFICIAL_DIR, else in the hub's cache, fetched where it is not there.
+
+    Raises UserError that says how to get the file.
+    """
+    path = local(file)
+    if path is None and local_folder():
+        raise UserError(f"{LOCAL_DIR}: {local_folder()} holds no {file}. {_how_to_get(file)}")
+    try:
+        path = path or fetch(REPOSITORY, COMMIT, file)
+    except UnreachableError as cause:
+        raise UserError(
+            f"{REPOSITORY}: {file} cannot be had ({cause}). {_how_to_get(file)}"
+        ) from cause
     return path
 
 
-def _fetch(file: str) -> Path:
-    from huggingface_hub import hf_hub_download
-
-    offline = _offline()
-    try:
-        revision = _revision(offline)
-        path = hf_hub_download(
-            REPOSITORY, file, repo_type="dataset", revision=revision, local_files_only=offline
-        )
-    except Exception as cause:  # the client's HTTP library, and so its errors, differ by version
-        raise UserError(_how_to_get(file, cause)) from cause
-    commit = Path(path).parents[1].name
-    logger.info("%s: %s, commit %s", file, REPOSITORY, commit)
-    if not commit.startswith(COMMIT):
-        logger.warning("%s is not the pinned commit %s: numbers may differ", commit, COMMIT)
-    return Path(path)
+def local(file: str) -> Path | None:
+    """The file in COLBENCH_OFFICIAL_DIR, in one of its forms; None if it is not there or no folder is named."""
+    place = local_folder()
+    if not place:
+        return None
+    forms = (place / (file.removesuffix(".jsonl") + form) for form in FORMS)
+    return next((path for path in forms if path.is_file()), None)
 
 
-def _offline() -> bool:
-    from huggingface_hub.constants import HF_HUB_OFFLINE
-
-    said = os.environ.get("HF_DATASETS_OFFLINE", "").upper()
-    return HF_HUB_OFFLINE or said in ("1", "ON", "YES", "TRUE")
-
-
-def _revision(offline: bool) -> str:
-    """The pinned commit's whole hash, from the cache or else from the hub; the branch where neither has it."""
-    from huggingface_hub import HfApi
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    folder = Path(HF_HUB_CACHE, "datasets--" + REPOSITORY.replace("/", "--"), "snapshots")
-    found = [snapshot.name for snapshot in folder.glob(f"{COMMIT}*")]
-    if not found and not offline:
-        history = HfApi().list_repo_commits(REPOSITORY, repo_type="dataset")
-        found = [commit.commit_id for commit in history if commit.commit_id.startswith(COMMIT)]
-    return found[0] if found else BRANCH
-
-
-def _how_to_get(file: str, cause: Exception) -> str:
-    reason = str(cause).split(". ")[0].strip(". \n") or type(cause).__name__
+def _hint(name: str) -> str:
+    if name.startswith("trajectories"):
+        return "these are dialogues and no tasks; read them with colbench_tasks.trajectories"
     return (
-        f"{REPOSITORY}: {file} is neither cached nor could it be fetched ({reason}). Where there is a network run "
-        f"`hf download {REPOSITORY} --repo-type dataset {file}`, or give a JSONL file: "
-        f"--tasks PATH, or a folder with the same files in {LOCAL_DIR}"
+        f"there is no such set; known: {', '.join(f'official:{known}' for known in sorted(SETS))}"
     )
 
 
-@cache
-def _tell_licence() -> None:
-    """Once a process."""
-    logger.warning(LICENCE)
+def _how_to_get(file: str) -> str:
+    return (
+        f"Where there is a network run `hf download {REPOSITORY} --repo-type dataset {file}` "
+        f"(with `--local-dir FOLDER` for a folder to name in {LOCAL_DIR}), or give any file of such rows: --tasks PATH"
+    )

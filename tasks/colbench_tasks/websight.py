@@ -1,131 +1,173 @@
 """Frontend tasks from WebSight v0.2, the data set that the paper's pages are from (paper, section 3).
 
-`websight:train` is its first 10,000 rows, `websight:test` the first 500 of the next 10,000, read from the
-Hugging Face hub by `datasets` in streaming: the pictures in it are not fetched. `websight:PATH` takes every row
-of a local file, `.parquet` or `.jsonl`, or of a folder of Parquet files. A row's `llm_generated_idea` is the
-request, its `text` the page. The random Unsplash pictures, which are no longer served, get the fixed address
-that the official rows have.
+`websight:train` is its first 10,000 rows, `websight:test` the first 500 of the next 10,000. They are read from the
+folder `v0.2` in COLBENCH_OFFICIAL_DIR, if it holds the data set's first Parquet files; else from ColBench's cache;
+else from the Hugging Face hub, and then cached. Of the hub's files only the footers, and the two columns in the row
+groups of the set are fetched; `datasets` in streaming would read all rows that come before, and many of the pictures.
+
+`websight:PATH` takes every row of a local file, Parquet or JSON lines, or of a folder of Parquet files.
+
+A row's `llm_generated_idea` is the request, its `text` the page. The random Unsplash pictures, which are no longer
+served, get the fixed address that the official rows have.
 """
 
 from __future__ import annotations
 
-import logging
+import os
 import re
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from colbench.config import cache_folder
 from colbench.errors import DataError, UserError
 from colbench.task import Task, task_from_row
+from colbench_tasks.hub import (
+    LOCAL_DIR,
+    UnreachableError,
+    list_files,
+    local_folder,
+    reach,
+    tell_licence,
+)
+from colbench_tasks.rows import (
+    File,
+    Row,
+    complain,
+    convert_rows,
+    number_of_rows,
+    parquet_rows,
+    read_rows,
+    require,
+)
+from colbench_tasks.schema import WebSightRow, fit
 
 REPOSITORY = "HuggingFaceM4/WebSight"
 CONFIG = "v0.2"
 COMMIT = "b11f8172f89c992b56ac702319e02c428cca4a4e"
 SPLITS = {"train": (0, 10_000), "test": (10_000, 500)}
 """For each name how many rows are passed over and how many are taken."""
-PAGE, REQUEST = "text", "llm_generated_idea"
+COLUMNS = ("text", "llm_generated_idea")
+SHARD = re.compile(r"train-(\d+)-of-\d+")
 RANDOM_PICTURE = re.compile(
     r"https?://source\.unsplash\.com/random/(\d+)x(\d+)/?(?:\?[^\"'\s<>)]*)?"
 )
 FIXED_PICTURE = r"https://picsum.photos/id/48/\1/\2"
 LICENCE = f"{REPOSITORY} is licensed CC-BY-4.0: name its authors (Laurençon, Tronchon, Sanh) where you use it."
 
-logger = logging.getLogger(__name__)
 
-
-def load(name: str) -> list[Task]:
+def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     """The tasks of `train`, `test` or a local path.
 
-    Raises UserError if there is no such path, or the hub cannot be reached; DataError naming what is missing if
-    the rows are not as WebSight's were.
+    Raises UserError if there is no such path, or the hub cannot be reached, and DataError naming file, row and what
+    changed if the rows are not as WebSight's were. With a list `malformed`, such rows are named there and left out;
+    DataError is raised only if none is left.
     """
-    start, number = SPLITS.get(name, (0, 0))
-    rows = _hub(start, number) if number else _local(Path(name))
-    prefix = name if number else "file"
-    tasks = [_task(f"websight-{prefix}-{n:05}", row) for n, row in enumerate(rows, start)]
-    if not tasks:
-        raise DataError(f"websight:{name}: holds no rows")
-    _tell_licence()
+    start, size = SPLITS.get(name, (0, None))
+    rows = _path(Path(name), malformed) if size is None else _split(name, start, size, malformed)
+    prefix = "file" if size is None else name
+    tasks = list(convert_rows(rows, lambda row: _task(prefix, row), malformed))
+    require(tasks, size, f"websight:{name}", malformed)
+    tell_licence(LICENCE)
     return tasks
 
 
-def _hub(start: int, number: int) -> Iterator[Any]:
-    try:
-        rows = _stream(REPOSITORY, name=CONFIG, revision=COMMIT)
-        yield from rows.skip(start).take(number)
-    except DataError:
-        raise
-    except Exception as cause:  # the client's HTTP library, and so its errors, differ by version
-        reason = str(cause).split(". ")[0].strip(". \n") or type(cause).__name__
-        raise UserError(
-            f"{REPOSITORY}: cannot be read from the hub ({reason}). Offline give a file or folder of its rows: "
-            "--tasks websight:PATH"
-        ) from cause
+def _task(prefix: str, row: Row) -> Task:
+    fields = fit(row.fields, WebSightRow)
+    return task_from_row(
+        {
+            "id": f"websight-{prefix}-{row.number:05}",
+            "problem_description": fields.llm_generated_idea,
+            "ground_truth": RANDOM_PICTURE.sub(FIXED_PICTURE, fields.text),
+        }
+    )
 
 
-def _local(path: Path) -> Iterable[Any]:
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    if not files or not files[0].is_file():
+def _path(path: Path, malformed: list[str] | None) -> Iterator[Row]:
+    path = path.expanduser()
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else []
+    if files:
+        return _shards(files, 0, None, malformed)
+    if not path.is_file():
+        what = "no .parquet file in that folder" if path.is_dir() else "no such file or folder"
         splits = ", ".join(f"websight:{name}" for name in sorted(SPLITS))
+        raise UserError(f"--tasks websight:{path}: {what}; known: {splits}, websight:PATH")
+    if path.suffix == ".parquet":
+        return _shards([path], 0, None, malformed)
+    return read_rows(path, malformed=malformed)
+
+
+def _shards(
+    files: Sequence[File], start: int, limit: int | None, malformed: list[str] | None
+) -> Iterator[Row]:
+    """Rows `start` to `start + limit` of Parquet files that follow one another; others are not read."""
+    before = 0
+    for file in files:
+        try:
+            size = number_of_rows(file)
+        except DataError as cause:
+            if limit is not None:  # where the rows are is then unknown
+                raise
+            complain(str(cause), malformed, cause)
+            continue
+        first = max(0, start - before)
+        count = size if limit is None else start + limit - before - first
+        for row in parquet_rows(
+            file, columns=COLUMNS, start=first, limit=count, malformed=malformed
+        ):
+            yield replace(row, number=before + row.number)
+        before += size
+
+
+def _split(name: str, start: int, size: int, malformed: list[str] | None) -> Iterator[Row]:
+    files = _local_shards()
+    if files:
+        return _shards(files, start, size, malformed)
+    kept = cache_folder() / "websight" / f"{name}-{COMMIT[:7]}.jsonl"
+    if not kept.is_file():
+        _keep(kept, _fetch(start, size))
+    return (replace(row, number=start + row.number) for row in read_rows(kept, malformed=malformed))
+
+
+def _local_shards() -> list[Path]:
+    """The Parquet files in the folder `v0.2` of COLBENCH_OFFICIAL_DIR. Raises DataError if one between is missing."""
+    folder = local_folder()
+    files = sorted(folder.glob(f"{CONFIG}/*.parquet")) if folder else []
+    for number, file in enumerate(files):
+        named = SHARD.match(file.name)
+        if named and int(named[1]) != number:
+            raise DataError(
+                f"{file.parent}: train-{number:05}-of-… is missing; rows are counted over all files"
+            )
+    return files
+
+
+def _fetch(start: int, size: int) -> list[dict[str, Any]]:
+    try:
+        with reach(REPOSITORY, COMMIT):
+            files = list_files(REPOSITORY, COMMIT, f"{CONFIG}/*.parquet")
+            rows = [row.fields for row in _shards(files, start, size, None)]
+    except UnreachableError as cause:
         raise UserError(
-            f"websight:{path}: there is no such file, or no .parquet file in that folder; known: {splits}"
-        )
-    if files[0].suffix == ".parquet":
-        return _parquet(files)
-    return _lines(path)
+            f"{REPOSITORY}: cannot be had from the hub ({cause}). Where there is a network `hf download {REPOSITORY} "
+            f"--repo-type dataset --include '{CONFIG}/train-0000*' --local-dir FOLDER` gets the files; name the "
+            f"folder in {LOCAL_DIR}, or give any file or folder of such rows: --tasks websight:PATH"
+        ) from cause
+    require(rows, size, REPOSITORY, None)
+    return rows
 
 
-def _parquet(files: list[Path]) -> Iterator[Any]:
+def _keep(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Write the rows in one go, so that what is there is whole."""
+    part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        yield from _stream("parquet", data_files=[str(file) for file in files])
-    except DataError:
-        raise
-    except Exception as cause:
-        raise DataError(f"{files[0].parent}: no readable Parquet file: {cause}") from cause
-
-
-def _stream(path: str, **options: Any) -> Any:
-    """An iterable data set of the two columns. Raises DataError if it has them no more."""
-    from datasets import load_dataset
-
-    found = load_dataset(path, **options, split="train", streaming=True).column_names
-    if found is not None and not {PAGE, REQUEST} <= set(found):
-        raise DataError(_drift(path, found))
-    return load_dataset(path, **options, split="train", streaming=True, columns=[PAGE, REQUEST])
-
-
-def _lines(path: Path) -> Iterator[Any]:
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                yield msgspec.json.decode(line, type=dict[str, Any])
-            except (msgspec.DecodeError, UnicodeDecodeError) as cause:
-                raise DataError(f"{path}, line {number}: {cause}") from cause
-
-
-def _task(name: str, row: dict[str, Any]) -> Task:
-    if not {PAGE, REQUEST} <= set(row):
-        raise DataError(_drift(name, row))
-    try:
-        page = RANDOM_PICTURE.sub(FIXED_PICTURE, row[PAGE])
-        return task_from_row(
-            {"id": name, "problem_description": row[REQUEST], "ground_truth": page}
-        )
-    except (DataError, TypeError) as cause:
-        raise DataError(f"{name}: `{PAGE}` is no page or `{REQUEST}` no text: {cause}") from cause
-
-
-def _drift(where: str, found: Iterable[str]) -> str:
-    names = ", ".join(sorted(found))
-    return f"{where}: expected the columns {PAGE} and {REQUEST} of WebSight {CONFIG}, found {names}"
-
-
-@cache
-def _tell_licence() -> None:
-    """Once a process."""
-    logger.warning(LICENCE)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        part.replace(path)
+    except OSError as cause:
+        raise UserError(
+            f"{path}: cannot be written ({cause.strerror}); set COLBENCH_CACHE"
+        ) from cause

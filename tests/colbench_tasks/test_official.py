@@ -1,63 +1,71 @@
-"""Official tasks: from a folder, from the hub's cache without network, and what is said when there is neither."""
+"""Official tasks: from a folder, from the hub or its cache, and what is said when there is none or it is not whole."""
 
 from __future__ import annotations
 
+import gzip
 import json
-import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from colbench.errors import DataError, UserError
+from colbench.task import read_tasks
 from colbench_tasks import official
 
 SHOW = """
 import logging, sys
 from colbench.errors import UserError
 from colbench_tasks.official import load
-logging.basicConfig(level="INFO", format="%(message)s")
+logging.basicConfig(level="WARNING", format="%(message)s")
+logging.getLogger("colbench_tasks").setLevel("INFO")
 try:
-    print(len(load("backend/test")))
+    print(len(load("backend/test")), load("backend/test")[0].request)
 except UserError as error:
     print(error)
 """
+TEST, TRAIN = "backend_tasks/test.jsonl", "backend_tasks/train.jsonl"
 COMMIT = official.COMMIT.ljust(40, "0")
 OTHER = "0123456789abcdef0123456789abcdef01234567"
+PAGE = {"problem_description": "A page.", "ground_truth": "<html>A page</html>"}
 
 
-def row(number: int) -> dict[str, object]:
+def row(number: int, word: str = "Add") -> dict[str, Any]:
     return {
-        "problem_description": f"Add {number}. def add(a)",
+        "problem_description": f"{word} {number}. def add(a)",
         "ground_truth": f"def add(a):\n    return a + {number}",
         "test_cases": {f"test{n}": f"add({n})" for n in range(1, 11)},
         "hidden_information": f"def add(a):\n    return a + {number}",
     }
 
 
-def write(path: Path, rows: list[dict[str, object]]) -> None:
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    return path
 
 
-def run_alone(**environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "COLBENCH_"))}
-    return subprocess.run(
-        [sys.executable, "-c", SHOW],
-        env={**kept, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def thousand(path: Path, word: str = "Add") -> Path:
+    return write(path, [row(n, word) for n in range(1000)])
 
 
-def test_a_local_folder_is_read_and_the_test_set_is_its_first_thousand_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(tmp_path / "backend_tasks/test.jsonl", [row(n) for n in range(1003)])
-    write(tmp_path / "backend_tasks/train.jsonl", [row(n) for n in range(1003)])
-    monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What COLBENCH_OFFICIAL_DIR names."""
+    path = tmp_path / "official"
+    path.mkdir()
+    monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(path))
+    return path
+
+
+def test_a_local_folder_is_read_and_the_test_set_is_its_first_thousand_rows(folder: Path) -> None:
+    write(folder / TEST, [row(n) for n in range(1003)])
+    write(folder / TRAIN, [row(n) for n in range(1003)])
     tasks = official.load("backend/test")
     assert len(tasks) == 1000
     assert tasks[7].hidden.reference.endswith("a + 7")
@@ -65,51 +73,146 @@ def test_a_local_folder_is_read_and_the_test_set_is_its_first_thousand_rows(
     assert len(official.load("backend/train")) == 1003
 
 
-def test_rows_after_the_test_set_need_not_fit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_same_rows_as_gzip_and_as_parquet_are_the_same_tasks(
+    folder: Path, official_backend: Path
 ) -> None:
-    write(tmp_path / "backend_tasks/test.jsonl", [*(row(n) for n in range(1000)), {"other": 1}])
-    monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
+    rows = [json.loads(line) for line in official_backend.read_text().splitlines()]
+    rows[0]["test_cases"] = {"test1": rows[0]["test_cases"]["test1"]}
+    expected = read_tasks(write(folder / "expected.jsonl", rows))
+    (folder / "backend_tasks").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows), folder / "backend_tasks/train.parquet")
+    assert official.load("backend/train") == expected
+    with gzip.open(folder / "backend_tasks/train.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps(one) + "\n" for one in rows)
+    assert official.load("backend/train") == expected
+    assert len(expected[0].hidden.tests) == 1
+
+
+def test_rows_after_the_test_set_need_not_fit(folder: Path) -> None:
+    write(folder / TEST, [*(row(n) for n in range(1000)), {"other": 1}])
     assert len(official.load("backend/test")) == 1000
 
 
-def test_a_changed_schema_is_named_by_line_and_field(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bad = {**row(1), "reference": "x"}
+def test_a_changed_schema_is_told_by_row_and_column(folder: Path) -> None:
+    bad = {**row(1), "reference": "x", "test_cases": ["add(1)"]}
     del bad["ground_truth"]
-    write(tmp_path / "backend_tasks/test.jsonl", [row(0), bad])
-    monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
-    with pytest.raises(DataError, match=r"test\.jsonl, line 2: .*ground_truth"):
+    write(folder / TRAIN, [row(0), bad])
+    said = (
+        r"train\.jsonl, line 2: the schema changed: `ground_truth` is missing, `test_cases` is of another type "
+        r"\(Expected `object`, got `array`\), `reference` is new"
+    )
+    with pytest.raises(DataError, match=said):
+        official.load("backend/train")
+
+
+def test_a_new_column_alone_is_a_warning(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(folder / TRAIN, [{**row(n), "level_of_this_test": 1} for n in range(3)])
+    assert len(official.load("backend/train")) == 3
+    told = [record.getMessage() for record in caplog.records if "level_of" in record.getMessage()]
+    assert told == [
+        "BackendRow: rows have more than is known of them: `level_of_this_test`; it is not read"
+    ]
+
+
+def test_a_null_is_told_as_another_type(folder: Path) -> None:
+    write(folder / TRAIN, [{**row(0), "ground_truth": None}])
+    with pytest.raises(DataError, match="line 1: .*`ground_truth` .*got `null`"):
+        official.load("backend/train")
+
+
+def test_bad_rows_may_be_left_out_and_named_and_no_other_row_takes_their_place(
+    folder: Path,
+) -> None:
+    rows = [row(n) for n in range(1005)]
+    rows[3] = {"other": 1}
+    write(folder / TEST, rows)
+    malformed: list[str] = []
+    tasks = official.load("backend/test", malformed)
+    assert [task.request for task in tasks] == [
+        row(n)["problem_description"] for n in range(1000) if n != 3
+    ]
+    assert "test.jsonl, line 4: the schema changed" in malformed[0]
+    assert "999 rows can be read where there should be 1,000" in malformed[1]
+
+
+def test_a_file_without_a_single_task_is_refused_even_then(folder: Path) -> None:
+    write(folder / TRAIN, [{"other": 1}])
+    with pytest.raises(DataError, match="line 1: the schema changed"):
+        official.load("backend/train", [])
+
+
+def test_a_test_set_that_ends_early_is_not_taken_for_the_whole(folder: Path) -> None:
+    write(folder / TEST, [row(n) for n in range(400)])
+    with pytest.raises(
+        DataError, match="test.jsonl: 400 rows can be read where there should be 1,000: fetch"
+    ):
         official.load("backend/test")
 
 
-def test_an_unknown_name_lists_those_known() -> None:
-    with pytest.raises(
-        UserError, match="official:frontend is not known; known: backend/test, backend/train"
-    ):
-        official.load("frontend")
+def test_a_line_that_is_cut_off_is_named_and_what_is_before_it_may_be_had(folder: Path) -> None:
+    path = write(folder / TRAIN, [row(0), row(1)])
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(DataError, match=r"train\.jsonl, line 2: .*the file ends within this line"):
+        official.load("backend/train")
+    malformed: list[str] = []
+    assert len(official.load("backend/train", malformed)) == 1
+    assert len(malformed) == 1
 
 
-def test_a_folder_without_the_file_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
+@pytest.mark.parametrize("name", ["frontend", "backend/validation", "frontend/dev", ""])
+def test_an_unknown_name_lists_those_known(name: str) -> None:
+    known = "official:backend/test, official:backend/train, official:frontend/test, official:frontend/train"
+    with pytest.raises(UserError, match=f"official:{name}: there is no such set; known: {known}$"):
+        official.load(name)
+
+
+def test_the_dialogues_are_pointed_to_by_who_asks_for_them_as_tasks() -> None:
+    with pytest.raises(UserError, match="colbench_tasks.trajectories"):
+        official.load("trajectories")
+
+
+def test_a_folder_without_the_file_is_said(folder: Path) -> None:
     with pytest.raises(
-        UserError, match=r"COLBENCH_OFFICIAL_DIR: .* holds no backend_tasks/test\.jsonl"
+        UserError, match=r"COLBENCH_OFFICIAL_DIR: .* holds no backend_tasks/test\.jsonl\. Where"
     ):
         official.load("backend/test")
+
+
+@pytest.mark.parametrize("name", ["backend/test", "frontend/test"])
+def test_a_folder_that_is_not_there_is_said(folder: Path, name: str) -> None:
+    shutil.rmtree(folder)
+    with pytest.raises(UserError, match="COLBENCH_OFFICIAL_DIR: there is no folder"):
+        official.load(name)
+
+
+def test_pages_that_the_released_recipe_wrote_are_read(folder: Path) -> None:
+    pages = [{**PAGE, "problem_description": f"Page {number}."} for number in range(501)]
+    write(folder / "frontend_tasks/test.jsonl", pages)
+    tasks = official.load("frontend/test")
+    assert len(tasks) == 500
+    assert tasks[499].request == "Page 499."
+    assert {task.domain for task in tasks} == {"frontend"}
 
 
 @pytest.mark.parametrize("switch", ["HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"])
-def test_offline_and_not_cached_says_how_to_get_it(tmp_path: Path, switch: str) -> None:
-    said = run_alone(HF_HOME=str(tmp_path), **{switch: "1"}).stdout
-    assert "hf download facebook/collaborative_agent_bench --repo-type dataset" in said
-    assert "--tasks PATH" in said
-    assert len(said.splitlines()) == 1
+def test_offline_and_not_cached_says_how_to_get_it(run_alone: Any, switch: str) -> None:
+    ran = run_alone(SHOW, **{switch: "1"})
+    assert "hf download facebook/collaborative_agent_bench --repo-type dataset" in ran.stdout
+    assert "--tasks PATH" in ran.stdout
+    assert len(ran.stdout.splitlines()) == 1
+    assert ran.stderr == ""
 
 
-def cached(home: Path, commit: str, rows: int, refs: bool = True) -> None:
-    cache = home / "hub/datasets--facebook--collaborative_agent_bench"
-    write(cache / f"snapshots/{commit}/backend_tasks/test.jsonl", [row(n) for n in range(rows)])
+def test_a_hub_that_nobody_answers_for_is_said_in_one_line(run_alone: Any) -> None:
+    ran = run_alone(SHOW, HF_ENDPOINT="http://127.0.0.1:9")
+    assert "cannot be had (http://127.0.0.1:9: [Errno 111] Connection refused)" in ran.stdout
+    assert len(ran.stdout.splitlines()) == 1
+    assert ran.stderr == ""
+
+
+def cached(home: Path, commit: str, word: str, refs: bool = True) -> None:
+    cache = home / "hf/hub/datasets--facebook--collaborative_agent_bench"
+    thousand(cache / f"snapshots/{commit}" / TEST, word)
     if refs:
         (cache / "refs").mkdir()
         (cache / "refs/main").write_text(commit)
@@ -117,31 +220,65 @@ def cached(home: Path, commit: str, rows: int, refs: bool = True) -> None:
 
 @pytest.mark.parametrize("switch", ["HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"])
 def test_offline_the_cache_is_enough_and_the_commit_and_the_licence_are_told(
-    tmp_path: Path, switch: str
+    tmp_path: Path, run_alone: Any, switch: str
 ) -> None:
-    cached(tmp_path, COMMIT, 3)
-    ran = run_alone(HF_HOME=str(tmp_path), **{switch: "1"})
-    assert ran.stdout == "3\n"
+    cached(tmp_path, COMMIT, "Add")
+    ran = run_alone(SHOW, **{switch: "1"})
+    assert ran.stdout == "1000 Add 0. def add(a)\n"
     assert f"commit {COMMIT}" in ran.stderr
     assert ran.stderr.count("CC-BY-NC-4.0") == 1
 
 
-def test_the_pinned_commit_is_read_even_where_the_branch_has_moved_on(tmp_path: Path) -> None:
-    cached(tmp_path, OTHER, 5)
-    cached(tmp_path, COMMIT, 3, refs=False)
-    ran = run_alone(HF_HOME=str(tmp_path), HF_HUB_OFFLINE="1")
-    assert ran.stdout == "3\n"
+def test_the_pinned_commit_is_read_even_where_the_branch_has_moved_on(
+    tmp_path: Path, run_alone: Any
+) -> None:
+    cached(tmp_path, OTHER, "Other")
+    cached(tmp_path, COMMIT, "Pinned", refs=False)
+    ran = run_alone(SHOW, HF_HUB_OFFLINE="1")
+    assert ran.stdout.startswith("1000 Pinned")
     assert "not the pinned commit" not in ran.stderr
 
 
-def test_another_commit_than_the_pinned_one_is_read_with_a_warning(tmp_path: Path) -> None:
-    cached(tmp_path, OTHER, 5)
-    ran = run_alone(HF_HOME=str(tmp_path), HF_HUB_OFFLINE="1")
-    assert ran.stdout == "5\n"
+def test_another_commit_than_the_pinned_one_is_read_with_a_warning(
+    tmp_path: Path, run_alone: Any
+) -> None:
+    cached(tmp_path, OTHER, "Other")
+    ran = run_alone(SHOW, HF_HUB_OFFLINE="1")
+    assert ran.stdout.startswith("1000 Other")
     assert f"{OTHER} is not the pinned commit {official.COMMIT}" in ran.stderr
 
 
+def test_a_file_is_fetched_from_the_hub_once(hub: Any, run_alone: Any) -> None:
+    thousand(hub.root / official.REPOSITORY / TEST)
+    hub.commits[official.REPOSITORY] = COMMIT
+    first = run_alone(SHOW, HF_ENDPOINT=hub.url)
+    assert first.stdout == "1000 Add 0. def add(a)\n"
+    assert "not the pinned commit" not in first.stderr
+    hub.asked.clear()
+    assert run_alone(SHOW, HF_ENDPOINT=hub.url).stdout == first.stdout
+    assert hub.asked == []
+
+
+def test_a_hub_whose_history_lost_the_pinned_commit_is_read_with_a_warning(
+    hub: Any, run_alone: Any
+) -> None:
+    thousand(hub.root / official.REPOSITORY / TEST)
+    hub.commits[official.REPOSITORY] = OTHER
+    ran = run_alone(SHOW, HF_ENDPOINT=hub.url)
+    assert ran.stdout.startswith("1000 Add")
+    assert f"{OTHER} is not the pinned commit" in ran.stderr
+
+
+def test_a_hub_without_the_data_set_is_said(hub: Any, run_alone: Any) -> None:
+    ran = run_alone(SHOW, HF_ENDPOINT=hub.url)
+    assert f"backend_tasks/test.jsonl cannot be had ({hub.url}: " in ran.stdout
+    assert len(ran.stdout.splitlines()) == 1
+
+
 def test_the_loader_imports_no_hub_client_before_it_is_asked() -> None:
-    code = "import colbench_tasks.official, sys; print({'datasets', 'huggingface_hub'} & set(sys.modules))"
+    code = (
+        "import colbench_tasks.trajectories, sys; "
+        "print({'datasets', 'huggingface_hub', 'pyarrow'} & set(sys.modules))"
+    )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "set()\n"

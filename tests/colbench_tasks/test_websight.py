@@ -1,45 +1,72 @@
-"""WebSight rows from local files in its schema; without network the hub is refused in words."""
+"""WebSight rows from local files in its schema, from a hub and from the cache; what is said when there are none."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+from itertools import pairwise
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from colbench.errors import DataError, UserError
+from colbench_tasks import official, websight
 from colbench_tasks.websight import load
 
 PAGE = '<html><img src="{}"><body style="background: url(\'{}\')">Row {}</body></html>'
 PICTURE = "https://source.unsplash.com/random/300x200/?coffee,shop"
 BARE = "https://source.unsplash.com/random/1600x900"
+PICTURES = Random(0)
+SHOW = """
+import logging
+from colbench.errors import UserError
+from colbench_tasks.websight import load
+logging.basicConfig(level="WARNING", format="%(message)s")
+try:
+    tasks = load("test")
+    print(len(tasks), tasks[0].id, tasks[0].request, tasks[-1].request)
+except UserError as error:
+    print(error)
+"""
+SHOWN = "500 websight-test-10000 A page with the number 10000. A page with the number 10499.\n"
 
 
-def row(number: int) -> dict[str, object]:
+def row(number: int) -> dict[str, Any]:
     return {
         "text": PAGE.format(PICTURE, BARE, number),
         "llm_generated_idea": f"A page with the number {number}.",
     }
 
 
-def write_lines(path: Path, rows: list[dict[str, object]]) -> Path:
+def write_lines(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
     return path
 
 
-def write_parquet(path: Path, rows: list[dict[str, object]]) -> Path:
-    with_pictures = [{"image": {"bytes": b"not a picture", "path": None}, **one} for one in rows]
-    pq.write_table(pa.Table.from_pylist(with_pictures), path)
+def write_parquet(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with_pictures = [
+        {"image": {"bytes": PICTURES.randbytes(500), "path": None}, **one} for one in rows
+    ]
+    pq.write_table(pa.Table.from_pylist(with_pictures), path, row_group_size=700)
     return path
 
 
+def write_shards(folder: Path, *bounds: int) -> list[Path]:
+    """Parquet files as the data set's first: of rows `bounds[0]` to `bounds[1]`, and so on."""
+    folder.mkdir(parents=True)
+    return [
+        write_parquet(
+            folder / f"train-{number:05}-of-00738-f00.parquet", [row(n) for n in range(first, last)]
+        )
+        for number, (first, last) in enumerate(pairwise(bounds))
+    ]
+
+
 @pytest.mark.parametrize("write", [write_lines, write_parquet])
-def test_a_row_becomes_a_frontend_task_with_fixed_pictures(tmp_path: Path, write) -> None:
+def test_a_row_becomes_a_frontend_task_with_fixed_pictures(tmp_path: Path, write: Any) -> None:
     suffix = "jsonl" if write is write_lines else "parquet"
     tasks = load(str(write(tmp_path / f"rows.{suffix}", [row(1), row(2)])))
     assert [task.request for task in tasks] == [
@@ -56,30 +83,42 @@ def test_a_row_becomes_a_frontend_task_with_fixed_pictures(tmp_path: Path, write
 def test_a_folder_is_read_in_the_order_of_its_files(tmp_path: Path) -> None:
     write_parquet(tmp_path / "train-00001-of-00002.parquet", [row(3)])
     write_parquet(tmp_path / "train-00000-of-00002.parquet", [row(1), row(2)])
-    requests = [task.request for task in load(str(tmp_path))]
-    assert requests == [f"A page with the number {n}." for n in (1, 2, 3)]
+    tasks = load(str(tmp_path))
+    assert [task.request for task in tasks] == [f"A page with the number {n}." for n in (1, 2, 3)]
+    assert [task.id for task in tasks] == [f"websight-file-0000{n}" for n in range(3)]
 
 
-@pytest.mark.parametrize("write", [write_lines, write_parquet])
-def test_another_schema_is_refused_and_the_columns_are_named(tmp_path: Path, write) -> None:
-    suffix = "jsonl" if write is write_lines else "parquet"
-    path = write(tmp_path / f"rows.{suffix}", [{"html": "<html>", "text": "An idea."}])
+def test_another_schema_is_refused_and_the_columns_are_named(tmp_path: Path) -> None:
+    rows = [{"html": "<html>", "text": "An idea."}]
+    with pytest.raises(DataError, match="line 1: .*`llm_generated_idea` is missing, `html` is new"):
+        load(str(write_lines(tmp_path / "rows.jsonl", rows)))
+    said = r"rows.parquet: the columns changed: `llm_generated_idea` missing; there are image, html, text"
+    with pytest.raises(DataError, match=said):
+        load(str(write_parquet(tmp_path / "rows.parquet", rows)))
+
+
+def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"text": ["<html>"], "llm_generated_idea": [7]}), path)
     with pytest.raises(
-        DataError, match="expected the columns text and llm_generated_idea.*html.*text"
+        DataError, match=r"row 1: .*`llm_generated_idea` is of another type .*`int`"
     ):
         load(str(path))
 
 
 def test_a_row_that_is_no_page_is_named(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "rows.jsonl", [row(0), {**row(1), "text": "no page"}])
-    with pytest.raises(DataError, match="websight-file-00001.*not HTML"):
+    with pytest.raises(DataError, match=r"rows\.jsonl, line 2: .*not HTML"):
         load(str(path))
 
 
-def test_a_row_with_null_is_named(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "rows.jsonl", [{**row(0), "text": None}])
-    with pytest.raises(DataError, match="websight-file-00000"):
-        load(str(path))
+def test_bad_rows_may_be_left_out_and_named_and_the_others_keep_their_ids(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "rows.jsonl", [row(0), {**row(1), "text": None}, row(2)])
+    malformed: list[str] = []
+    tasks = load(str(path), malformed)
+    assert [task.id for task in tasks] == ["websight-file-00000", "websight-file-00002"]
+    assert len(malformed) == 1
+    assert "rows.jsonl, line 2: the schema changed: `text`" in malformed[0]
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
@@ -89,11 +128,20 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
         load(str(path))
 
 
-def test_a_file_that_is_not_parquet_is_the_datas_fault(tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    path.write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match="no readable Parquet file"):
-        load(str(path))
+def test_a_file_that_is_not_whole_is_named_and_the_rest_of_the_folder_may_be_had(
+    tmp_path: Path,
+) -> None:
+    write_parquet(tmp_path / "a.parquet", [row(1)])
+    cut = write_parquet(tmp_path / "b.parquet", [row(2)])
+    cut.write_bytes(cut.read_bytes()[:-100])
+    write_parquet(tmp_path / "c.parquet", [row(3)])
+    said = r"b\.parquet: cut off, damaged or no Parquet file: fetch the file again"
+    with pytest.raises(DataError, match=said):
+        load(str(tmp_path))
+    malformed: list[str] = []
+    requests = [task.request for task in load(str(tmp_path), malformed)]
+    assert requests == ["A page with the number 1.", "A page with the number 3."]
+    assert len(malformed) == 1
 
 
 def test_an_empty_file_holds_no_rows(tmp_path: Path) -> None:
@@ -107,30 +155,114 @@ def test_an_unknown_name_lists_the_splits(tmp_path: Path) -> None:
             load(name)
 
 
-def run_alone(name: str, home: Path) -> subprocess.CompletedProcess[str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("HF_")}
-    code = (
-        "import logging; from colbench.errors import UserError; from colbench_tasks.websight import load\n"
-        "logging.basicConfig(level='WARNING', format='%(message)s')\n"
-        f"try: print(len(load({name!r})), len(load({name!r})))\n"
-        "except UserError as error: print(error)"
+def test_the_recipe_is_followed_over_the_files_of_a_local_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_shards(tmp_path / "v0.2", 0, 4_000, 10_100, 10_450, 12_000)
+    monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
+    test, train = load("test"), load("train")
+    requests = [task.request for task in [*train, *test]]
+    assert requests == [f"A page with the number {n}." for n in range(10_500)]
+    assert [test[0].id, train[-1].id] == ["websight-test-10000", "websight-train-09999"]
+    assert official.load("frontend/test") == test
+
+
+def test_files_that_hold_no_row_of_the_set_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = write_shards(tmp_path / "v0.2", 0, 10_000, 10_500)[0]
+    content = bytearray(first.read_bytes())
+    footer = int.from_bytes(content[-8:-4], "little") + 8
+    content[4:-footer] = bytes(len(content) - footer - 4)
+    first.write_bytes(content)
+    monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
+    assert len(load("test")) == 500
+    with pytest.raises(DataError, match="00000.*: cut off, damaged or no Parquet file"):
+        load("train")
+
+
+def test_a_gap_between_the_files_or_too_few_of_them_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
+    files = write_shards(tmp_path / "v0.2", 0, 20, 40, 60)
+    with pytest.raises(DataError, match="0 rows can be read where there should be 500"):
+        load("test")
+    files[1].unlink()
+    with pytest.raises(DataError, match=r"v0\.2: train-00001-of-… is missing"):
+        load("test")
+
+
+def test_a_file_cut_off_before_the_set_stops_it_since_rows_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut = write_shards(tmp_path / "v0.2", 0, 1_000, 12_000)[0]
+    cut.write_bytes(cut.read_bytes()[:-100])
+    monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
+    with pytest.raises(DataError, match="train-00000"):
+        load("test", [])
+
+
+def put_on(hub: Any, *bounds: int) -> None:
+    write_shards(hub.root / websight.REPOSITORY / "v0.2", *bounds)
+    hub.commits[websight.REPOSITORY] = websight.COMMIT
+
+
+def test_a_set_is_fetched_from_the_hub_once_without_its_pictures(hub: Any, run_alone: Any) -> None:
+    put_on(hub, 0, 9_000, 10_200, 12_000)
+    first = run_alone(SHOW, HF_ENDPOINT=hub.url)
+    assert first.stdout == SHOWN
+    assert hub.sent < sum(file.stat().st_size for file in hub.root.rglob("*.parquet")) / 10
+    hub.asked.clear()
+    offline = run_alone(SHOW, HF_HUB_OFFLINE="1")
+    assert run_alone(SHOW, HF_ENDPOINT=hub.url).stdout == offline.stdout == SHOWN
+    assert hub.asked == []
+
+
+def test_a_hub_that_holds_too_few_rows_is_said_and_nothing_is_kept(
+    hub: Any, run_alone: Any, tmp_path: Path
+) -> None:
+    put_on(hub, 0, 10_200)
+    said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
+    assert "200 rows can be read where there should be 500" in said
+    assert not list((tmp_path / "cache").rglob("*.jsonl"))
+
+
+def test_a_hub_whose_columns_changed_is_said(hub: Any, run_alone: Any) -> None:
+    put_on(hub, 0, 10)
+    table = pa.table({"text": ["<html>"], "idea": ["A page."]})
+    pq.write_table(table, hub.root / websight.REPOSITORY / "v0.2/train-00000-of-00738-f00.parquet")
+    said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
+    assert "the columns changed: `llm_generated_idea` missing; there are text, idea" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_hub_without_the_pinned_commit_is_said(hub: Any, run_alone: Any) -> None:
+    put_on(hub, 0, 10)
+    hub.commits[websight.REPOSITORY] = "0" * 40
+    said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
+    assert f"cannot be had from the hub ({hub.url}: " in said
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "environment", [{"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "http://127.0.0.1:9"}]
+)
+def test_a_hub_out_of_reach_is_said_in_one_line_with_the_way_round(
+    run_alone: Any, environment: dict[str, str]
+) -> None:
+    ran = run_alone(SHOW, **environment)
+    assert ran.stdout.startswith("HuggingFaceM4/WebSight: cannot be had from the hub (")
+    assert "--tasks websight:PATH" in ran.stdout
+    assert len(ran.stdout.splitlines()) == 1
+    assert ran.stderr == ""
+
+
+def test_the_licence_is_shown_once(tmp_path: Path, run_alone: Any) -> None:
+    path = write_lines(tmp_path / "rows.jsonl", [row(1)])
+    code = SHOW.replace("'test'", "").replace(
+        'load("test")', f"load({str(path)!r}) + load({str(path)!r})"
     )
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**kept, "HF_HUB_OFFLINE": "1", "HF_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-
-def test_the_hub_out_of_reach_is_said_with_the_way_round(tmp_path: Path) -> None:
-    said = run_alone("test", tmp_path).stdout
-    assert said.startswith("HuggingFaceM4/WebSight: cannot be read from the hub (")
-    assert "--tasks websight:PATH" in said
-
-
-def test_the_licence_is_shown_once(tmp_path: Path) -> None:
-    done = run_alone(str(write_lines(tmp_path / "rows.jsonl", [row(1)])), tmp_path)
-    assert done.stdout == "1 1\n"
-    assert done.stderr.count("CC-BY-4.0") == 1
+    ran = run_alone(code)
+    assert ran.stdout.startswith("2 ")
+    assert ran.stderr.count("CC-BY-4.0") == 1

@@ -1,0 +1,212 @@
+"""Rows of data files, each with its place: JSON lines (also compressed by gzip) and Parquet.
+
+What a file is, is seen from its first bytes. A file that is cut off, damaged or something else is named with
+what to do about it. With a list `malformed`, what cannot be read is named there and left out, and the rest is read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from colbench.errors import DataError
+from colbench.task import BYTE_ORDER_MARK
+
+GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+IMPOSTORS = {
+    b"version https://git-lfs": "a pointer of Git LFS and not the file itself: run `git lfs pull`",
+    b"<": "a web page and no data: fetch the file itself",
+    b"PK": "a ZIP archive: unpack it",
+}
+"""What is often found in place of a file, by its first bytes."""
+AGAIN = "fetch the file again"
+
+Made = TypeVar("Made")
+
+
+class File(Protocol):
+    """What can be opened to be read and has a name to be shown: a path, or a file of the hub."""
+
+    def open(self, mode: Literal["rb"], /) -> BinaryIO:
+        """Open it; the place read from can be chosen (`seek`)."""
+        ...
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One row as it stands in a file."""
+
+    place: str
+    """`FILE, line 7` or `FILE, row 7`, counted from 1."""
+    number: int
+    """Of all rows, from 0."""
+    fields: dict[str, Any]
+
+
+def complain(flaw: str, malformed: list[str] | None, cause: Exception | None = None) -> None:
+    """Raise DataError, or where there is a list name the flaw in it."""
+    if malformed is None:
+        raise DataError(flaw) from cause
+    malformed.append(flaw)
+
+
+def convert_rows(
+    rows: Iterable[Row], make: Callable[[Row], Made], malformed: list[str] | None
+) -> Iterator[Made]:
+    """What `make` makes of the rows; its DataError gets the row's place in front."""
+    for row in rows:
+        try:
+            made = make(row)
+        except DataError as cause:
+            complain(f"{row.place}: {cause}", malformed, cause)
+        else:
+            yield made
+
+
+def require(
+    found: Sequence[object], size: int | None, source: str, malformed: list[str] | None
+) -> None:
+    """Complain unless `size` rows were found. Raises DataError in any case if there is none."""
+    if size and len(found) < size:
+        flaw = f"{source}: {len(found)} rows can be read where there should be {size:,}: {AGAIN}"
+        complain(flaw, malformed)
+    if not found:
+        raise DataError(malformed[0] if malformed else f"{source}: holds no rows")
+
+
+def read_rows(
+    path: Path, *, limit: int | None = None, malformed: list[str] | None = None
+) -> Iterator[Row]:
+    """The rows of a file, or of its first `limit` rows those that can be read; what comes after is not looked at.
+
+    Raises DataError naming file, row and remedy for what cannot be read, unless there is a list `malformed`.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(64)
+            file.seek(0)
+            if start.startswith(PARQUET) or path.suffix == ".parquet":
+                rows = parquet_rows(path, limit=limit, malformed=malformed)
+            else:
+                _refuse_impostors(path, start)
+                lines = gzip.GzipFile(fileobj=file) if start.startswith(GZIP) else file
+                rows = _json_rows(path, islice(_numbered(path, lines, malformed), limit), malformed)
+            yield from rows
+    except OSError as cause:
+        raise DataError(f"{path}: cannot be read: {cause.strerror or cause}") from cause
+
+
+def _refuse_impostors(path: Path, start: bytes) -> None:
+    for beginning, what in IMPOSTORS.items():
+        if start.lstrip().startswith(beginning):
+            raise DataError(f"{path}: {what}")
+
+
+def _numbered(
+    path: Path, lines: Iterable[bytes], malformed: list[str] | None
+) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold something, with their numbers."""
+    number = 0
+    try:
+        for number, line in enumerate(lines, start=1):
+            if line.removeprefix(BYTE_ORDER_MARK).strip():
+                yield number, line.removeprefix(BYTE_ORDER_MARK)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as cause:
+        flaw = f"{path}, after line {number}: the compressed file is cut off or damaged: {AGAIN}"
+        complain(flaw, malformed, cause)
+
+
+def _json_rows(
+    path: Path, lines: Iterable[tuple[int, bytes]], malformed: list[str] | None
+) -> Iterator[Row]:
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    for count, (number, line) in enumerate(lines):
+        place = f"{path}, line {number}"
+        try:
+            fields = decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+            cut = "" if line.endswith(b"\n") else f"; the file ends within this line: {AGAIN}"
+            complain(f"{place}: {cause}{cut}", malformed, cause)
+        else:
+            yield Row(place=place, number=count, fields=fields)
+
+
+def parquet_rows(
+    path: File,
+    *,
+    columns: Sequence[str] = (),
+    start: int = 0,
+    limit: int | None = None,
+    malformed: list[str] | None = None,
+) -> Iterator[Row]:
+    """Rows `start` (from 0) to `start + limit` of a Parquet file: all columns, or those given, which it must have.
+
+    Nulls inside nested values are left out: Parquet writes one for each key that only other rows have.
+    Raises DataError as `read_rows` does, and if a column is missing.
+    """
+    done = start
+    try:
+        for number, fields in _between(path, columns, start, limit):
+            present = {name: _without_nulls(value) for name, value in fields.items()}
+            yield Row(place=f"{path}, row {number + 1}", number=number, fields=present)
+            done = number + 1
+    except (OSError, ValueError) as cause:  # pyarrow's own are among them
+        place = f"{path}, after row {done}" if done else f"{path}"
+        why = str(cause).split(". ")[0].strip(". \n")
+        flaw = f"{place}: cut off, damaged or no Parquet file ({why}): {AGAIN}"
+        complain(flaw, malformed, cause)
+
+
+def _between(
+    path: File, columns: Sequence[str], start: int, limit: int | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Numbered rows; row groups that hold none of them are not read."""
+    from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped, unused-ignore]
+
+    with path.open("rb") as content, ParquetFile(content, pre_buffer=True) as file:
+        names = file.schema_arrow.names
+        demand(columns, names, str(path))
+        end = file.metadata.num_rows if limit is None else start + limit
+        number = 0
+        for group in range(file.num_row_groups):
+            size = file.metadata.row_group(group).num_rows
+            if number < end and number + size > start:
+                batches = file.iter_batches(row_groups=[group], columns=list(columns) or None)
+                rows = (row for batch in batches for row in batch.to_pylist())
+                numbered = enumerate(rows, start=number)
+                yield from (one for one in numbered if start <= one[0] < end)
+            number += size
+
+
+def demand(wanted: Sequence[str], found: Sequence[str], source: str) -> None:
+    """Raise DataError naming what is missing of the wanted columns, and those that are there."""
+    missing = ", ".join(f"`{name}`" for name in wanted if name not in found)
+    if missing:
+        there = ", ".join(found)
+        raise DataError(f"{source}: the columns changed: {missing} missing; there are {there}")
+
+
+def number_of_rows(path: File) -> int:
+    """How many rows a Parquet file has, from its footer. Raises DataError if it is no whole Parquet file."""
+    from pyarrow.parquet import read_metadata  # type: ignore[import-untyped, unused-ignore]
+
+    try:
+        with path.open("rb") as content:
+            rows: int = read_metadata(content).num_rows
+    except (OSError, ValueError) as cause:
+        raise DataError(f"{path}: cut off, damaged or no Parquet file: {AGAIN}") from cause
+    return rows
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    return value

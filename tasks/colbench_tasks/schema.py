@@ -1,0 +1,102 @@
+"""The schemas of the official files, and what of them has changed where a row does not fit.
+
+A column that is missing or of another type is an error that names all changes. A column that is new is a
+warning: what is read means the same without it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from colbench.errors import DataError
+
+logger = logging.getLogger(__name__)
+
+
+class BackendRow(Struct, frozen=True, kw_only=True):
+    """A task of backend programming."""
+
+    problem_description: str
+    ground_truth: str
+    test_cases: dict[str, str]
+    hidden_information: str | None = None
+    """Equal to `ground_truth` where it was seen; may be absent."""
+
+
+class FrontendRow(Struct, frozen=True, kw_only=True):
+    """A task of frontend design, as the released recipe writes it from WebSight."""
+
+    problem_description: str
+    ground_truth: str
+
+
+class WebSightRow(Struct, frozen=True, kw_only=True):
+    """A row of WebSight v0.2."""
+
+    text: str
+    """The page."""
+    llm_generated_idea: str
+    """The request."""
+    image: Any = None
+    """A picture of the page; not read."""
+
+
+class MessageRow(Struct, frozen=True, kw_only=True):
+    """A message of a recorded dialogue."""
+
+    role: str
+    content: str
+    input: str | None = None
+    output: str | None = None
+
+
+class TrajectoryRow(Struct, frozen=True, kw_only=True):
+    """A recorded dialogue with its task."""
+
+    task: dict[str, Any]
+    """A `BackendRow` or `FrontendRow`."""
+    dialogue_history: list[MessageRow]
+    answer: str | None = None
+    reward: float | None = None
+
+
+Schema = TypeVar("Schema", bound=Struct)
+
+
+def fit(fields: dict[str, Any], schema: type[Schema]) -> Schema:
+    """The fields of a row as a value of the schema. Raises DataError naming everything that changed."""
+    known = {field.name for field in msgspec.structs.fields(schema)}
+    new = tuple(name for name in fields if name not in known)
+    try:
+        fitting = msgspec.convert(fields, schema)
+    except msgspec.ValidationError as cause:
+        changes = [*_changes(fields, schema), *(f"`{name}` is new" for name in new)]
+        raise DataError(f"the schema changed: {', '.join(changes)}") from cause
+    if new:
+        _tell_new(schema.__name__, new)
+    return fitting
+
+
+def _changes(fields: dict[str, Any], schema: type[Struct]) -> Iterator[str]:
+    for field in msgspec.structs.fields(schema):
+        if field.name not in fields:
+            if field.required:
+                yield f"`{field.name}` is missing"
+            continue
+        try:
+            msgspec.convert(fields[field.name], field.type)
+        except msgspec.ValidationError as cause:
+            yield f"`{field.name}` is of another type ({cause})"
+
+
+@cache
+def _tell_new(schema: str, names: tuple[str, ...]) -> None:
+    """Once a process."""
+    listed = ", ".join(f"`{name}`" for name in names)
+    logger.warning("%s: rows have more than is known of them: %s; it is not read", schema, listed)

@@ -1,0 +1,140 @@
+"""Files that are cut off, damaged or something else are named with the remedy, and what is whole may be had."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from colbench.errors import DataError
+from colbench_tasks.rows import parquet_rows, read_rows
+
+ROWS = [{"number": n, "text": f"Row {n * n}", "tests": {"a": str(n)}} for n in range(300)]
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+@pytest.fixture
+def columns(tmp_path: Path) -> Path:
+    """The rows as Parquet, in groups of 100."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.Table.from_pylist(ROWS), path, row_group_size=100)
+    return path
+
+
+def test_every_form_gives_the_same_rows_whatever_the_file_is_called(
+    tmp_path: Path, columns: Path
+) -> None:
+    plain = write(tmp_path / "rows.jsonl", b"\xef\xbb\xbf" + LINES)
+    packed = write(tmp_path / "packed", gzip.compress(LINES))
+    renamed = columns.rename(tmp_path / "columns")
+    for path in (plain, packed, renamed):
+        rows = list(read_rows(path))
+        assert [row.fields for row in rows] == ROWS
+        assert [row.number for row in rows] == list(range(300))
+        assert [row.fields for row in read_rows(path, limit=7)] == ROWS[:7]
+
+
+def test_places_count_the_lines_of_the_file_and_numbers_the_rows(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", b'\n{"a": 1}\n\n{"a": 2}')
+    assert [(row.place, row.number) for row in read_rows(path)] == [
+        (f"{path}, line 2", 0),
+        (f"{path}, line 4", 1),
+    ]
+
+
+def test_a_broken_line_counts_as_a_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", b'{"a": 1}\n[]\n{"a": \xff}\n{"a": 4}\n{"a": 5}\n')
+    malformed: list[str] = []
+    assert [row.fields for row in read_rows(path, limit=4, malformed=malformed)] == [
+        {"a": 1},
+        {"a": 4},
+    ]
+    assert [flaw.split(": ")[0] for flaw in malformed] == [f"{path}, line 2", f"{path}, line 3"]
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("jsonl", r"line \d+: .*the file ends within this line: fetch the file again"),
+        ("gz", r"after line \d+: the compressed file is cut off or damaged: fetch the file again"),
+        ("parquet", r"rows.parquet: cut off, damaged or no Parquet file \(.*\): fetch the file"),
+    ],
+)
+def test_a_file_that_is_cut_off_is_named(
+    tmp_path: Path, columns: Path, form: str, said: str
+) -> None:
+    whole = {"jsonl": LINES, "gz": gzip.compress(LINES), "parquet": columns.read_bytes()}[form]
+    path = write(tmp_path / f"rows.{form}", whole[: len(whole) * 2 // 3])
+    with pytest.raises(DataError, match=said):
+        list(read_rows(path))
+    malformed: list[str] = []
+    rows = [row.fields for row in read_rows(path, malformed=malformed)]
+    assert rows == ROWS[: len(rows)]
+    assert (len(rows) > 0) == (form != "parquet")
+    assert len(malformed) == 1
+
+
+def test_a_compressed_file_whose_checksum_is_wrong_is_named(tmp_path: Path) -> None:
+    checksum = slice(-8, -4)
+    whole = bytearray(gzip.compress(LINES))
+    whole[checksum] = bytes(4)
+    with pytest.raises(
+        DataError, match="after line 300: the compressed file is cut off or damaged"
+    ):
+        list(read_rows(write(tmp_path / "rows.gz", bytes(whole))))
+
+
+def test_a_damaged_place_in_a_parquet_file_is_named_by_the_rows_before_it(columns: Path) -> None:
+    content = bytearray(columns.read_bytes())
+    second = pq.read_metadata(columns).row_group(1).column(0)
+    content[second.dictionary_page_offset : second.data_page_offset] = b"\xff" * (
+        second.data_page_offset - second.dictionary_page_offset
+    )
+    columns.write_bytes(content)
+    with pytest.raises(DataError, match=r"rows.parquet, after row 100: cut off, damaged or no"):
+        list(read_rows(columns))
+    malformed: list[str] = []
+    rows = read_rows(columns, malformed=malformed)
+    assert [row.fields for row in rows] == ROWS[:100]
+    assert [row.fields for row in parquet_rows(columns, start=210, limit=2)] == ROWS[210:212]
+
+
+def test_only_wanted_columns_are_read_and_all_must_be_there(columns: Path) -> None:
+    assert next(parquet_rows(columns, columns=["text"])).fields == {"text": "Row 0"}
+    said = (
+        "rows.parquet: the columns changed: `idea`, `page` missing; there are number, text, tests"
+    )
+    with pytest.raises(DataError, match=said):
+        next(parquet_rows(columns, columns=["idea", "text", "page"]))
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:0",
+            "a pointer of Git LFS .* lfs pull",
+        ),
+        (b"<!DOCTYPE html><title>Login</title>", "a web page and no data"),
+        (b"PK\x03\x04", "a ZIP archive: unpack it"),
+    ],
+)
+def test_what_often_stands_in_for_a_file_is_recognised(
+    tmp_path: Path, start: bytes, said: str
+) -> None:
+    with pytest.raises(DataError, match=f"rows.jsonl: {said}"):
+        list(read_rows(write(tmp_path / "rows.jsonl", start)))
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="rows.jsonl: cannot be read: No such file"):
+        list(read_rows(tmp_path / "rows.jsonl"))
