@@ -1,4 +1,4 @@
-"""`colbench tasks`: look at tasks, check task files, have a model write new ones."""
+"""`colbench tasks`: look at tasks; check, write, export and describe task files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from colbench.cli import synthesize
+from colbench.cli import datasheet, export, synthesize
 from colbench.cli.options import add_config_flags, read_config
 from colbench.cli.selection import find_tasks
 from colbench.cli.validate import add_flags
@@ -18,7 +18,9 @@ from colbench.task import Task, row_from_task
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser("tasks", help="list, show, validate or write tasks", description=__doc__)
+    parser = commands.add_parser(
+        "tasks", help="list, show, validate, write, export or describe tasks", description=__doc__
+    )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="one line for each task")
     showing = actions.add_parser("show", help="one task, with what is hidden")
@@ -28,6 +30,8 @@ def add_to(commands: Any) -> None:
     add_flags(checking)
     checking.set_defaults(run=check_tasks)
     synthesize.add_to(actions)
+    export.add_to(actions)
+    datasheet.add_to(actions)
     for action, function in ((listing, list_tasks), (showing, show_task)):
         add_config_flags(action, only=("tasks", "domain"))
         action.add_argument("--json", action="store_true", help="print JSON")

@@ -59,6 +59,17 @@ def show(value: bytes, limit: int = 200) -> str:
     return show_tree(_tree(value), limit)
 
 
+def kind(value: bytes) -> str:
+    """The name of the value's type, as in Python or as the sandbox calls it; of what is no data, `opaque`."""
+    match _tree(value):
+        case None:
+            return "None"
+        case {**fields}:
+            return str(next(iter(fields)))
+        case tree:
+            return type(tree).__name__
+
+
 def _has(text: bytes, tag: str) -> bool:
     return f'{{"{tag}":'.encode() in text
 

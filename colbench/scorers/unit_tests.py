@@ -42,6 +42,8 @@ class Validation(Struct, frozen=True, kw_only=True):
     """Calls on which the reference raises or gives a value that cannot be compared, and which."""
     constant: bool
     """Whether every call gives the same value, so that an answer need not look at its arguments."""
+    expected: tuple[Expected, ...]
+    """What each call gives."""
 
 
 class UnitTestScorer:
@@ -78,6 +80,7 @@ class UnitTestScorer:
                 (item.call, item.shown) for item in expected if item.standing == "unscorable"
             ),
             constant=len(values) > 1 and all(equal(values[0], value) for value in values),
+            expected=expected,
         )
 
     async def _run(

@@ -1,0 +1,78 @@
+"""`colbench tasks datasheet`: what is to be known about a task set, as Markdown.
+
+Origin, licence, size and hash, statistics, flaws that show when references are run, near-duplicates; and for tasks
+whose families are known how guessing, asking and not being allowed to ask fare. Everything is measured anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+from colbench.cli.files import add_overwrite, check_free, written_whole
+from colbench.cli.options import add_config_flags, read_config
+from colbench.config import RunConfig
+from colbench.errors import UserError
+
+FLAGS = (
+    "domain",
+    "limit",
+    "sandbox_workers",
+    "allow_unsafe_sandbox",
+    "browser",
+    "browser_workers",
+)
+SAMPLE = 1000
+
+
+def add_to(actions: Any) -> None:
+    """Add the action."""
+    parser = actions.add_parser(
+        "datasheet", help="what is to be known about a source", description=__doc__
+    )
+    parser.add_argument(
+        "source", metavar="SOURCE", help="bundled:…, official:…, a file: as for --tasks"
+    )
+    parser.add_argument("--out", metavar="FILE", help="the file to write (default: print it)")
+    parser.add_argument("--licence", metavar="TEXT", help="the licence of a file of tasks")
+    parser.add_argument("--origin", metavar="TEXT", help="who made a file of tasks, and how")
+    parser.add_argument(
+        "--sample",
+        metavar="N",
+        default=str(SAMPLE),
+        help=f"play, or render, only the first N tasks; 0: none (default: {SAMPLE})",
+    )
+    add_overwrite(parser)
+    add_config_flags(parser, only=FLAGS)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, and write or print the sheet."""
+    from colbench.cli.datasheet.measure import measure
+    from colbench.cli.datasheet.origin import find_origin
+    from colbench.cli.datasheet.sheet import markdown
+    from colbench.cli.selection import find_tasks
+
+    path = Path(args.out).expanduser() if args.out else None
+    if path:
+        check_free(path, args.overwrite)
+    if not args.sample.isdecimal():
+        raise UserError(f"--sample {args.sample}: expected a whole number from 0 on")
+    args.tasks = args.source
+    malformed: list[str] = []
+    config = read_config(args, base=RunConfig())
+    origin = find_origin(config.tasks, args.licence, args.origin)
+    config, tasks = find_tasks(config, malformed)
+    measured = asyncio.run(measure(tasks, config, int(args.sample), len(malformed)))
+    text = markdown(config.tasks, origin, measured)
+    if path is None:
+        sys.stdout.write(text)
+        return 0
+    with written_whole(path) as part:
+        part.write_text(text, "utf-8")
+    print(path, file=sys.stderr)
+    return 0

@@ -1,0 +1,82 @@
+"""How often the keyless human answers a plain question with the fact that it is about, and others without one.
+
+The plain questions are the families' own, which the human also goes by. What it makes of wordings that it has not
+seen is measured by `tests/colbench/test_facts_held_out.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from colbench.cli.datasheet.plays import Known, hidden
+from colbench.simulators.facts import answer
+from colbench.task import Fact
+
+UNRELATED = (
+    "What is the weather like at your place?",
+    "Which Python version do you run?",
+    "Shall I write tests for it?",
+    "Is your computer a Mac?",
+    "Who is going to read the code?",
+    "Would you like a docstring?",
+    "When do you need this?",
+    "Did you try a spreadsheet before?",
+    "What is your favourite colour?",
+    "Do you want to see it in another programming language?",
+    "Should I import a library for this?",
+    "How is your family?",
+)
+"""None is about anything that a task decides."""
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """How many of how many questions."""
+
+    right: int
+    of: int
+
+
+class Answers(Struct, frozen=True, kw_only=True):
+    """Of the questions about all hidden decisions of some tasks."""
+
+    told: Share
+    """Plain questions about a decision that get its fact."""
+    kept: Share
+    """Plain questions about a decision that do not get the fact of another one of the task."""
+    silent: Share
+    """Unrelated questions that get no fact."""
+
+
+def ask_all(known: Sequence[Known]) -> Answers:
+    """Ask about every hidden decision of every task, and every unrelated question."""
+    replies = [reply for one in known for reply in _plain(one)]
+    unrelated = [not _facts(one, question) for one in known for question in UNRELATED]
+    return Answers(
+        told=_share([name in said for name, said in replies]),
+        kept=_share([said <= {name} for name, said in replies]),
+        silent=_share(unrelated),
+    )
+
+
+def _plain(known: Known) -> Iterator[tuple[str, frozenset[str]]]:
+    """For each plain question its decision, and the decisions whose facts the reply holds."""
+    task, design = known
+    for name in hidden(task):
+        for question in design.questions[name]:
+            yield name, _facts(known, question)
+
+
+def _facts(known: Known, question: str) -> frozenset[str]:
+    task, _ = known
+    reply = answer(task, question)
+    return frozenset(fact.name for fact in task.hidden.facts if _holds(reply, fact))
+
+
+def _holds(reply: str, fact: Fact) -> bool:
+    return fact.statement in reply
+
+
+def _share(right: Sequence[bool]) -> Share:
+    return Share(right=sum(right), of=len(right))

@@ -1,0 +1,73 @@
+"""What plays come to, as tables: by family, and by decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from colbench.cli.datasheet.plays import Forbidden, Played
+from colbench.cli.datasheet.tables import table
+from colbench.report.text import count, percent
+
+HEAD = (
+    "family",
+    "tasks",
+    "constant policy",
+    "usual choices",
+    "interviewer",
+    "one decision forbidden",
+    "expected",
+)
+
+
+def play_tables(played: Sequence[Played]) -> Iterator[str]:
+    """A paragraph, the table by family, the table by decision."""
+    forbidden = [one for each in played for one in each.forbidden]
+    agree = sum(one.solved == one.usual for one in forbidden)
+    yield (
+        f"Success on the first {count(len(played), 'task')}. The constant policy takes for every decision that the "
+        "request leaves open the choice that is most frequent among this set's tasks of the family; the usual "
+        "choices are what `interviewer` takes where it may not ask; `interviewer` asks about all. Then it was "
+        f"forbidden to ask about one hidden decision, for each in turn ({len(forbidden):,} dialogues): the expected "
+        "success is the share of tasks whose choice is the usual one. "
+        f"{agree:,} of these dialogues ended as expected, one by one."
+    )
+    families = sorted({each.family for each in played})
+    by_family = [(name, [each for each in played if each.family == name]) for name in families]
+    yield table(HEAD, [_summary("**all**", played), *(_summary(*each) for each in by_family)])
+    yield "By decision, over the tasks that hide it:"
+    rows = [row for name, each in by_family for row in _by_decision(name, each)]
+    yield table(("decision", "tasks", "success when forbidden", "expected"), rows)
+
+
+def _summary(name: str, played: Sequence[Played]) -> tuple[str, ...]:
+    forbidden = [one for each in played for one in each.forbidden]
+    return (
+        name,
+        f"{len(played):,}",
+        _share(each.constant for each in played),
+        _share(each.usual for each in played),
+        _share(each.asked for each in played),
+        _share(one.solved for one in forbidden),
+        _share(one.usual for one in forbidden),
+    )
+
+
+def _by_decision(family: str, played: Sequence[Played]) -> Iterator[tuple[str, ...]]:
+    def name(one: Forbidden) -> str:
+        return one.decision
+
+    every = sorted((one for each in played for one in each.forbidden), key=name)
+    for decision, group in groupby(every, key=name):
+        ones = list(group)
+        yield (
+            f"{family}.{decision}",
+            f"{len(ones):,}",
+            _share(one.solved for one in ones),
+            _share(one.usual for one in ones),
+        )
+
+
+def _share(true: Iterable[bool]) -> str:
+    values = list(true)
+    return percent(sum(values) / len(values) if values else None)

@@ -1,0 +1,133 @@
+"""A datasheet as Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import colbench
+from colbench.cli.datasheet.answers import UNRELATED, Answers, Share
+from colbench.cli.datasheet.measure import Measured
+from colbench.cli.datasheet.numbers import Numbers
+from colbench.cli.datasheet.play_tables import play_tables
+from colbench.cli.datasheet.references import FLAWS, Outputs
+from colbench.cli.datasheet.similar import RUN, SIMILAR
+from colbench.cli.datasheet.tables import table
+from colbench.interfaces import Origin
+from colbench.report.text import count, percent
+
+
+def markdown(source: str, origin: Origin, found: Measured) -> str:
+    """The whole sheet of a source."""
+    parts = [f"# `{_title(source)}`", origin.what, _facts(source, origin, found)]
+    parts += ["## Statistics", *_numbers(found.numbers)]
+    if found.outputs:
+        parts += _outputs(found.outputs)
+    parts += ["## Known flaws", _flaws(found)]
+    if found.answers:
+        parts += ["## The human", _answers(found.answers, len(found.played))]
+    if found.played:
+        parts += ["## Guessing and asking", *play_tables(found.played)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _title(source: str) -> str:
+    """The source, of a file the name only."""
+    return source.rpartition("/")[2] if Path(source).expanduser().is_file() else source
+
+
+def _facts(source: str, origin: Origin, found: Measured) -> str:
+    size = count(found.tasks, "task")
+    if found.malformed:
+        size += f", and {count(found.malformed, 'row')} that cannot be read"
+    rows = [
+        ("Size", size),
+        ("Origin", origin.made),
+        ("Licence", origin.licence),
+        ("How to get it", origin.how),
+        ("SHA-256", f"`{found.sha256}`, as JSON lines (`colbench tasks export`)"),
+        (
+            "Made with",
+            f"`colbench tasks datasheet {_title(source)}`, ColBench {colbench.__version__}",
+        ),
+    ]
+    return table(("", ""), [row for row in rows if row[1]])
+
+
+def _numbers(numbers: Numbers) -> Iterator[str]:
+    yield table(
+        ("", "least", "median", "most"),
+        [
+            (name, f"{spread.least:,}", f"{spread.middle:,g}", f"{spread.most:,}")
+            for name, spread in numbers.lengths.items()
+        ],
+    )
+    if numbers.families:
+        names = ", ".join(f"{name} {number:,}" for name, number in numbers.families.items())
+        yield f"Tasks by family ({len(numbers.families)}): {names}."
+    if numbers.difficulty:
+        yield table(
+            ("hidden decisions", *map(str, numbers.difficulty)),
+            [("tasks", *(f"{number:,}" for number in numbers.difficulty.values()))],
+        )
+    if numbers.stated:
+        yield f"Requests give {count(numbers.stated, 'further decision')} away."
+
+
+def _outputs(outputs: Outputs) -> Iterator[str]:
+    total = outputs.kinds.total()
+    kinds = (f"{kind} {percent(each / total)}" for kind, each in outputs.kinds.most_common())
+    yield f"Values of the calls by type: {', '.join(kinds)}."
+    yield table(
+        ("different values in a task", *map(str, sorted(outputs.distinct))),
+        [("tasks", *(f"{outputs.distinct[number]:,}" for number in sorted(outputs.distinct)))],
+    )
+
+
+def _flaws(found: Measured) -> str:
+    rows = [
+        (
+            f"the request is a near-duplicate of an earlier one ({percent(float(SIMILAR))} or more of the runs of "
+            f"{RUN} words in common)",
+            found.similar,
+        ),
+        ("the reference is the same as an earlier one", found.same_references),
+    ]
+    if found.outputs:
+        rows += [
+            (f"{flaw} ({meaning})", found.outputs.flaws[flaw]) for flaw, meaning in FLAWS.items()
+        ]
+    rows += _page_flaws(found)
+    return table(("", "tasks"), [(name, f"{number:,}") for name, number in rows])
+
+
+def _page_flaws(found: Measured) -> Iterable[tuple[str, int]]:
+    if not found.pages:
+        return
+    of = f"of the {count(len(found.pages), 'page')} rendered"
+    yield (
+        f"the page does not render twice to the same picture ({of})",
+        sum(check.unsteady for check in found.pages),
+    )
+    flaws = Counter(flaw for check in found.pages if not check.unsteady for flaw in check.flaws)
+    yield from ((f"{flaw} ({of})", number) for flaw, number in flaws.items())
+
+
+def _answers(answers: Answers, tasks: int) -> str:
+    rows: Sequence[tuple[str, Share]] = [
+        ("a plain question about a hidden decision gets its fact", answers.told),
+        ("a plain question about a hidden decision gets no other fact", answers.kept),
+        ("an unrelated question gets no fact", answers.silent),
+    ]
+    said = (
+        f"The keyless human on the first {count(tasks, 'task')}: every hidden decision is asked about in each of the "
+        f"family's own plain questions, which the human also goes by; {len(UNRELATED)} unrelated questions are put to "
+        "every task. Wordings that it does not know are measured in the tests (`test_facts_held_out.py`)."
+    )
+    shown = [(name, f"{share.right:,} of {share.of:,}", _percent(share)) for name, share in rows]
+    return f"{said}\n\n{table(('', 'questions', 'share'), shown)}"
+
+
+def _percent(share: Share) -> str:
+    return percent(share.right / share.of if share.of else None)

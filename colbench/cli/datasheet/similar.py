@@ -1,0 +1,50 @@
+"""Near-duplicate requests: those that have most of their runs of three words in common.
+
+Jaccard's index of the sets of runs (Broder, On the resemblance and containment of documents, 1997), exact: two sets
+that reach a share of `t` have one of the rarest `1 - t` of their runs in common, so that only those need an index
+(Chaudhuri, Ganti, Kaushik, A primitive operator for similarity joins, 2006).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil
+
+from colbench.task import SIGNATURE
+
+RUN = 3
+"""Words."""
+SIMILAR = Fraction(4, 5)
+WORD = re.compile(r"\w+")
+Runs = frozenset[tuple[str, ...]]
+
+
+def near_duplicates(requests: Sequence[str]) -> int:
+    """How many requests are near-duplicates of an earlier one."""
+    sets = [_runs(request) for request in requests]
+    frequency = Counter(run for runs in sets for run in runs)
+    holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    found = 0
+    for place, runs in enumerate(sets):
+        rarest = sorted(runs, key=lambda run: (frequency[run], run))
+        telling = rarest[: len(runs) - ceil(SIMILAR * len(runs)) + 1]
+        candidates = {other for run in telling for other in holders[run]}
+        found += any(_likeness(runs, sets[other]) >= SIMILAR for other in candidates)
+        for run in telling:
+            holders[run].append(place)
+    return found
+
+
+def _runs(request: str) -> Runs:
+    """The runs of words before the signature, without case and marks."""
+    words = WORD.findall(SIGNATURE.split(request)[0].lower())
+    last = max(len(words) - RUN, 0)
+    return frozenset(tuple(words[start : start + RUN]) for start in range(last + 1))
+
+
+def _likeness(one: Runs, other: Runs) -> float:
+    both = len(one & other)
+    return both / (len(one) + len(other) - both)

@@ -1,0 +1,136 @@
+"""`colbench tasks export`: write the tasks of a source to a file.
+
+`jsonl` and `parquet` hold everything, facts included, and are read back as the same tasks by `--tasks FILE`;
+`official` is JSON lines with the columns of the official files and no others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from colbench.cli.files import add_overwrite, check_free, written_whole
+from colbench.cli.options import add_config_flags, read_config
+from colbench.cli.selection import find_tasks
+from colbench.config import RunConfig
+from colbench.task import Task, row_from_task
+
+
+def add_to(actions: Any) -> None:
+    """Add the action."""
+    parser = actions.add_parser("export", help="write a source to a file", description=__doc__)
+    parser.add_argument(
+        "source", metavar="SOURCE", help="bundled:…, official:…, a file: as for --tasks"
+    )
+    parser.add_argument("--out", metavar="FILE", required=True, help="the file to write")
+    parser.add_argument(
+        "--format",
+        choices=tuple(FORMATS),
+        default="jsonl",
+        help="jsonl: one JSON object a line, everything; parquet: the same as a table; "
+        "official: JSON lines without facts, ids and families (default: jsonl)",
+    )
+    add_overwrite(parser)
+    add_config_flags(parser, only=("domain", "task_ids", "limit"))
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file, and say what was written and its SHA-256."""
+    from colbench.report.text import count
+
+    args.tasks = args.source
+    path = Path(args.out).expanduser()
+    check_free(path, args.overwrite)
+    _, tasks = find_tasks(read_config(args, base=RunConfig()))
+    with written_whole(path) as part:
+        FORMATS[args.format](part, tasks)
+        digest = sha256(part)
+    print(f"{path}: {count(len(tasks), 'task')}, SHA-256 {digest}", file=sys.stderr)
+    return 0
+
+
+def sha256(path: Path) -> str:
+    """Of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def lines(tasks: Iterable[Task]) -> Iterator[bytes]:
+    """The tasks as JSON lines, with everything that there is about them."""
+    return _encoded(map(row_from_task, tasks))
+
+
+def official_row(task: Task) -> dict[str, Any]:
+    """A task in the columns of the official files, in their order."""
+    hidden = task.hidden
+    row: dict[str, Any] = {"ground_truth": hidden.reference, "problem_description": task.request}
+    if task.domain == "backend":
+        row["test_cases"] = row_from_task(task)["test_cases"]
+        row["hidden_information"] = hidden.information
+    return row
+
+
+def table_row(task: Task) -> dict[str, Any]:
+    """A task with all columns of ColBench's schema, each filled."""
+    row = row_from_task(task)
+    facts = [
+        {field: getattr(fact, field) for field in fact.__struct_fields__}
+        for fact in task.hidden.facts
+    ]
+    return {
+        "id": task.id,
+        "family": task.family,
+        "problem_description": task.request,
+        "ground_truth": task.hidden.reference,
+        "test_cases": row.get("test_cases", {}),
+        "hidden_information": task.hidden.information,
+        "facts": facts,
+    }
+
+
+def _encoded(rows: Iterable[Any]) -> Iterator[bytes]:
+    return (msgspec.json.encode(row) + b"\n" for row in rows)
+
+
+def _write_jsonl(path: Path, tasks: Sequence[Task]) -> None:
+    with path.open("wb") as file:
+        file.writelines(lines(_watched(tasks)))
+
+
+def _write_official(path: Path, tasks: Sequence[Task]) -> None:
+    with path.open("wb") as file:
+        file.writelines(_encoded(map(official_row, _watched(tasks))))
+
+
+def _write_parquet(path: Path, tasks: Sequence[Task]) -> None:
+    """Through `datasets`, without the columns that no task has (Parquet cannot hold an empty record)."""
+    from datasets import Dataset, disable_progress_bars
+
+    disable_progress_bars()
+    rows = list(map(table_row, _watched(tasks)))
+    used = [name for name in rows[0] if any(row[name] for row in rows)]
+    table = Dataset.from_dict({name: [row[name] for row in rows] for name in used})
+    table.to_parquet(str(path))
+
+
+FORMATS: dict[str, Callable[[Path, Sequence[Task]], None]] = {
+    "jsonl": _write_jsonl,
+    "parquet": _write_parquet,
+    "official": _write_official,
+}
+
+
+def _watched(tasks: Sequence[Task]) -> Iterable[Task]:
+    """The tasks, with a bar on a terminal."""
+    from rich.progress import track
+
+    from colbench.cli.console import errors
+
+    return track(tasks, "writing", console=errors(), transient=True)

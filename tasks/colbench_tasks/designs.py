@@ -1,0 +1,59 @@
+"""What the families know of a task's decisions: what was chosen, what is usual, how one asks about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from colbench.task import Task
+from colbench_tasks.families import FAMILIES
+from colbench_tasks.family import Choice, Decision, Family, Theme, fill, statements
+
+
+class FamilyDesign(Struct, frozen=True, kw_only=True):
+    """The decisions of a task of a family, by their names; see `colbench.interfaces.Design`."""
+
+    family: Family
+    theme: Theme
+    chosen: Mapping[str, Choice]
+
+    @property
+    def usual(self) -> Mapping[str, Choice]:
+        """What a guess from the request alone would take."""
+        return self.family.usual()
+
+    @property
+    def questions(self) -> Mapping[str, tuple[str, ...]]:
+        """The family's plain questions, in the words of the theme."""
+        return {
+            decision.name: tuple(fill(question, self.theme) for question in decision.asks)
+            for decision in self.family.decisions
+        }
+
+    def source(self, choices: Mapping[str, Choice]) -> str:
+        """The function in which these are chosen, one for every decision."""
+        return self.family.source(self.theme, choices)
+
+
+def of(task: Task) -> FamilyDesign | None:
+    """The design of a task, read from its request and the words of its facts; None unless a family made it."""
+    family = FAMILIES.get(task.family)
+    theme = _theme(family, task.request) if family else None
+    if family is None or theme is None:
+        return None
+    said = {fact.name: fact.statement for fact in task.hidden.facts}
+    chosen = {d.name: _choice(d, theme, said.get(d.name, "")) for d in family.decisions}
+    known = {name: choice for name, choice in chosen.items() if choice}
+    if len(known) < len(chosen):
+        return None
+    return FamilyDesign(family=family, theme=theme, chosen=known)
+
+
+def _theme(family: Family, request: str) -> Theme | None:
+    ends = (theme for theme in family.themes if request.rstrip().endswith(family.signature(theme)))
+    return next(ends, None)
+
+
+def _choice(decision: Decision, theme: Theme, said: str) -> Choice | None:
+    return next((choice for choice, words in statements(decision, theme) if words == said), None)

@@ -1,0 +1,68 @@
+"""Where the task sets are from, for their datasheets (entry points of the group `colbench.origins`)."""
+
+from __future__ import annotations
+
+from colbench.interfaces import Origin
+from colbench_tasks import official as official_tasks
+from colbench_tasks import websight as websight_tasks
+from colbench_tasks.splits import split_of
+
+KINDS = {
+    "backend": "Backend programming: a vague request, a hidden reference function and ten calls of it, and the "
+    "hidden decisions as facts that a simulated human answers from.",
+    "frontend": "Frontend design: a rough idea of a page, the page itself, and the decisions behind it as facts.",
+}
+SIDES = {
+    "train": "the training side, which shares no design and no request with a set of any other seed",
+    "test": "the test side, which shares no design and no request with the training set",
+}
+OURS = "Apache-2.0, as the repository"
+
+
+def bundled(name: str) -> Origin:
+    """Of `bundled:NAME`."""
+    domain, _, seed = name.partition("/")
+    return _generated(
+        domain,
+        seed or "test",
+        f"Nothing to fetch: `--tasks bundled:{name}` makes it on first use, checks its SHA-256 and keeps it. As a "
+        f"file: `colbench tasks export bundled:{name} --out {domain}-{seed or 'test'}.jsonl`",
+    )
+
+
+def generated(argument: str) -> Origin:
+    """Of `generated:ARGUMENT`."""
+    domain, _, seed = argument.partition("?")[0].partition("/")
+    return _generated(domain, seed, f"Nothing to fetch: `--tasks generated:{argument}` makes it")
+
+
+def official(_name: str) -> Origin:
+    """Of `official:NAME`."""
+    return Origin(
+        what="The tasks of the ColBench paper (Zhou et al., SWEET-RL, arXiv 2503.15478).",
+        made="Written by Llama 3.1 for its authors, and public since 2025: models may have been trained on them.",
+        licence=official_tasks.LICENCE,
+        how=f"`hf download {official_tasks.REPOSITORY} --repo-type dataset`, done at first use; or a folder of the "
+        f"same files in `{official_tasks.LOCAL_DIR}`",
+    )
+
+
+def websight(_name: str) -> Origin:
+    """Of `websight:NAME`."""
+    return Origin(
+        what="Web pages, each with the idea that it was written from, as the paper's frontend tasks.",
+        made="Written by models for WebSight v0.2 (Laurençon, Tronchon, Sanh, arXiv 2403.09029), and public since "
+        "2024. The addresses of random pictures, which are no longer served, are replaced by a fixed one.",
+        licence=websight_tasks.LICENCE,
+        how="Streamed from the Hugging Face hub at first use; or `--tasks websight:PATH` for local files of its rows",
+    )
+
+
+def _generated(domain: str, seed: str, how: str) -> Origin:
+    return Origin(
+        what=KINDS.get(domain, ""),
+        made=f"Generated from the seed `{seed}` by this project's families, without a model. The seed draws from "
+        f"{SIDES[split_of(seed)]}.",
+        licence=OURS,
+        how=how,
+    )
