@@ -15,12 +15,12 @@ Bid = tuple[str, int, bool]
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[Bid]]:
-    least = values["least"]
+    least, lead = values["least"], values["favour"] or 20
     high = random.choice((least + 2, 2 * least, 3 * least + 20))
-    near = random.choice((2, 30, 200))
+    below = (0, lead, random.choice((lead - 5, lead + 5)), random.randrange(200))
     special = {name for name in NAMES if random.random() < 0.3}
     bids = [
-        (name, max(1, high - random.randrange(near)), name in special)
+        (name, max(1, high - random.choice(below) - random.randrange(2)), name in special)
         for name in random.choices(NAMES, k=random.randrange(1, 6))
     ]
     return (bids,)
@@ -48,6 +48,7 @@ A Python function should say who wins and what it costs in whole euros; if no bi
 
 It gets a list of tuples in the order they came in: name, bid in whole euros, and True if that person is $special.
 Each bid is a tuple of a name, whole euros and a bool that tells if it is $special; the list is in order of arrival.
+I have a list of bids as they arrived, each a tuple: name, whole euros, and True for $who, False for others.
 """),
     decisions=decisions("""
 several: several bids, twice, more than one bid, second slip, change their mind, bid again
@@ -78,7 +79,7 @@ step: step, round, rounded, odd amounts, multiple, even sums, crooked
 ? How do you treat odd amounts?
 - Each bid that counts is rounded down to a multiple of $value euros, for all that follows.
 / We only know steps of $value euros, and a bid that counts is lowered to the step below for all that follows.
-= 10 2 3 4 5 20
+= 10 2 3 4 5 6
 
 favour: $who, favour, prefer, privilege, advantage, flag, home bonus
 ? Are $who favoured?
