@@ -51,21 +51,21 @@ Each bid is a tuple of a name, whole euros and a bool that tells if it is $speci
 I have a list of bids as they arrived, each a tuple: name, whole euros, and True for $who, False for others.
 """),
     decisions=decisions("""
-several: several bids, twice, more than one bid, second slip, change their mind, bid again
+several: several, twice, more than once, another slip, change their mind, once again
 ? What if somebody bids more than once?
 ? Which counts when one person hands in several bids?
 ? May people change their mind?
-- When one person bids several times, only the last of these bids counts, even if it is the lower one.
-/ Whoever bids again has thrown away the earlier bid, so only the last one counts, high or low.
+- When one person bids several times, we look at the last of these bids only, even if it is too low.
+/ Whoever bids again has thrown away the earlier bid, so we look at the last one only, high or low.
 > bids = [one for i, one in enumerate($bids) if one[0] not in [x[0] for x in $bids[i + 1 :]]]
-- When one person bids several times, only the first of these bids counts, even if it is the lower one.
-/ Whoever bids again is not heard, so only the first one counts, high or low.
+- When one person bids several times, we look at the first of these bids only, even if it is too low.
+/ Whoever bids again is not heard, so we look at the first one only, high or low.
 > bids = [one for i, one in enumerate($bids) if one[0] not in [x[0] for x in $bids[:i]]]
-- When one person bids several times, none of these bids counts.
+- When one person bids several times, we look at none of these bids.
 / Whoever bids more than once is out altogether.
 > bids = [one for one in $bids if [x[0] for x in $bids].count(one[0]) == 1]
 
-least: least, reserve, minimum, start price, too low, lowest, worth at least
+least: least, reserve, minimum, too low, lowest, at least
 ? What is the least that one has to bid?
 ? Is there a reserve price?
 ? Which bids are too low?
@@ -93,7 +93,7 @@ favour: $who, favour, prefer, privilege, advantage, flag, home bonus
 / When we compare, it makes no difference whether it is $special.
 > rank = euros
 
-tie: tie, equal, same bid, alike, draw, toss
+tie: tie, equal, alike, draw, toss
 ? Who wins a tie?
 ? What if two bids are equal?
 ? How do you decide between two who are alike?
