@@ -107,13 +107,10 @@ def _cached(repository: str, commit: str, file: str) -> Path | None:
     found = sorted(_snapshots(repository).glob(f"{commit}*/{file}"))
     if found or not _offline():
         return found[0] if found else None
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import try_to_load_from_cache
 
-    return Path(
-        hf_hub_download(
-            repository, file, repo_type="dataset", revision=BRANCH, local_files_only=True
-        )
-    )
+    other = try_to_load_from_cache(repository, file, repo_type="dataset", revision=BRANCH)
+    return Path(other) if isinstance(other, str) else None
 
 
 def _download(repository: str, commit: str, file: str) -> Path:
@@ -130,7 +127,7 @@ def _ask(repository: str, revision: str) -> None:
 
     if _offline():
         raise UnreachableError(
-            "not cached, and the hub is switched off by HF_HUB_OFFLINE or HF_DATASETS_OFFLINE"
+            "not cached, and HF_HUB_OFFLINE or HF_DATASETS_OFFLINE keeps from the network"
         )
     HfApi().dataset_info(repository, revision=revision, timeout=TIMEOUT)
 

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -49,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.resolve("/".join(path[1:3]), "/".join(path[5:]))
 
-    do_HEAD = do_POST = do_GET
+    do_HEAD = do_GET
 
     def api(self, name: str, verb: str, rest: list[str]) -> None:
         commit = self.server.commits.get(name)
@@ -63,13 +63,9 @@ class Handler(BaseHTTPRequestHandler):
             self.json({"id": name, "sha": commit, "siblings": []})
         elif verb == "commits":
             self.json([{"id": commit, "title": "", "message": "", "date": DATE, "authors": []}])
-        elif verb == "tree":
-            self.json(
-                [entry(folder, path) for path in sorted(folder.joinpath(*rest[1:]).rglob("*"))]
-            )
         else:
-            asked = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())["paths"]
-            self.json([entry(folder, folder / path) for path in asked if (folder / path).exists()])
+            found = folder.joinpath(*rest[1:]).rglob("*")
+            self.json([entry(folder, path) for path in sorted(found)])
 
     def resolve(self, name: str, file: str) -> None:
         path = self.server.root / name / file

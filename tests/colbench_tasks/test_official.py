@@ -197,6 +197,9 @@ def test_pages_that_the_released_recipe_wrote_are_read(folder: Path) -> None:
 @pytest.mark.parametrize("switch", ["HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"])
 def test_offline_and_not_cached_says_how_to_get_it(run_alone: Any, switch: str) -> None:
     ran = run_alone(SHOW, **{switch: "1"})
+    assert (
+        "cannot be had (not cached, and HF_HUB_OFFLINE or HF_DATASETS_OFFLINE keeps" in ran.stdout
+    )
     assert "hf download facebook/collaborative_agent_bench --repo-type dataset" in ran.stdout
     assert "--tasks PATH" in ran.stdout
     assert len(ran.stdout.splitlines()) == 1
