@@ -104,21 +104,24 @@ def _shards(
     files: Sequence[File], start: int, limit: int | None, malformed: list[str] | None
 ) -> Iterator[Row]:
     """Rows `start` to `start + limit` of Parquet files that follow one another; others are not read."""
+    end = None if limit is None else start + limit
     before = 0
     for file in files:
+        if end is not None and before >= end:
+            return
         try:
             size = number_of_rows(file)
         except DataError as cause:
-            if limit is not None:  # where the rows are is then unknown
+            if end is not None:  # where the rows are is then unknown
                 raise
             complain(str(cause), malformed, cause)
             continue
-        first = max(0, start - before)
-        count = size if limit is None else start + limit - before - first
-        for row in parquet_rows(
-            file, columns=COLUMNS, start=first, limit=count, malformed=malformed
-        ):
-            yield replace(row, number=before + row.number)
+        first, last = max(0, start - before), size if end is None else min(size, end - before)
+        if first < last:
+            rows = parquet_rows(
+                file, columns=COLUMNS, start=first, limit=last - first, malformed=malformed
+            )
+            yield from (replace(row, number=before + row.number) for row in rows)
         before += size
 
 

@@ -209,9 +209,10 @@ def put_on(hub: Any, *bounds: int) -> None:
 
 
 def test_a_set_is_fetched_from_the_hub_once_without_its_pictures(hub: Any, run_alone: Any) -> None:
-    put_on(hub, 0, 9_000, 10_200, 12_000)
+    put_on(hub, 0, 9_000, 10_200, 12_000, 12_100)
     first = run_alone(SHOW, HF_ENDPOINT=hub.url)
     assert first.stdout == SHOWN
+    assert not [one for one in hub.asked if "train-00003" in one]
     assert hub.sent < sum(file.stat().st_size for file in hub.root.rglob("*.parquet")) / 10
     hub.asked.clear()
     offline = run_alone(SHOW, HF_HUB_OFFLINE="1")
@@ -230,7 +231,7 @@ def test_a_hub_that_holds_too_few_rows_is_said_and_nothing_is_kept(
 
 def test_a_hub_whose_columns_changed_is_said(hub: Any, run_alone: Any) -> None:
     put_on(hub, 0, 10)
-    table = pa.table({"text": ["<html>"], "idea": ["A page."]})
+    table = pa.table({"text": ["<html>"] * 10_500, "idea": ["A page."] * 10_500})
     pq.write_table(table, hub.root / websight.REPOSITORY / "v0.2/train-00000-of-00738-f00.parquet")
     said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
     assert "the columns changed: `llm_generated_idea` missing; there are text, idea" in said
