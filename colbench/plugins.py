@@ -30,6 +30,8 @@ GROUPS: dict[Kind, str] = {
     "tasks": "colbench.tasks",
 }
 MODULE = re.compile(r"[A-Za-z_][\w.]*")
+NO_LINES = (".parquet", ".gz")
+"""Ends of the names of task files that the source `file` reads."""
 REQUIRED = {"agent": "reply", "human": "respond"}
 
 
@@ -52,23 +54,25 @@ def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
 
 
 def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
-    """The tasks of a source: a JSONL file, or `NAME:ARGUMENT` of the entry-point group `colbench.tasks`.
+    """The tasks of a source: a task file, or `NAME:ARGUMENT` of the entry-point group `colbench.tasks`.
 
     Raises UserError when there is no such source, DataError when a row is malformed; with a list `malformed`, such
-    rows of a file are left out and named there.
+    rows of a file are left out and named there, and of other sources that take such a list.
     """
     path = Path(spec).expanduser()
-    if path.is_file():
-        return read_tasks(path, malformed=malformed)
     if path.is_dir():
-        raise UserError(f"--tasks {spec}: that is a folder; give a JSONL file in it")
-    name, _, argument = spec.partition(":")
+        raise UserError(f"--tasks {spec}: that is a folder; give a task file in it")
+    if path.is_file() and path.suffix not in NO_LINES:
+        return read_tasks(path, malformed=malformed)
+    name, _, argument = f"file:{path}".partition(":") if path.is_file() else spec.partition(":")
     source = _entry_points("tasks").get(name)
     if source is None:
         known = ", ".join(f"{known}:…" for known in sorted(_entry_points("tasks")))
         raise UserError(f"--tasks {spec}: no such file, and no such source; sources are {known}")
-    tasks: list[Task] = distinguish(_load(f"--tasks {spec}", source.load)(argument))
-    return tasks
+    load = _load(f"--tasks {spec}", source.load)
+    takes_list = "malformed" in inspect.signature(load).parameters
+    tasks: list[Task] = load(argument, malformed) if takes_list else load(argument)
+    return distinguish(tasks)
 
 
 def names(kind: Kind) -> list[str]:

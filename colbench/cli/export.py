@@ -133,4 +133,5 @@ def _watched(tasks: Sequence[Task]) -> Iterable[Task]:
 
     from colbench.cli.console import errors
 
-    return track(tasks, "writing", console=errors(), transient=True)
+    shown = errors().is_terminal
+    return track(tasks, "writing", console=errors(), transient=True, disable=not shown)

@@ -41,7 +41,7 @@ HELP = {
     "agent_prompt": ("FILE", "the agent's system prompt"),
     "tasks": (
         "SOURCE",
-        "the tasks: bundled:…, official:…, websight:…, or a JSONL file (default: bundled:backend)",
+        "the tasks: bundled:…, official:…, websight:…, or a file, JSON lines or Parquet (default: bundled:backend)",
     ),
     "human": (
         "SPEC",

@@ -114,7 +114,7 @@ def test_a_byte_order_mark_is_no_part_of_a_row(tmp_path):
 
 
 def test_a_folder_in_place_of_a_file_is_said(tmp_path):
-    with pytest.raises(UserError, match="that is a folder; give a JSONL file in it"):
+    with pytest.raises(UserError, match="that is a folder; give a task file in it"):
         plugins.resolve_tasks(str(tmp_path))
 
 
@@ -131,7 +131,7 @@ def test_a_file_that_cannot_be_imported_shows_its_own_error_in_two_lines(tmp_pat
 
 def test_an_unknown_task_source_names_the_known_ones():
     with pytest.raises(
-        UserError, match=r"no such file, and no such source; .*bundled:…, official:…"
+        UserError, match=r"no such file, and no such source; .*bundled:…, file:…"
     ):
         plugins.resolve_tasks("bundle:backend")
 

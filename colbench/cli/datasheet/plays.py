@@ -19,6 +19,7 @@ from msgspec import Struct
 from colbench.config import RunConfig
 from colbench.dialogue import play
 from colbench.interfaces import Agent, Design
+from colbench.messages import Message
 from colbench.plugins import resolve
 from colbench.rollout import Turn
 from colbench.scorers.unit_tests import UnitTestScorer
@@ -83,11 +84,25 @@ def hidden(task: Task) -> list[str]:
     return [fact.name for fact in task.hidden.facts if not fact.stated]
 
 
+class _Human:
+    """The keyless human of one task; what it has said to a message it says again."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, Message] = {}
+
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
+        asked = dialogue[-1].content
+        if asked not in self._said:
+            self._said[asked] = await _keyless().respond(task, dialogue)
+        return self._said[asked]
+
+
 class _Table:
     """One task, played several times; the same answer is scored once."""
 
     def __init__(self, task: Task, design: Design, scorer: UnitTestScorer) -> None:
         self._task, self._design, self._scorer = task, design, scorer
+        self._human = _Human()
         self._known: dict[str, bool] = {}
 
     async def played(self, frequent: Mapping[str, Any]) -> Played:
@@ -112,7 +127,7 @@ class _Table:
         deadline = asyncio.get_running_loop().time() + DEADLINE
         agent = _interviewer(**args)
         ending = await play(
-            self._task, agent, _human(), max_turns=TURNS, deadline=deadline, turns=turns
+            self._task, agent, self._human, max_turns=TURNS, deadline=deadline, turns=turns
         )
         return await self._solves(ending.answer)
 
@@ -130,5 +145,5 @@ def _interviewer(**args: Any) -> Agent:
 
 
 @cache
-def _human() -> Any:
+def _keyless() -> Any:
     return resolve("human", "keyless", {})
