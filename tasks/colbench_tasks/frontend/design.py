@@ -1,96 +1,242 @@
-"""The design decisions of a page: what the request leaves open and only the hidden reference settles."""
+"""A design: what was decided about a page's look, and the Tailwind classes that follow from it."""
 
 from __future__ import annotations
 
-from random import Random
+from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
-OPTIONS = {
-    "accent": ("red", "yellow", "green", "blue", "indigo", "purple", "pink"),
-    "bar": ("white", "accent", "deep", "black"),
-    "ground": ("bg-white", "bg-gray-100", "tinted"),
-    "heading": ("text-3xl", "text-4xl", "text-5xl"),
-    "align": ("left", "center"),
-    "corners": ("", "rounded", "rounded-lg"),
-    "spacing": ("py-8", "py-12", "py-16"),
-    "columns": (2, 3, 4),
-    "width": ("max-w-4xl", "max-w-5xl", "max-w-6xl"),
-    "navigation": ("split", "centred", "stacked"),
-    "opening": ("words", "band", "split", "picture"),
-    "card": ("shadow", "border", "tinted"),
-    "footer": ("plain", "dark", "columns"),
-    "typeface": ("font-sans", "font-serif"),
+from colbench_tasks.frontend.decisions import Choices
+
+Place = Literal["page", "card", "accent", "white", "black"]
+"""What something stands on: the page, a box, the main colour, or white or black whatever the page is."""
+
+CORNERS = {
+    "sharp": ("", ""),
+    "slight": ("rounded", "rounded"),
+    "round": ("rounded-xl", "rounded-lg"),
+    "pill": ("rounded-3xl", "rounded-full"),
 }
+"""Of boxes and pictures, and of buttons and fields."""
+ROOM = {
+    "close": ("py-6", "gap-4", "p-4"),
+    "usual": ("py-12", "gap-6", "p-6"),
+    "airy": ("py-16", "gap-10", "p-8"),
+}
+"""Of sections, between columns, and in boxes."""
+WIDTH = {
+    "narrow": "max-w-3xl px-6",
+    "medium-wide": "max-w-5xl px-6",
+    "wide": "max-w-6xl px-6",
+    "full-width": "px-12",
+}
+TITLE = {
+    "text-3xl": "text-xl",
+    "text-4xl": "text-2xl",
+    "text-5xl": "text-2xl",
+    "text-6xl": "text-3xl",
+}
+"""The size of a section's title, by that of the headline."""
 
 
 class Design(Struct, frozen=True, kw_only=True):
-    """One choice for each decision in `OPTIONS`, and the number that picks pictures."""
+    """One choice for each decision, by its key, and the number of the first picture."""
 
-    accent: str
-    bar: str
+    hue: str
+    tone: str
     ground: str
-    heading: str
-    align: str
-    corners: str
-    spacing: str
-    columns: int
-    width: str
+    bar: str
     navigation: str
     opening: str
-    card: str
-    footer: str
+    size: str
+    align: str
     typeface: str
+    corners: str
+    room: str
+    width: str
+    columns: int
+    card_look: str
+    button_look: str
+    footer: str
     pictures: int
 
     @property
-    def bar_classes(self) -> str:
-        """Background and text of the navigation bar."""
+    def dark(self) -> bool:
+        """Whether the page is white on black."""
+        return self.ground == "dark"
+
+    @property
+    def dark_cards(self) -> bool:
+        """Whether the boxes are white on black."""
+        return self.card_look == "black" or (self.dark and self.card_look in ("border", "free"))
+
+    @property
+    def accent(self) -> str:
+        """A ground in the main colour, and the writing on it."""
+        ink = "text-gray-900" if self.tone == "300" else "text-white"
+        return f"bg-{self.hue}-{self.tone} {ink}"
+
+    @property
+    def deep(self) -> str:
+        """A ground in a very dark shade of the main colour."""
+        return f"bg-{self.hue}-900 text-white"
+
+    @property
+    def body(self) -> str:
+        """Background, letters and their colour."""
+        ground = {
+            "white": "bg-white",
+            "gray": "bg-gray-100",
+            "stone": "bg-gray-300",
+            "faint": f"bg-{self.hue}-50",
+            "tinted": f"bg-{self.hue}-100",
+            "dark": "bg-gray-900",
+        }[self.ground]
+        font = "font-serif" if self.typeface == "serif" else "font-sans"
+        return f"{ground} {font} {'text-white' if self.dark else 'text-gray-900'}"
+
+    @property
+    def header(self) -> str:
+        """What the name and the links stand on."""
+        line = "border-gray-600" if self.dark else "border-gray-400"
+        edge = "border-r" if self.navigation == "side" else "border-b"
         return {
-            "white": f"bg-white text-{self.accent}-700 shadow",
-            "accent": f"bg-{self.accent}-500 text-white",
-            "deep": f"bg-{self.accent}-800 text-white",
-            "black": "bg-gray-900 text-white",
+            "white": "bg-white text-gray-900 shadow-lg",
+            "accent": self.accent,
+            "deep": self.deep,
+            "black": "bg-black text-white",
+            "plain": f"{edge} {line}",
         }[self.bar]
 
     @property
-    def ground_classes(self) -> str:
-        """Background of the page."""
-        return f"bg-{self.accent}-50" if self.ground == "tinted" else self.ground
+    def inner(self) -> str:
+        """A column in the middle, as wide as the content is."""
+        return f"{WIDTH[self.width]} w-full mx-auto"
 
     @property
-    def card_classes(self) -> str:
-        """What makes a card stand out from the page."""
-        look = {
-            "shadow": "bg-white shadow-lg",
-            "border": "bg-white border-2 border-gray-300",
-            "tinted": f"bg-{self.accent}-100",
-        }[self.card]
-        return f"{look} {self.corners} p-6"
+    def space(self) -> str:
+        """Above and below a section."""
+        return ROOM[self.room][0]
 
     @property
-    def button_classes(self) -> str:
-        """A filled button."""
-        return f"bg-{self.accent}-600 text-white font-bold py-2 px-6 {self.corners}"
+    def gap(self) -> str:
+        """Between columns."""
+        return ROOM[self.room][1]
 
     @property
-    def text_classes(self) -> str:
-        """Alignment of running text."""
-        return f"text-{self.align}"
-
-    @property
-    def grid_classes(self) -> str:
+    def grid(self) -> str:
         """A grid with the design's number of columns."""
-        return f"grid grid-cols-{self.columns} gap-6"
+        return f"grid grid-cols-{self.columns} {self.gap}"
 
     @property
-    def inner_classes(self) -> str:
-        """A centred column of the design's width."""
-        return f"{self.width} mx-auto px-6"
+    def round(self) -> str:
+        """Corners of boxes and pictures."""
+        return CORNERS[self.corners][0]
+
+    @property
+    def box(self) -> str:
+        """A box without the room inside it."""
+        look = {
+            "shadow": "bg-white text-gray-900 shadow-xl",
+            "border": "border border-gray-400",
+            "tinted": f"bg-{self.hue}-{'200' if self.ground == 'tinted' else '100'} text-gray-900",
+            "topped": f"bg-white text-gray-900 border-t-8 border-{self.hue}-{self.tone}",
+            "black": "bg-black text-white",
+            "free": "",
+        }[self.card_look]
+        return f"{look} {self.round}"
+
+    @property
+    def card(self) -> str:
+        """A box that shows what belongs together."""
+        return f"{self.box} {ROOM[self.room][2]}"
+
+    @property
+    def heading(self) -> str:
+        """Letters of headings."""
+        return "font-bold font-serif" if self.typeface == "mixed" else "font-bold"
+
+    @property
+    def title(self) -> str:
+        """The title of a section."""
+        return f"{TITLE[self.size]} {self.heading} mb-6 {self.align}"
+
+    @property
+    def line(self) -> str:
+        """The colour of thin lines on the page."""
+        return "border-gray-600" if self.dark else "border-gray-400"
+
+    @property
+    def field(self) -> str:
+        """An input field."""
+        round_ = CORNERS[self.corners][1]
+        return f"w-full border border-gray-400 bg-white text-gray-900 px-4 py-2 mb-4 {round_}"
+
+    def _on_dark(self, place: Place) -> bool:
+        return {
+            "page": self.dark,
+            "card": self.dark_cards,
+            "accent": self.tone != "300",
+            "white": False,
+            "black": True,
+        }[place]
+
+    def muted(self, place: Place = "page") -> str:
+        """The colour of less important words."""
+        return "text-gray-300" if self._on_dark(place) else "text-gray-600"
+
+    def strong(self, place: Place = "page") -> str:
+        """Words in the main colour."""
+        return f"text-{self.hue}-{'300' if self._on_dark(place) else '700'}"
+
+    def button(self, place: Place = "page") -> str:
+        """A button."""
+        plain = place not in ("accent", "black")
+        filled = self.accent if place != "accent" else f"bg-white text-{self.hue}-900"
+        look = {
+            "filled": filled,
+            "outlined": f"border-2 border-current {self.strong(place) if plain else ''}",
+            "black": "bg-black text-white",
+        }[self.button_look]
+        return f"{look} font-bold py-2 px-6 {CORNERS[self.corners][1]}"
 
 
-def draw(random: Random) -> Design:
-    """A design with every decision drawn by itself."""
-    chosen = {name: random.choice(options) for name, options in OPTIONS.items()}
-    return msgspec.convert(chosen | {"pictures": random.randrange(10, 200)}, Design)
+def from_choices(choices: Choices, pictures: int) -> Design:
+    """The design that was decided on, with the number of its first picture."""
+    key = {name: choice.option.code for name, choice in choices.items()}
+    value = {name: choice.value for name, choice in choices.items()}
+    return Design(
+        hue=str(value["accent"]),
+        tone=key["accent"],
+        ground=key["ground"],
+        bar=key["bar"],
+        navigation=key["navigation"],
+        opening=key["opening"],
+        size=key["headline"],
+        align="text-center" if value["headline"] == "centred" else "text-left",
+        typeface=key["typeface"],
+        corners=key["corners"],
+        room=key["room"],
+        width=str(value["room"]),
+        columns=int(str(value["columns"])),
+        card_look=key["card"],
+        button_look=key["buttons"],
+        footer=key["footer"],
+        pictures=pictures,
+    )
+
+
+def goes_together(design: Design) -> bool:
+    """Whether everything can be seen: nothing dark on black, no grey where a tint is spoken of."""
+    black = "black" in (design.button_look, design.card_look)
+    on_black = design.dark and (design.tone == "800" or black)
+    hidden = design.button_look == "black" and design.card_look == "black"
+    tints = ("faint", "tinted")
+    gray = design.hue == "gray" and (
+        design.ground in tints or design.card_look == "tinted" or black or design.bar == "deep"
+    )
+    crowded = design.columns == 4 and (design.width == "narrow" or design.navigation == "side")
+    tight = design.width == "narrow" and design.columns == 3 and design.navigation == "side"
+    in_bar = design.navigation == "action" and design.bar in ("deep", "black")
+    lost = in_bar and (design.button_look == "black" or design.tone == "800")
+    return not (on_black or hidden or gray or crowded or tight or lost)

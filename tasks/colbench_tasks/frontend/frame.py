@@ -2,89 +2,146 @@
 
 from __future__ import annotations
 
-from colbench_tasks.frontend.design import Design
-from colbench_tasks.frontend.markup import element, picture, words
+from colbench_tasks.frontend.design import Design, Place
+from colbench_tasks.frontend.markup import backed, div, element, link, picture, words
 from colbench_tasks.frontend.subjects import Subject
 
+BAR: dict[str, Place] = {
+    "white": "white",
+    "accent": "accent",
+    "deep": "black",
+    "black": "black",
+    "plain": "page",
+}
+"""What a button in the bar stands on."""
 
-def navigation(subject: Subject, design: Design) -> str:
-    """The bar with the name and the links, in one of three arrangements."""
-    name = words("span", "text-xl font-bold", subject.name)
-    links = [words("a", "mx-3", link, href="#") for link in ("Home", *subject.links)]
+
+def framed(subject: Subject, design: Design, main: str) -> tuple[str, ...]:
+    """What stands in the body: the main part between navigation and footer, or beside the navigation."""
+    if design.navigation != "side":
+        return _bar(subject, design), main, footer(subject, design)
+    column = div("flex-1 flex flex-col", main, footer(subject, design))
+    return _side(subject, design), column
+
+
+def body(design: Design) -> str:
+    """The classes of the body."""
+    direction = "" if design.navigation == "side" else "flex-col"
+    return f"{design.body} min-h-screen flex {direction}"
+
+
+def _bar(subject: Subject, design: Design) -> str:
+    name = words("span", f"text-xl {design.heading}", subject.name)
+    links = [link("mx-3", title) for title in ("Home", *subject.links)]
     arrangement = {
         "split": "flex items-center justify-between",
         "centred": "flex items-center justify-center",
         "stacked": "text-center",
+        "action": "flex items-center",
     }[design.navigation]
-    gap = "mt-2" if design.navigation == "stacked" else ""
-    bar = f"{design.bar_classes} {arrangement} px-8 py-4"
-    return element("header", bar, name, element("nav", gap, *links))
+    place = {"split": "", "centred": "ml-6", "stacked": "mt-2", "action": "ml-6 flex-1"}
+    nav = element("nav", place[design.navigation], *links)
+    look = design.button(BAR[design.bar])
+    button = words("button", look, subject.action) if design.navigation == "action" else ""
+    return element("header", f"{design.header} {arrangement} px-8 py-4", name, nav, button)
+
+
+def _side(subject: Subject, design: Design) -> str:
+    name = words("p", f"text-2xl {design.heading} mb-8", subject.name)
+    links = [link("block py-2", title) for title in ("Home", *subject.links)]
+    return element(
+        "aside", f"{design.header} w-56 flex-shrink-0 p-6", name, element("nav", "", *links)
+    )
 
 
 def opening(subject: Subject, design: Design) -> str:
-    """The first thing below the navigation: headline, lead and button, in one of four manners."""
-    return {"words": _words, "band": _band, "split": _split, "picture": _picture}[design.opening](
-        subject, design
-    )
+    """The first thing after the navigation, in one of eight manners."""
+    return {
+        "words": _words,
+        "band": _band,
+        "split": _split,
+        "mirrored": _split,
+        "picture": _picture,
+        "overlay": _overlay,
+        "panel": _panel,
+        "plain": _plain,
+    }[design.opening](subject, design)
 
 
-def _pitch(subject: Subject, design: Design, *, on_color: bool) -> list[str]:
-    button = f"bg-white text-{design.accent}-700 font-bold py-2 px-6 {design.corners}"
-    lead = "text-lg mb-6" if on_color else "text-lg text-gray-600 mb-6"
-    return [
-        words("h1", f"{design.heading} font-bold mb-4", subject.headline),
-        words("p", lead, subject.lead),
-        words("button", button if on_color else design.button_classes, subject.action),
-    ]
+def _headline(subject: Subject, design: Design) -> str:
+    return words("h1", f"{design.size} {design.heading} mb-4", subject.title)
+
+
+def _pitch(subject: Subject, design: Design, button: str, muted: str = "") -> list[str]:
+    lead = words("p", f"text-lg {muted} mb-6", subject.lead)
+    return [_headline(subject, design), lead, words("button", button, subject.action)]
 
 
 def _words(subject: Subject, design: Design) -> str:
-    inner = element(
-        "div",
-        f"{design.inner_classes} {design.text_classes}",
-        *_pitch(subject, design, on_color=False),
-    )
-    return element("section", design.spacing, inner)
+    pitch = _pitch(subject, design, design.button(), design.muted())
+    return element("section", design.space, div(f"{design.inner} {design.align}", *pitch))
 
 
 def _band(subject: Subject, design: Design) -> str:
-    inner = element(
-        "div",
-        f"{design.inner_classes} {design.text_classes}",
-        *_pitch(subject, design, on_color=True),
-    )
-    return element("section", f"bg-{design.accent}-600 text-white {design.spacing}", inner)
+    inner = div(f"{design.inner} {design.align}", *_pitch(subject, design, design.button("accent")))
+    return element("section", f"{design.accent} py-16", inner)
 
 
 def _split(subject: Subject, design: Design) -> str:
-    pitch = element("div", "w-1/2 pr-8", *_pitch(subject, design, on_color=False))
-    photo = picture(design.pictures, 600, 400, f"w-1/2 {design.corners}", subject.trade)
-    inner = element("div", f"{design.inner_classes} flex items-center", pitch, photo)
-    return element("section", design.spacing, inner)
+    pitch = div(f"w-1/2 {design.align}", *_pitch(subject, design, design.button(), design.muted()))
+    image = picture(design.pictures, 600, 400, f"w-1/2 {design.round}", subject.trade)
+    sides = (pitch, image) if design.opening == "split" else (image, pitch)
+    inner = div(f"{design.inner} flex items-center space-x-10", *sides)
+    return element("section", design.space, inner)
 
 
 def _picture(subject: Subject, design: Design) -> str:
-    photo = picture(design.pictures, 1280, 360, "w-full h-80 object-cover", subject.trade)
-    return element("section", "", photo) + "\n" + _words(subject, design)
+    image = picture(design.pictures, 1280, 360, "w-full h-80 object-cover", subject.trade)
+    return element("section", "", image) + "\n" + _words(subject, design)
+
+
+def _overlay(subject: Subject, design: Design) -> str:
+    button = "bg-white text-gray-900" if design.button_look == "filled" else "border-2"
+    look = design.button() if design.button_look == "black" else f"{button} font-bold py-2 px-6"
+    inner = div(f"{design.inner} {design.align}", *_pitch(subject, design, look))
+    shade = div("bg-black bg-opacity-60 text-white py-24", inner)
+    return backed(design.pictures, "", shade)
+
+
+def _panel(subject: Subject, design: Design) -> str:
+    pitch = _pitch(subject, design, design.button("accent"))
+    panel = div(f"{design.accent} {design.round} {design.align} p-12", *pitch)
+    return element("section", "pt-10", div(design.inner, panel))
+
+
+def _plain(subject: Subject, design: Design) -> str:
+    lead = words("p", f"text-lg {design.muted()}", subject.lead)
+    inner = div(f"{design.inner} {design.align}", _headline(subject, design), lead)
+    return element("section", "pt-12", inner)
 
 
 def footer(subject: Subject, design: Design) -> str:
     """The end of the page."""
     rights = words("p", "text-sm", f"© 2024 {subject.name}. All rights reserved.")
-    if design.footer == "plain":
-        return element("footer", "text-center text-gray-600 py-6 mt-8", rights)
-    dark = f"bg-{design.accent}-900 text-white px-8 py-8 mt-8"
-    if design.footer == "dark":
-        return element("footer", f"{dark} text-center", rights)
-    columns = [
+    if design.footer == "line":
+        return element("footer", f"{design.muted()} text-center py-6", rights)
+    if design.footer == "black":
+        return element("footer", "bg-black text-white text-center px-8 py-8", rights)
+    if design.footer == "accent":
+        name = words("span", design.heading, subject.name)
+        links = div("", *[link("ml-6", title) for title in subject.links])
+        return element(
+            "footer", f"{design.accent} flex items-center justify-between px-8 py-6", name, links
+        )
+    ground = "bg-black text-white" if design.footer == "columns" else "bg-gray-200 text-gray-900"
+    columns = (
         _column(subject.name, ("About us", "Our story", "Jobs")),
         _column("Visit", subject.links[:3]),
-        _column("Contact", ("Write to us", "Newsletter", "Press")),
-    ]
-    grid = element("div", "grid grid-cols-3 gap-8 mb-6", *columns)
-    return element("footer", dark, grid, rights)
+        _column("Contact", ("Write to us", "Newsletter", subject.phone)),
+    )
+    return element("footer", f"{ground} px-8 py-8", div("flex mb-6", *columns), rights)
 
 
 def _column(title: str, links: tuple[str, ...]) -> str:
-    entries = [words("a", "block text-gray-300", link, href="#") for link in links]
-    return element("div", "", words("h3", "font-bold mb-2", title), *entries)
+    entries = [link("block", entry) for entry in links]
+    return div("w-1/3", words("h3", "font-bold mb-2", title), *entries)

@@ -1,4 +1,8 @@
-"""Frontend tasks of a kind, from a seed: a subject, a plan and a design drawn for each, no two nearly alike."""
+"""Frontend tasks of a kind, from a seed: a business, a plan and a design drawn for each, no two nearly alike.
+
+Two pages of a kind never share their face: main colour, ground, bar, navigation, opening and sections. Designs and
+requests are on one side of the wall between training and test (`colbench_tasks.splits`).
+"""
 
 from __future__ import annotations
 
@@ -6,52 +10,128 @@ import re
 from random import Random
 from string import Template
 
-from msgspec.structs import replace
+from msgspec import Struct
 
 from colbench.config import derive_seed
 from colbench.task import Hidden, Task
-from colbench_tasks.frontend.design import draw
-from colbench_tasks.frontend.kinds import Kind
-from colbench_tasks.frontend.markup import page
-from colbench_tasks.frontend.subjects import Subject, subjects
+from colbench_tasks.frontend.decisions import Choices, draw, facts
+from colbench_tasks.frontend.design import Design, from_choices, goes_together
+from colbench_tasks.frontend.frame import body, framed, opening
+from colbench_tasks.frontend.kind import Kind, Sections
+from colbench_tasks.frontend.markup import element, page
+from colbench_tasks.frontend.subjects import Subject
+from colbench_tasks.frontend.subjects import draw as draw_subject
+from colbench_tasks.generate import GeneratorError
+from colbench_tasks.splits import Split, side, split_of
 
 STYLES = (
-    "clean",
-    "warm",
-    "modern",
-    "friendly",
-    "minimalist",
-    "bold",
-    "quiet",
-    "classic",
-    "bright",
-    "elegant",
+    *(
+        "clean",
+        "warm",
+        "modern",
+        "friendly",
+        "minimalist",
+        "bold",
+        "quiet",
+        "classic",
+        "bright",
+        "elegant",
+    ),
+    *(
+        "playful",
+        "serious",
+        "inviting",
+        "simple",
+        "fresh",
+        "calm",
+        "professional",
+        "cosy",
+        "lively",
+        "plain",
+    ),
+)
+FURTHER = (
+    'Most people come for things like "$one" or "$other".',
+    "We are best known for one thing: $one.",
+    "Our customers are of all ages, so it must be easy to read.",
+    "I know it when I see it, so show me something.",
+    "I have a picture of it in my head and will tell you what is different.",
+    "It is for people who have never heard of us.",
+    "Something like what the good ones in our trade have.",
+    "Our old page looked like everybody else's.",
+    "You may make up the texts, I will correct them.",
 )
 BEFORE_VOWEL = re.compile(r"\b([Aa])(?= [aeiou])")
+ALWAYS = frozenset(("accent", "ground", "bar", "navigation", "headline", "typeface", "footer"))
+"""Decisions that show on every page."""
+FACE = ("accent", "ground", "bar", "navigation", "opening")
 MOST_ALIKE = 0.5
 """Two pages of one kind share at most so much of their lines (Jaccard index)."""
 
 
-def generate(kind: Kind, number: int, seed: str) -> list[Task]:
-    """The first `number` tasks of a kind under a seed's name.
+class Draft(Struct, frozen=True, kw_only=True):
+    """A page before it is written."""
 
-    Raises RuntimeError if the kind has not so many that differ enough.
+    kind: Kind
+    subject: Subject
+    sections: Sections
+    choices: Choices
+    design: Design
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The decisions that show on this page."""
+        return _used(self.kind, self.sections, self.choices)
+
+    @property
+    def face(self) -> str:
+        """What is seen of the design at first sight."""
+        return _key(self.kind, self.sections, self.choices, self.used.intersection(FACE))
+
+    @property
+    def order(self) -> str:
+        """The parts of the page in words, from top to bottom."""
+        parts = [section.says for section in self.sections]
+        if self.kind.opens:
+            parts.insert(0, "a title" if self.design.opening == "plain" else "an opening")
+        return "; then ".join(parts)
+
+    @property
+    def html(self) -> str:
+        """The page."""
+        parts = [section.build(self.subject, self.design) for section in self.sections]
+        first = opening(self.subject, self.design) if self.kind.opens else ""
+        main = element("main", "flex-grow flex flex-col", first, *parts)
+        return page(body(self.design), *framed(self.subject, self.design, main))
+
+
+def generate(kind: Kind, number: int, seed: str) -> list[Task]:
+    """The first `number` tasks of a kind under a seed's name, on the side of `splits` that the seed draws from.
+
+    Raises GeneratorError if the kind has not so many that differ enough.
     """
+    faces: set[str] = set()
     requests: set[str] = set()
-    pages: list[frozenset[str]] = []
+    pages: dict[str, list[frozenset[str]]] = {}
     tasks: list[Task] = []
     for attempt in range(20 * number + 10):
         random = Random(derive_seed(seed, kind.name, attempt))  # noqa: S311 - reproducible on purpose
-        request, html = _draw(random, kind)
-        lines = frozenset(map(str.strip, html.splitlines()))
-        if request in requests or any(alike(lines, other) > MOST_ALIKE for other in pages):
+        draft = _draft(random, kind, split_of(seed))
+        request = _request(random, draft, split_of(seed))
+        if draft.face in faces or request in requests:
             continue
+        html = draft.html
+        lines = frozenset(map(str.strip, html.splitlines()))
+        of_trade = pages.setdefault(draft.subject.trade, [])
+        if any(alike(lines, other) > MOST_ALIKE for other in of_trade):
+            continue
+        faces.add(draft.face)
         requests.add(request)
-        pages.append(lines)
-        tasks.append(_task(kind, len(tasks), request, html))
+        of_trade.append(lines)
+        tasks.append(_task(random, draft, f"{kind.name}-{seed}-{len(tasks):04}", request, html))
         if len(tasks) == number:
             return tasks
-    raise RuntimeError(f"{kind.name}: only {len(tasks)} of {number} tasks differ enough")
+    raise GeneratorError(f"{kind.name}: only {len(tasks)} of {number} tasks differ enough")
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> float:
@@ -59,33 +139,72 @@ def alike(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other)
 
 
-def _draw(random: Random, kind: Kind) -> tuple[str, str]:
-    """A request and its page."""
-    fit = [subject for subject in subjects() if subject.trade not in kind.unfit]
-    subject = _shuffled(random, random.choice(fit))
-    design = draw(random)
-    classes = f"{design.ground_classes} {design.typeface} text-gray-900"
-    sections = [section(subject, design) for section in random.choice(kind.plans)]
-    return _request(random, kind, subject), page(classes, *sections)
+def _draft(random: Random, kind: Kind, split: Split) -> Draft:
+    """A page whose design is on this side."""
+    subject = draw_subject(random, random.choice(kind.trades), kind.titles)
+    plan = random.choice(kind.plans)
+    others = [section for section in kind.extras if section not in plan]
+    sections = (*plan, *random.sample(others, random.randint(0, kind.most)))
+    pictures = random.randrange(10, 900)
+    while True:
+        choices = draw(random)
+        design = from_choices(choices, pictures)
+        key = _key(kind, sections, choices, _used(kind, sections, choices))
+        if goes_together(design) and side(key) == split:
+            break
+    return Draft(kind=kind, subject=subject, sections=sections, choices=choices, design=design)
 
 
-def _shuffled(random: Random, subject: Subject) -> Subject:
-    return replace(subject, items=tuple(random.sample(subject.items, len(subject.items))))
+def _used(kind: Kind, sections: Sections, choices: Choices) -> frozenset[str]:
+    used = set(ALWAYS).union(*(section.uses for section in sections))
+    if kind.opens:
+        used |= {"opening", "room"}
+    if choices["navigation"].option.code == "action" or (
+        kind.opens and choices["opening"].option.code != "plain"
+    ):
+        used.add("buttons")
+    if used & {"buttons", "card"}:
+        used.add("corners")
+    return frozenset(used)
 
 
-def _request(random: Random, kind: Kind, subject: Subject) -> str:
-    trade = subject.trade
-    request = Template(random.choice(kind.requests)).substitute(
-        name=subject.name, trade=trade, Trade=trade.capitalize(), style=random.choice(STYLES)
-    )
-    return BEFORE_VOWEL.sub(r"\1n", request)
+def _key(kind: Kind, sections: Sections, choices: Choices, names: frozenset[str]) -> str:
+    """What a design is known by, whatever business and words it is shown with."""
+    chosen = [
+        f"{name} {choice.option.code} {choice.value}"
+        for name, choice in choices.items()
+        if name in names
+    ]
+    parts = [section.build.__name__ for section in sections]
+    return f"{kind.name}: {', '.join(chosen)}: {' '.join(parts)}"
 
 
-def _task(kind: Kind, number: int, request: str, html: str) -> Task:
+def _request(random: Random, draft: Draft, split: Split) -> str:
+    """What a person asks for, on this side."""
+    subject = draft.subject
+    one, other = (item.name for item in subject.items[:2])
+    while True:
+        asked = random.choice(draft.kind.requests)
+        further = random.choice(FURTHER) if random.random() < 0.5 else ""
+        request = Template(f"{asked} {further}".strip()).substitute(
+            name=subject.name,
+            trade=subject.trade,
+            Trade=subject.trade.title(),
+            style=random.choice(STYLES),
+            one=one,
+            other=other,
+        )
+        request = BEFORE_VOWEL.sub(r"\1n", request)
+        if side(request) == split:
+            return request
+
+
+def _task(random: Random, draft: Draft, name: str, request: str, html: str) -> Task:
+    known = facts(random, draft.choices, draft.used, draft.order)
     return Task(
-        id=f"{kind.name}-{number:04}",
+        id=name,
         domain="frontend",
         request=request,
-        hidden=Hidden(reference=html, information=html),
-        family=kind.name,
+        hidden=Hidden(reference=html, information=html, facts=known),
+        family=draft.kind.name,
     )

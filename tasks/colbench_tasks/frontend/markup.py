@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from html import escape
-from textwrap import indent
 
 TAILWIND = "https://cdn.jsdelivr.net/npm/tailwindcss@2.2.19/dist/tailwind.min.css"
 
 
 def element(tag: str, classes: str, *inside: str, **attributes: str) -> str:
     """An element with other elements inside, each on lines of its own."""
-    lines = "\n".join(part for part in inside if part)
-    return f"{_head(tag, classes, attributes)}\n{indent(lines, '  ')}\n</{tag}>"
+    lines = "\n".join(part for part in inside if part).replace("\n", "\n  ")
+    return f"{_head(tag, classes, attributes)}\n  {lines}\n</{tag}>"
+
+
+def div(classes: str, *inside: str) -> str:
+    """A `div` with other elements inside."""
+    return element("div", classes, *inside)
 
 
 def words(tag: str, classes: str, text: str, **attributes: str) -> str:
@@ -19,15 +24,30 @@ def words(tag: str, classes: str, text: str, **attributes: str) -> str:
     return f"{_head(tag, classes, attributes)}{escape(text, quote=False)}</{tag}>"
 
 
+def photo(number: int, width: int, height: int) -> str:
+    """The address of a photo of a size in pixels, at the host that the official rows use."""
+    return f"https://picsum.photos/id/{number}/{width}/{height}"
+
+
 def picture(number: int, width: int, height: int, classes: str, alt: str) -> str:
-    """An image of a size in pixels, from the address that the official rows use."""
-    address = f"https://picsum.photos/id/{number}/{width}/{height}"
-    return _head("img", classes, {"src": address, "alt": alt})
+    """An image of a size in pixels."""
+    return _head("img", classes, {"src": photo(number, width, height), "alt": alt})
+
+
+def backed(number: int, classes: str, *inside: str) -> str:
+    """A `section` in front of a photo that covers it."""
+    style = f"background-image: url({photo(number, 1280, 720)})"
+    return element("section", f"bg-cover bg-center {classes}", *inside, style=style)
 
 
 def field(classes: str, kind: str, placeholder: str) -> str:
     """An input field that shows what to type."""
     return _head("input", classes, {"type": kind, "placeholder": placeholder})
+
+
+def link(classes: str, text: str) -> str:
+    """A link that leads nowhere."""
+    return words("a", classes, text, href="#")
 
 
 def page(classes: str, *sections: str) -> str:
@@ -37,5 +57,11 @@ def page(classes: str, *sections: str) -> str:
 
 
 def _head(tag: str, classes: str, attributes: dict[str, str]) -> str:
-    given = {"class": " ".join(classes.split())} | attributes
-    return f"<{tag}" + "".join(f' {k}="{escape(v)}"' for k, v in given.items() if v) + ">"
+    others = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items() if value)
+    return f"{_start(tag, classes)}{others}>"
+
+
+@lru_cache(maxsize=4096)
+def _start(tag: str, classes: str) -> str:
+    tidy = " ".join(classes.split())
+    return f'<{tag} class="{tidy}"' if tidy else f"<{tag}"

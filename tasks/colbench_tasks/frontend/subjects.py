@@ -1,51 +1,161 @@
-"""What pages are about: invented businesses with the words that fill a page."""
+"""What pages are about: trades with the words that fill a page, and businesses drawn from them.
+
+A trade is a block of fifteen lines in `subjects/FIELD.txt`: trade, names, headlines, leads, actions, links, roles,
+figures, praise, and six items (name, price or size, sentence).
+"""
 
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
+from importlib.resources import files
+from random import Random
 
 from msgspec import Struct
+
+FIRST = (
+    *("Ada", "Bruno", "Carla", "Dario", "Edda", "Farid", "Greta", "Hanno"),
+    *("Ines", "Jonas", "Kira", "Lasse", "Mara", "Nils", "Olga", "Pavel"),
+    *("Rosa", "Sami", "Tilda", "Umar", "Vera", "Wim", "Yara", "Zoltan"),
+)
+LAST = (
+    *("Abel", "Brandt", "Castell", "Dunmore", "Ekberg", "Farrow", "Grieg", "Holm"),
+    *("Ivers", "Jarvis", "Keller", "Lindqvist", "Moreau", "Novak", "Okafor", "Petri"),
+    *("Quist", "Rasmussen", "Silva", "Tamm", "Ude", "Varga", "Winter", "Zorn"),
+)
+STREETS = (
+    *(
+        "Market Lane",
+        "Mill Street",
+        "Harbour Road",
+        "Chapel Hill",
+        "Linden Square",
+        "Station Road",
+        "Bridge Street",
+        "Orchard Way",
+    ),
+    *("Canal Side", "Castle Steps"),
+)
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+PEOPLE = 6
+NUMBERS = 12
 
 
 class Item(Struct, frozen=True):
     """One thing that a business offers or shows."""
 
     name: str
-    number: str
-    """A price, a size or an age: whatever is counted there."""
+    price: str
+    """Or a size or an age: whatever is counted there."""
     text: str
 
 
-class Subject(Struct, frozen=True):
-    """A business and its words."""
+class Trade(Struct, frozen=True, kw_only=True):
+    """All that is known about a trade, in any business of it."""
+
+    name: str
+    field: str
+    names: tuple[str, ...]
+    headlines: tuple[str, ...]
+    leads: tuple[str, ...]
+    actions: tuple[str, ...]
+    links: tuple[str, ...]
+    roles: tuple[str, ...]
+    figures: tuple[str, ...]
+    praise: tuple[str, ...]
+    items: tuple[Item, ...]
+
+    @property
+    def sells(self) -> bool:
+        """Whether all items have prices."""
+        return all(item.price.startswith("$") for item in self.items)
+
+
+class Subject(Struct, frozen=True, kw_only=True):
+    """One business and the words of its page."""
 
     name: str
     trade: str
-    headline: str
+    title: str
+    """What the page is headed with."""
     lead: str
     action: str
     """What its main button says."""
     links: tuple[str, ...]
     items: tuple[Item, ...]
+    people: tuple[str, ...]
+    roles: tuple[str, ...]
+    figures: tuple[tuple[str, str], ...]
+    """Numbers and what they count."""
+    praise: tuple[str, ...]
+    street: str
+    phone: str
+    dates: tuple[str, ...]
+    numbers: tuple[int, ...]
+    """For charts and lists: each from 15 to 98."""
+    variant: int
+    """Picks among wordings."""
+
+    def pick(self, wordings: str) -> str:
+        """One of several wordings with ` / ` between them."""
+        choices = wordings.split(" / ")
+        return choices[self.variant % len(choices)]
 
 
 @cache
-def subjects() -> tuple[Subject, ...]:
-    """All of `subjects.txt`: blocks of a head, a line of links and six items, parted by empty lines."""
-    text = resources.files(__package__).joinpath("subjects.txt").read_text(encoding="utf-8")
-    return tuple(_subject(block.splitlines()) for block in text.strip().split("\n\n"))
+def trades() -> tuple[Trade, ...]:
+    """All trades, by field."""
+    folder = files(__package__).joinpath("subjects")
+    return tuple(
+        _trade(file.name.removesuffix(".txt"), block.splitlines())
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        for block in file.read_text("utf-8").strip().split("\n\n")
+    )
 
 
-def _subject(lines: list[str]) -> Subject:
-    head, links, *items = lines
-    name, trade, headline, lead, action = head.split(" | ")
+def draw(random: Random, trade: Trade, titles: tuple[str, ...]) -> Subject:
+    """A business of a trade. Its page is headed with one of the `titles`, or with one of the trade's headlines."""
+    title, *others = random.sample(trade.headlines, 2)
+    figures = random.sample(trade.figures, len(trade.figures))
     return Subject(
+        name=random.choice(trade.names),
+        trade=trade.name,
+        title=random.choice(titles) if titles else title,
+        lead=random.choice((*trade.leads, *(f"{other}." for other in others))),
+        action=random.choice(trade.actions),
+        links=trade.links[: random.randint(3, 4)],
+        items=tuple(random.sample(trade.items, len(trade.items))),
+        people=_people(random),
+        roles=trade.roles,
+        figures=tuple((figure.split(" ", 1)[0], figure.split(" ", 1)[1]) for figure in figures),
+        praise=tuple(random.sample(trade.praise, len(trade.praise))),
+        street=f"{random.randint(2, 98)} {random.choice(STREETS)}",
+        phone=f"555 {random.randint(100, 9999):04}",
+        dates=tuple(f"{random.randint(1, 28)} {random.choice(MONTHS)}" for _ in range(PEOPLE)),
+        numbers=tuple(random.randint(15, 98) for _ in range(NUMBERS)),
+        variant=random.randrange(12),
+    )
+
+
+def _people(random: Random) -> tuple[str, ...]:
+    first, last = random.sample(FIRST, PEOPLE), random.sample(LAST, PEOPLE)
+    return tuple(f"{one} {two}" for one, two in zip(first, last, strict=True))
+
+
+def _trade(field: str, lines: list[str]) -> Trade:
+    name, names, headlines, leads, actions, links, roles, figures, praise, *items = lines
+    return Trade(
         name=name,
-        trade=trade,
-        headline=headline,
-        lead=lead,
-        action=action,
+        field=field,
+        names=tuple(names.split(", ")),
+        headlines=tuple(headlines.split(" / ")),
+        leads=tuple(leads.split(" / ")),
+        actions=tuple(actions.split(" / ")),
         links=tuple(links.split(", ")),
+        roles=tuple(roles.split(", ")),
+        figures=tuple(figures.split(" / ")),
+        praise=tuple(praise.split(" / ")),
         items=tuple(Item(*item.split(" | ")) for item in items),
     )

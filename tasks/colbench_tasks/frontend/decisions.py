@@ -1,0 +1,47 @@
+"""The decisions that a request leaves open and that only the hidden page settles: `decisions.txt`.
+
+They are in the notation of the backend's families (`colbench_tasks.notation`). An option's code is the key by which
+`design` knows it; `sections` has one option, whose value says what is on the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from random import Random
+
+from colbench.task import Fact
+from colbench_tasks.family import Choice, Decision, fill
+from colbench_tasks.notation import decisions
+
+Choices = Mapping[str, Choice]
+"""What was chosen, by the decision's name."""
+
+_ALL = decisions(files(__package__).joinpath("decisions.txt").read_text("utf-8"))
+*DECISIONS, SECTIONS = _ALL
+"""What a design is made of; and what the page holds, which its kind decides."""
+_CHOICES = {
+    decision.name: [option.choices() for option in decision.options] for decision in DECISIONS
+}
+
+
+def draw(random: Random) -> dict[str, Choice]:
+    """A choice for each decision, every option as likely as the others."""
+    return {name: random.choice(random.choice(options)) for name, options in _CHOICES.items()}
+
+
+def facts(random: Random, choices: Choices, used: frozenset[str], order: str) -> tuple[Fact, ...]:
+    """What the human knows: the decisions that are `used` on the page, and the order of its parts."""
+    known = [_fact(random, d, choices[d.name]) for d in DECISIONS if d.name in used]
+    whole = Choice(option=SECTIONS.options[0], value=order)
+    return (*known, _fact(random, SECTIONS, whole))
+
+
+def _fact(random: Random, decision: Decision, choice: Choice) -> Fact:
+    value = str(choice.value).replace("gray", "grey")
+    return Fact(
+        name=decision.name,
+        topics=decision.topics,
+        statement=fill(random.choice(choice.option.says), {"value": value}),
+        examples=decision.asks,
+    )
