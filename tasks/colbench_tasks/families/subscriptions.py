@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[int, int, list[int]]:
-    months = random.choice((values["trial"], values["rise"], values["gift"] or 6))
+    months = random.choice((values["trial"], values["rise"], values["gift"] or 12, 12))
     months += random.randrange(5)
     covered = random.choice((values["covered"], random.randrange(1, 7)))
     pauses = random.sample(range(1, months + 1), min(months, random.choice((0, 0, 1, 3))))
@@ -51,7 +51,7 @@ price: price, monthly rate, basic, standard, regular amount
 / The basic price is $value cents a month.
 = 1000 600 800 900 1200 1600
 
-trial: trial, try out, test months, first month, start, introduction, welcome
+trial: trial, try out, test, start, introduction, welcome
 ? Is there a trial?
 ? How do the first months differ?
 ? How long can people try it out?
@@ -87,17 +87,17 @@ each: each further $one, additional $one, extra $one, surcharge, per head, compa
 = 500 200 300 400 600
 > cents += $value * ($people > $covered)
 
-rise: rise, dearer, increase, go up, inflation, later months, new price
+rise: rise, dearer, increase, inflation, later, up
 ? Does the price rise at some time?
 ? When does it become dearer?
-? By how much does it go up?
+? By how much does the price rise?
 - From month $value on, every month is 150 cents dearer than before.
 / There is one rise, of 150 cents a month, which holds from month $value on.
-= 13 4 6 7 9 10
+= 12 6 8 10 14
 > cents += 150 * (month >= $value)
 - The price goes up by 50 cents in month $value and again in every month after it, trial or not.
 / In month $value, and in every month that follows, there is another rise of 50 cents, trial or not.
-= 13 4 6 7 9 10
+= 12 6 8 10 14
 > cents += 50 * max(0, month - $value + 1)
 
 pause: pause, paused, break, holiday, interrupt, suspended, rest, skip
@@ -114,13 +114,13 @@ pause: pause, paused, break, holiday, interrupt, suspended, rest, skip
 > if month in $pauses:
 >     cents = $value
 
-gift: gift, present, free month, every so many months, loyalty, reward, thank you
+gift: gift, present, given away, loyalty, reward, thank you
 ? Is there a gift for those who stay?
 ? Is some month a present?
 ? How do you reward loyalty?
 - Every month whose number can be divided by $value is a gift and costs nothing, pause or not.
 / As a thank you, each month with a number divisible by $value is free of any charge, pause or not.
-= 12 3 4 5 6 8
+= 12 6 7 8 9 10
 > if month % $value == 0:
 >     cents = 0
 - There are no gifts, all the months follow the same rules.
