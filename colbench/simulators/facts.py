@@ -14,14 +14,13 @@ from itertools import takewhile
 
 from colbench.config import derive_seed
 from colbench.messages import Message
-from colbench.simulators.facts_focus import EXAMPLE, stems
-from colbench.simulators.facts_match import Found, Matcher
+from colbench.simulators.facts_match import Matcher
 from colbench.simulators.facts_words import content
 from colbench.task import Fact, Task
 
 MOST_FACTS = 2
 GOOD_ENOUGH = 1.0
-CLEAR = 5
+CLEAR = 4.0
 """Lead in nats (`facts_match`) from which a fact counts as asked for: first in a message, and further on."""
 HEARD = 4000
 """Characters of a message that are listened to, from its end."""
@@ -40,8 +39,20 @@ WHAT = (
 )
 NO_CODE = "I can't read code, just ask me what you want to know."
 REST_UNKNOWN = "The rest of your question I don't know."
+PLAIN = (
+    "What is the {}?",
+    "What about the {}?",
+    "Is there a {}?",
+    "How big is the {}?",
+    "How large is the {}?",
+    "How is the {} handled?",
+)
+"""Questions about a topic, for facts that have no examples of their own."""
 
-NUMBER = re.compile(r"\d+")
+EXAMPLE = re.compile(
+    r"\([^()]*\)|\b(?:e\.? ?g\.?|for example|for instance|such as|i\.e\.|like (?=[\"\d]))[^?;]*",
+    re.IGNORECASE,
+)
 NO_BRACKETS = str.maketrans("()", "  ")
 FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 CODE_LINE = re.compile(
@@ -86,9 +97,10 @@ class FactsHuman:
 def answer(task: Task, said: str) -> str:
     """What the human says to a message, from the facts of the task."""
     words = CODE_LINE.sub("", FENCE.sub("\n", said))
-    index = _index(task)
     asked = _joined(questions(COLON.sub(_of_one_question, words[-HEARD:])))
-    found = [list(index.about(question, first=i == 0)) for i, question in enumerate(asked)]
+    found = [
+        list(_about(task.hidden.facts, question, first=i == 0)) for i, question in enumerate(asked)
+    ]
     facts = list(dict.fromkeys(fact.statement for answers in found for fact in answers))
     if facts:
         unanswered = len(facts) < MOST_FACTS and not all(found)
@@ -147,33 +159,24 @@ def _parts(question: str) -> Iterator[str]:
     yield from own
 
 
-class _Index:
-    """The facts of one task, ready to be asked for."""
+def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fact]:
+    """One fact at most for each part of a question ("what is …, and how is …?").
 
-    def __init__(self, task: Task) -> None:
-        self._facts = task.hidden.facts
-        self._request = frozenset(stems(task.request))
-        self._matcher = Matcher([_examples(fact) for fact in self._facts])
-
-    def about(self, question: str, *, first: bool) -> Iterator[Fact]:
-        """One fact at most for each part of a question ("what is …, and how is …?").
-
-        The first part of a message's `first` question asks for something in any case; others may just go on.
-        """
-        for part in _parts(question):
-            found = self._best(part)
-            if found and found.lead >= (GOOD_ENOUGH if first else CLEAR):
-                yield self._facts[found.place]
-            first = False
-
-    def _best(self, question: str) -> Found | None:
-        return self._matcher.best(question, self._request) if content(question) else None
+    The first part of a message's `first` question asks for something in any case; others may just go on.
+    """
+    matcher = _matcher(tuple(map(_examples, facts)))
+    for part in _parts(question):
+        found = matcher.best(part) if content(part) else None
+        if found and found.lead >= (GOOD_ENOUGH if first else CLEAR):
+            yield facts[found.place]
+        first = False
 
 
-_index = lru_cache(maxsize=512)(_Index)
+_matcher = lru_cache(maxsize=256)(Matcher)
+"""Tasks of one family and theme share theirs."""
 
 
 def _examples(fact: Fact) -> tuple[str, ...]:
-    """What is said about a fact; without the numbers, or a guessed number would draw the answer."""
-    said = NUMBER.sub("", fact.statement)
-    return (*fact.topics, *fact.examples, fact.name.replace("_", " "), said)
+    """What people say when they ask for a fact."""
+    plain = (ask.format(topic) for topic in fact.topics for ask in PLAIN)
+    return (*fact.topics, *(fact.examples or plain))

@@ -117,18 +117,6 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] in "ey" else word
 
 
-FOREIGN = frozenset(
-    """
-    api argument async bug cache class code codebase comment compile complexity csv database debug
-    decorator docstring editor email exception file framework git hint import input json lambda
-    language library linux log logging loop memory module numpy object panda performance phone
-    print program recursion recursive regex server software speed sql tab test testing thread type
-    typing variable version web window
-    """.split()  # noqa: SIM905 - one readable block
-)
-"""Words that a programmer uses and the person asked does not."""
-
-
 def _roofs() -> dict[str, frozenset[str]]:
     roofs: dict[str, set[str]] = {}
     for roof in ROOFS:
@@ -138,7 +126,6 @@ def _roofs() -> dict[str, frozenset[str]]:
     return {word: frozenset(others - {word}) for word, others in roofs.items()}
 
 
-FOREIGN_STEMS = frozenset(map(stem, FOREIGN))
 SYNONYMS = _roofs()
 """For a stem, the other stems that may stand for it."""
 
