@@ -42,8 +42,8 @@ At $place each $thing goes to somebody by written bids, and I have to say how it
 I run $place, where people write down bids for each $thing.
 For every $thing at $place I get slips of paper with bids on them.
 
-I need a Python function that finds who gets the $thing and how many whole euros that person pays.
-Please write a Python function that tells the winner and the whole euros to pay, or unsold if no bid counts.
+I need a Python function for who gets the $thing and the whole euros to pay, or the text unsold if no bid counts.
+Please write a Python function that tells the winner and the whole euros to pay, or just unsold if no bid counts.
 A Python function should say who wins and what it costs in whole euros; if no bid counts, the text unsold is the answer.
 
 It gets a list of tuples in the order they came in: name, bid in whole euros, and True if that person is $special.
@@ -97,13 +97,13 @@ tie: tie, equal, alike, draw, toss
 ? Who wins a tie?
 ? What if two bids are equal?
 ? How do you decide between two who are alike?
-- Among equal bids the one that came in earlier wins.
+- Among bids that are ranked equal the one that came in earlier wins.
 / In a tie the earlier bid is better.
 > ranked.append((-rank, place, name, euros))
-- Among equal bids the one that came in later wins.
+- Among bids that are ranked equal the one that came in later wins.
 / In a tie the later bid is better.
 > ranked.append((-rank, -place, name, euros))
-- Among equal bids the name decides, and the first from A to Z wins.
+- Among bids that are ranked equal the name decides, and the first from A to Z wins.
 / In a tie the names are put in order from A to Z, and the first is the best.
 > ranked.append((-rank, name, name, euros))
 
@@ -114,7 +114,7 @@ price: price, pay, runner-up, second price, own bid, what it costs, owe
 - The winner pays the own bid.
 / What the winner bid is also the price.
 > price = ranked[0][3]
-- The winner pays what the runner-up bid, but not more than the own bid, which also holds if nobody else is left.
+- The winner pays what the runner-up bid, but not more than the own bid, and the own bid if there is no runner-up.
 / The price is the bid in second place, but never over the winner's own bid, and the own bid if it is the only one.
 > price = min(one[3] for one in ranked[:2])
 
