@@ -50,11 +50,11 @@ small: small $deal, tiny, trifle, minimum size, every $deal counted, little ones
 ? Does a small $deal count?
 ? Is there a minimum size for a $deal?
 ? Are tiny ones left out?
-- A $deal below $value euros does not count at all.
+- No $deal below $value euros counts at all.
 / We leave out every $deal under $value euros, as if it had not happened.
 = 50 20 25 30 40 60
 > counted = [euros for euros in $sales if euros >= $value]
-- A $deal counts however small it is.
+- Each $deal counts, however small it is.
 / Every single $deal counts, even one of a single euro.
 > counted = $sales
 
