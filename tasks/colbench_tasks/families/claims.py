@@ -29,10 +29,10 @@ FAMILY = Family(
     name="claims",
     themes=themes("""
 function       | items    | years     | thing      | things      | insured      | place
-claim_payout   | items    | years     | thing      | things      | our clients  | the household insurance
+claim_payout   | items    | years     | thing      | things      | clients      | the household insurance
 bike_claim     | bikes    | member_for | bicycle   | bicycles    | cyclists     | a bicycle insurance
 farm_claim     | machines | seasons   | machine    | machines    | farmers      | the farmers' mutual
-band_claim     | gear     | loyalty   | instrument | instruments | musicians    | the musicians' union
+band_claim     | gear     | loyalty   | guitar     | guitars     | musicians    | the musicians' union
 luggage_claim  | bags     | standing  | suitcase   | suitcases   | travellers   | a travel insurance
 boat_claim     | boats    | since     | boat       | boats       | skippers     | the harbour insurance
 """),
@@ -45,16 +45,16 @@ I need a Python function that works out what we pay in whole euros.
 Please write a Python function for the whole euros that one claim brings.
 A Python function should say how many euros we pay, without cents.
 
-It gets a list of tuples (price in whole euros, whole years of age, True with a receipt), and the years insured with us.
-For each $thing there is a tuple of new price in euros, age in years and a bool for a receipt; then the years insured.
-The input is a list of tuples, each a price in euros, an age in years and if there is a receipt, and the years with us.
+It gets a list of tuples (whole euros of price, whole years of age, True with a receipt) and the whole years with us.
+Each $thing is a tuple in a list: euros of price, years of age, True with a receipt. Then come the years insured.
+The list holds price in euros, age in years and True for a receipt, else False, as tuples; then come the years with us.
 """),
     decisions=decisions("""
 wear: wear, used, depreciation, worn, lose value, new price
 ? Do you pay the new price for a used $thing?
 ? How much value does a $thing lose with the years?
 ? Is wear taken into account?
-- For each year of age $value percent of the price are taken off, but not below zero, and we round down to whole euros.
+- For each year of age $value percent of the price is taken off, but not below zero, and we round down to whole euros.
 / A $thing loses $value percent of its price each year until nothing is left, rounded down to whole euros.
 = 10 4 5 6 8
 > worth = price * max(0, 100 - $value * age) // 100
