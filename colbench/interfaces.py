@@ -166,6 +166,8 @@ class Origin(Struct, frozen=True, kw_only=True):
     licence: str
     how: str
     """How to get it."""
+    tasks: int | None = None
+    """How many the whole set has, where that is known; a part of it may be at hand."""
 
 
 class Design(Protocol):

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from colbench.cli.files import add_overwrite, check_free, written_whole
+from colbench.cli.files import add_overwrite, written_whole
 from colbench.cli.options import add_config_flags, read_config
 from colbench.cli.selection import find_tasks
 from colbench.config import RunConfig
@@ -47,9 +47,8 @@ def run(args: argparse.Namespace) -> int:
 
     args.tasks = args.source
     path = Path(args.out).expanduser()
-    check_free(path, args.overwrite)
-    _, tasks = find_tasks(read_config(args, base=RunConfig()))
-    with written_whole(path) as part:
+    with written_whole(path, overwrite=args.overwrite) as part:
+        _, tasks = find_tasks(read_config(args, base=RunConfig()))
         FORMATS[args.format](part, tasks)
         digest = sha256(part)
     print(f"{path}: {count(len(tasks), 'task')}, SHA-256 {digest}", file=sys.stderr)
@@ -68,7 +67,7 @@ def lines(tasks: Iterable[Task]) -> Iterator[bytes]:
 
 
 def official_row(task: Task) -> dict[str, Any]:
-    """A task in the columns of the official files, in their order."""
+    """A task in the columns of the official files, in their order; its calls are named `test1` and on."""
     hidden = task.hidden
     row: dict[str, Any] = {"ground_truth": hidden.reference, "problem_description": task.request}
     if task.domain == "backend":

@@ -36,18 +36,21 @@ def generated(argument: str) -> Origin:
     return _generated(domain, seed, f"Nothing to fetch: `--tasks generated:{argument}` makes it")
 
 
-def official(_name: str) -> Origin:
-    """Of `official:NAME`."""
+def official(name: str) -> Origin:
+    """Of `official:NAME`; the frontend tasks are WebSight's."""
+    if name.startswith("frontend/"):
+        return websight(name.removeprefix("frontend/"))
     return Origin(
         what="The tasks of the ColBench paper (Zhou et al., SWEET-RL, arXiv 2503.15478).",
         made="Written by Llama 3.1 for its authors, and public since 2025: models may have been trained on them.",
         licence=official_tasks.LICENCE,
         how=f"`hf download {official_tasks.REPOSITORY} --repo-type dataset`, done at first use; or a folder of the "
         f"same files in `{official_tasks.LOCAL_DIR}`",
+        tasks=official_tasks.SETS[name].size if name in official_tasks.SETS else None,
     )
 
 
-def websight(_name: str) -> Origin:
+def websight(name: str) -> Origin:
     """Of `websight:NAME`."""
     return Origin(
         what="Web pages, each with the idea that it was written from, as the paper's frontend tasks.",
@@ -55,6 +58,7 @@ def websight(_name: str) -> Origin:
         "2024. The addresses of random pictures, which are no longer served, are replaced by a fixed one.",
         licence=websight_tasks.LICENCE,
         how="Streamed from the Hugging Face hub at first use; or `--tasks websight:PATH` for local files of its rows",
+        tasks=websight_tasks.SPLITS.get(name, (0, None))[1],
     )
 
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from colbench.cli.files import add_overwrite, check_free, written_whole
+from colbench.cli.files import add_overwrite, written_whole
 from colbench.cli.options import add_config_flags, read_config
 from colbench.config import RunConfig
 from colbench.errors import UserError
@@ -52,27 +52,28 @@ def add_to(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, and write or print the sheet."""
+    if not args.sample.isdecimal():
+        raise UserError(f"--sample {args.sample}: expected a whole number from 0 on")
+    if args.out is None:
+        sys.stdout.write(_sheet(args))
+        return 0
+    path = Path(args.out).expanduser()
+    with written_whole(path, overwrite=args.overwrite) as part:
+        part.write_text(_sheet(args), "utf-8")
+    print(path, file=sys.stderr)
+    return 0
+
+
+def _sheet(args: argparse.Namespace) -> str:
     from colbench.cli.datasheet.measure import measure
     from colbench.cli.datasheet.origin import find_origin
     from colbench.cli.datasheet.sheet import markdown
     from colbench.cli.selection import find_tasks
 
-    path = Path(args.out).expanduser() if args.out else None
-    if path:
-        check_free(path, args.overwrite)
-    if not args.sample.isdecimal():
-        raise UserError(f"--sample {args.sample}: expected a whole number from 0 on")
     args.tasks = args.source
     malformed: list[str] = []
     config = read_config(args, base=RunConfig())
     origin = find_origin(config.tasks, args.licence, args.origin)
     config, tasks = find_tasks(config, malformed)
     measured = asyncio.run(measure(tasks, config, int(args.sample), len(malformed)))
-    text = markdown(config.tasks, origin, measured)
-    if path is None:
-        sys.stdout.write(text)
-        return 0
-    with written_whole(path) as part:
-        part.write_text(text, "utf-8")
-    print(path, file=sys.stderr)
-    return 0
+    return markdown(config.tasks, origin, measured)

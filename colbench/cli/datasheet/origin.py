@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from colbench.errors import UserError
 from colbench.interfaces import Origin
 
@@ -23,9 +25,4 @@ def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
         origin = Origin(what="A file of tasks.", made="", licence="", how="")
     if not (licence or origin.licence):
         raise UserError(f"--licence: say what the licence of {source} is, for instance CC-BY-4.0")
-    return Origin(
-        what=origin.what,
-        made=made or origin.made,
-        licence=licence or origin.licence,
-        how=origin.how,
-    )
+    return replace(origin, made=made or origin.made, licence=licence or origin.licence)

@@ -15,7 +15,7 @@ from colbench.cli.datasheet.references import FLAWS, Outputs
 from colbench.cli.datasheet.similar import RUN, SIMILAR
 from colbench.cli.datasheet.tables import table
 from colbench.interfaces import Origin
-from colbench.report.text import count, percent
+from colbench.report.text import count, percent, whole_percent
 
 
 def markdown(source: str, origin: Origin, found: Measured) -> str:
@@ -38,11 +38,8 @@ def _title(source: str) -> str:
 
 
 def _facts(source: str, origin: Origin, found: Measured) -> str:
-    size = count(found.tasks, "task")
-    if found.malformed:
-        size += f", and {count(found.malformed, 'row')} that cannot be read"
     rows = [
-        ("Size", size),
+        ("Size", _size(origin, found)),
         ("Origin", origin.made),
         ("Licence", origin.licence),
         ("How to get it", origin.how),
@@ -53,6 +50,13 @@ def _facts(source: str, origin: Origin, found: Measured) -> str:
         ),
     ]
     return table(("", ""), [row for row in rows if row[1]])
+
+
+def _size(origin: Origin, found: Measured) -> str:
+    if origin.tasks and found.tasks < origin.tasks:
+        return f"{found.tasks:,} of the set's {origin.tasks:,} tasks, those that were at hand or chosen"
+    unread = f", and {count(found.malformed, 'row')} that cannot be read"
+    return count(found.tasks, "task") + (unread if found.malformed else "")
 
 
 def _numbers(numbers: Numbers) -> Iterator[str]:
@@ -88,8 +92,8 @@ def _outputs(outputs: Outputs) -> Iterator[str]:
 def _flaws(found: Measured) -> str:
     rows = [
         (
-            f"the request is a near-duplicate of an earlier one ({percent(float(SIMILAR))} or more of the runs of "
-            f"{RUN} words in common)",
+            f"the request is a near-duplicate of an earlier one ({whole_percent(float(SIMILAR))} or more of "
+            f"the runs of {RUN} words in common)",
             found.similar,
         ),
         ("the reference is the same as an earlier one", found.same_references),

@@ -1,0 +1,222 @@
+"""Exported tasks are the same tasks, whole files or none, and the official form has nothing that is ours."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+import msgspec
+import pytest
+
+from colbench.cli import main
+from colbench.plugins import resolve_tasks
+from colbench.task import Fact, Hidden, Task, row_from_task
+from colbench_tasks.bundled import lines
+from colbench_tasks.families import FAMILIES
+from colbench_tasks.generate import generate
+
+PAGE = Task(
+    id="page",
+    domain="frontend",
+    request="A page about tea. Not \u201cmuch\u201d, just | tea.",
+    family="teas",
+    hidden=Hidden(
+        reference="<html><body>T\u00e9</body></html>",
+        information="what a human is told",
+        facts=(Fact(name="colour", topics=("colour",), statement="It is green.", stated=True),),
+    ),
+)
+BARE = Task(
+    id="bare",
+    domain="backend",
+    request="Two calls. The signature of the function is: def two(a)",
+    hidden=Hidden(
+        reference="def two(a):\n    return 2",
+        information="def two(a):\n    return 2",
+        tests=("two('|')", "two(None)"),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    return generate(FAMILIES["parking"], 3, "export") + generate(FAMILIES["hotel"], 2, "export")
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Export tasks; gives the path."""
+
+    def write(tasks, name, *flags):
+        source, out = tmp_path / "source.jsonl", tmp_path / name
+        source.write_bytes(lines(tasks))
+        assert main(["tasks", "export", str(source), "--out", str(out), *flags]) == 0
+        return out
+
+    return write
+
+
+def test_json_lines_have_the_bytes_that_bundled_sets_are_hashed_by(tasks, write, capsys):
+    out = write(tasks, "out.jsonl")
+    assert out.read_bytes() == lines(tasks)
+    said = capsys.readouterr().err
+    assert "5 tasks" in said
+    assert hashlib.sha256(lines(tasks)).hexdigest() in said
+
+
+@pytest.mark.parametrize("which", ["with facts", "bare", "page", "all kinds"])
+def test_a_parquet_file_is_read_back_as_the_same_tasks(tasks, write, which):
+    chosen = {
+        "with facts": tasks,
+        "bare": [BARE],
+        "page": [PAGE],
+        "all kinds": [*tasks, BARE, PAGE],
+    }
+    out = write(chosen[which], "out.parquet", "--format", "parquet")
+    assert resolve_tasks(str(out)) == chosen[which]
+    assert resolve_tasks(f"file:{out}") == chosen[which]
+
+
+def test_a_parquet_file_is_a_table_for_datasets_with_nested_facts(tasks, write, tmp_path):
+    from datasets import Dataset
+
+    out = write(tasks, "out.parquet", "--format", "parquet")
+    table = Dataset.from_parquet(str(out), cache_dir=str(tmp_path / "cache"))
+    rows = [row_from_task(task) for task in tasks]
+    assert table["id"][:] == [row["id"] for row in rows]
+    assert table[0]["test_cases"] == rows[0]["test_cases"]
+    assert [fact["statement"] for fact in table[0]["facts"]] == [
+        fact.statement for fact in tasks[0].hidden.facts
+    ]
+    assert [fact["stated"] for fact in table[0]["facts"]] == [
+        fact.stated for fact in tasks[0].hidden.facts
+    ]
+
+
+def test_the_official_form_has_the_official_columns_and_no_facts(tasks, write):
+    out = write([*tasks, PAGE], "out.jsonl", "--format", "official")
+    *rows, page = map(json.loads, out.read_text("utf-8").splitlines())
+    for row, task in zip(rows, tasks, strict=True):
+        assert list(row) == [
+            "ground_truth",
+            "problem_description",
+            "test_cases",
+            "hidden_information",
+        ]
+        assert row["problem_description"] == task.request
+        assert row["ground_truth"] == row["hidden_information"] == task.hidden.reference
+        assert list(row["test_cases"]) == [f"test{n}" for n in range(1, 11)]
+        assert tuple(row["test_cases"].values()) == task.hidden.tests
+        hidden = [fact.statement for fact in task.hidden.facts if not fact.stated]
+        assert hidden
+        assert not any(statement in str(row) for statement in hidden)
+    assert page == {"ground_truth": PAGE.hidden.reference, "problem_description": PAGE.request}
+
+
+def test_the_official_form_is_read_by_the_official_loader(tasks, write, tmp_path, monkeypatch):
+    folder = tmp_path / "official" / "backend_tasks"
+    folder.mkdir(parents=True)
+    write(tasks, folder / "train.jsonl", "--format", "official")
+    monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(folder.parent))
+    found = resolve_tasks("official:backend/train")
+    assert [task.request for task in found] == [task.request for task in tasks]
+    assert [task.hidden.tests for task in found] == [task.hidden.tests for task in tasks]
+    assert not any(task.hidden.facts for task in found)
+
+
+def test_real_rows_exported_officially_are_the_same_rows(official_backend, tmp_path):
+    """But for the names of the calls, which no task keeps: two of 400 rows name them otherwise."""
+    out = tmp_path / "out.jsonl"
+    argv = ["tasks", "export", str(official_backend), "--out", str(out), "--format", "official"]
+    assert main(argv) == 0
+    before, after = (
+        [
+            {**row, "test_cases": list(row["test_cases"].values())}
+            for row in map(json.loads, path.read_text("utf-8").splitlines())
+        ]
+        for path in (official_backend, out)
+    )
+    assert after == before
+    assert [list(row) for row in after] == [list(row) for row in before]
+
+
+def test_a_selection_is_exported(tasks, write):
+    assert resolve_tasks(str(write(tasks, "two.jsonl", "--limit", "2"))) == tasks[:2]
+    one = write(tasks, "one.jsonl", "--task-ids", tasks[3].id)
+    assert resolve_tasks(str(one)) == [tasks[3]]
+
+
+def test_nothing_is_overwritten_unless_told_and_then_wholly(tasks, write, tmp_path, capsys):
+    out = write(tasks, "out.jsonl")
+    argv = ["tasks", "export", str(tmp_path / "source.jsonl"), "--out", str(out), "--limit", "1"]
+    assert main(argv) == 2
+    assert f"--out {out}: is there already; --overwrite replaces it" in capsys.readouterr().err
+    assert out.read_bytes() == lines(tasks)
+    assert main([*argv, "--overwrite"]) == 0
+    assert out.read_bytes() == lines(tasks[:1])
+    assert sorted(os.listdir(tmp_path)) == ["out.jsonl", "source.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("missing/out.jsonl", "there is no folder"),
+        (".", "that is a folder"),
+        ("source.jsonl/out", "there is no folder"),
+        ("x" * 300, "cannot be written: File name too long"),
+    ],
+)
+@pytest.mark.parametrize("action", ["export", "datasheet"])
+def test_a_place_that_cannot_be_written_is_said_and_nothing_is_left(
+    tasks, tmp_path, capsys, action, out, message
+):
+    source = tmp_path / "source.jsonl"
+    source.write_bytes(lines(tasks[:1]))
+    flags = ["--licence", "x", "--sample", "0"] if action == "datasheet" else []
+    assert main(["tasks", action, str(source), "--out", str(tmp_path / out), *flags]) == 2
+    said = capsys.readouterr().err
+    assert "--out " in said
+    assert message in said
+    assert os.listdir(tmp_path) == ["source.jsonl"]
+
+
+def test_an_unknown_format_names_the_known_ones(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["tasks", "export", "source.jsonl", "--out", "out", "--format", "xml"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert all(name in said for name in ("--format", "xml", "jsonl", "parquet", "official"))
+
+
+def test_a_source_that_is_not_there_leaves_no_file(tmp_path, capsys):
+    assert main(["tasks", "export", "nothing.jsonl", "--out", str(tmp_path / "out.jsonl")]) == 2
+    assert "nothing.jsonl: no such file" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_parquet_file_of_another_schema_or_cut_off_is_named(tasks, write, tmp_path, capsys):
+    from datasets import Dataset
+
+    other = tmp_path / "other.parquet"
+    Dataset.from_dict({"text": ["a"], "number": [1]}).to_parquet(str(other))
+    whole = write(tasks, "whole.parquet", "--format", "parquet").read_bytes()
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(whole[: len(whole) // 2])
+    for path, message in ((other, "problem_description"), (cut, "cut off")):
+        assert main(["tasks", "export", str(path), "--out", str(tmp_path / "out.jsonl")]) == 2
+        said = capsys.readouterr().err
+        assert str(path) in said
+        assert message in said
+
+
+def test_facts_of_every_shape_survive(write):
+    facts = (
+        Fact(name="a", topics=(), statement="A."),
+        Fact(name="b", topics=("x", "y"), statement="B.", examples=("Is it b?",), stated=True),
+    )
+    one = msgspec.structs.replace(BARE, hidden=msgspec.structs.replace(BARE.hidden, facts=facts))
+    assert resolve_tasks(str(write([one, BARE], "o.parquet", "--format", "parquet"))) == [
+        one,
+        msgspec.structs.replace(BARE, id="bare-2"),
+    ]
