@@ -14,7 +14,7 @@ COLOURS = ("red", "blue", "green", "yellow")
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[tuple[str, int]]]:
     size = random.randrange(10)
-    colours = (*COLOURS, values["colour"] or "red")
+    colours = (*COLOURS, values["suit"] or "red")
     numbers = random.choice((range(1, 14), range(1, 5), range(7, 14), (1, 9, 10, 12, 13)))
     return ([(random.choice(colours), random.choice(numbers)) for _ in range(size)],)
 
@@ -86,7 +86,7 @@ one: ace, 1, one, lowest, smallest
 / A $card with a 1 on it brings no more than one point.
 > 1
 
-colour: colour, coloured, trump, suit, favourite colour, red, blue
+suit: colour, coloured, trump, suit, favourite colour, red, blue
 ? Does the colour matter?
 ? Is there a special colour?
 - Each $value $card counts double.
@@ -150,7 +150,7 @@ def $function($hand):
     points = 0
     for colour, number in $hand:
         worth = $one if number == 1 else $high
-        $colour
+        $suit
         points += worth
     numbers = [number for _, number in $hand]
     $same
