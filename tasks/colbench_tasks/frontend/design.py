@@ -172,6 +172,10 @@ class Design(Struct, frozen=True, kw_only=True):
         round_ = CORNERS[self.corners][1]
         return f"w-full border border-gray-400 bg-white text-gray-900 px-4 py-2 mb-4 {round_}"
 
+    def shows_accent(self, html: str) -> bool:
+        """Whether something on a page is filled, or has an edge, in the main colour."""
+        return any(f"{what}-{self.hue}-{self.tone}" in html for what in ("bg", "border"))
+
     def _on_dark(self, place: Place) -> bool:
         return {
             "page": self.dark,

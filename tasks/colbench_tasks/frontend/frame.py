@@ -16,18 +16,16 @@ BAR: dict[str, Place] = {
 """What a button in the bar stands on."""
 
 
-def framed(subject: Subject, design: Design, main: str) -> tuple[str, ...]:
-    """What stands in the body: the main part between navigation and footer, or beside the navigation."""
+def framed(subject: Subject, design: Design, main: str) -> str:
+    """What stands in the body: the main part between navigation and footer, or beside the navigation.
+
+    Not the body itself is stretched, as without a doctype it would be no higher than the window.
+    """
     if design.navigation != "side":
-        return _bar(subject, design), main, footer(subject, design)
+        parts = _bar(subject, design), main, footer(subject, design)
+        return div("min-h-screen flex flex-col", *parts)
     column = div("flex-1 flex flex-col", main, footer(subject, design))
-    return _side(subject, design), column
-
-
-def body(design: Design) -> str:
-    """The classes of the body."""
-    direction = "" if design.navigation == "side" else "flex-col"
-    return f"{design.body} min-h-screen flex {direction}"
+    return div("min-h-screen flex", _side(subject, design), column)
 
 
 def _bar(subject: Subject, design: Design) -> str:

@@ -1,7 +1,8 @@
 """Frontend tasks of a kind, from a seed: a business, a plan and a design drawn for each, no two nearly alike.
 
-Two pages of a kind never share their face: main colour, ground, bar, navigation, opening and sections. Designs and
-requests are on one side of the wall between training and test (`colbench_tasks.splits`).
+Two pages of a kind never share their face: main colour, ground, bar, navigation, opening and sections. A page whose
+main colour covers nothing is passed over, and so is one with too many lines of another. Designs and requests are on
+one side of the wall between training and test (`colbench_tasks.splits`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from colbench.config import derive_seed
 from colbench.task import Hidden, Task
 from colbench_tasks.frontend.decisions import Choices, draw, facts
 from colbench_tasks.frontend.design import Design, from_choices, goes_together
-from colbench_tasks.frontend.frame import body, framed, opening
+from colbench_tasks.frontend.frame import framed, opening
 from colbench_tasks.frontend.kind import Kind, Sections
 from colbench_tasks.frontend.markup import element, page
 from colbench_tasks.frontend.subjects import Subject
@@ -65,6 +66,8 @@ BEFORE_VOWEL = re.compile(r"\b([Aa])(?= [aeiou])")
 ALWAYS = frozenset(("accent", "ground", "bar", "navigation", "headline", "typeface", "footer"))
 """Decisions that show on every page."""
 FACE = ("accent", "ground", "bar", "navigation", "opening")
+TRIES = 1000
+"""So many designs, and requests, are drawn to find one on the right side."""
 MOST_ALIKE = 0.5
 """Two pages of one kind share at most so much of their lines (Jaccard index)."""
 
@@ -102,7 +105,7 @@ class Draft(Struct, frozen=True, kw_only=True):
         parts = [section.build(self.subject, self.design) for section in self.sections]
         first = opening(self.subject, self.design) if self.kind.opens else ""
         main = element("main", "flex-grow flex flex-col", first, *parts)
-        return page(body(self.design), *framed(self.subject, self.design, main))
+        return page(self.design.body, framed(self.subject, self.design, main))
 
 
 def generate(kind: Kind, number: int, seed: str) -> list[Task]:
@@ -121,6 +124,8 @@ def generate(kind: Kind, number: int, seed: str) -> list[Task]:
         if draft.face in faces or request in requests:
             continue
         html = draft.html
+        if not draft.design.shows_accent(html):
+            continue
         lines = frozenset(map(str.strip, html.splitlines()))
         of_trade = pages.setdefault(draft.subject.trade, [])
         if any(alike(lines, other) > MOST_ALIKE for other in of_trade):
@@ -146,13 +151,15 @@ def _draft(random: Random, kind: Kind, split: Split) -> Draft:
     others = [section for section in kind.extras if section not in plan]
     sections = (*plan, *random.sample(others, random.randint(0, kind.most)))
     pictures = random.randrange(10, 900)
-    while True:
+    for _ in range(TRIES):
         choices = draw(random)
         design = from_choices(choices, pictures)
         key = _key(kind, sections, choices, _used(kind, sections, choices))
         if goes_together(design) and side(key) == split:
-            break
-    return Draft(kind=kind, subject=subject, sections=sections, choices=choices, design=design)
+            return Draft(
+                kind=kind, subject=subject, sections=sections, choices=choices, design=design
+            )
+    raise GeneratorError(f"{kind.name}: found no design on the {split} side")
 
 
 def _used(kind: Kind, sections: Sections, choices: Choices) -> frozenset[str]:
@@ -183,7 +190,7 @@ def _request(random: Random, draft: Draft, split: Split) -> str:
     """What a person asks for, on this side."""
     subject = draft.subject
     one, other = (item.name for item in subject.items[:2])
-    while True:
+    for _ in range(TRIES):
         asked = random.choice(draft.kind.requests)
         further = random.choice(FURTHER) if random.random() < 0.5 else ""
         request = Template(f"{asked} {further}".strip()).substitute(
@@ -197,6 +204,7 @@ def _request(random: Random, draft: Draft, split: Split) -> str:
         request = BEFORE_VOWEL.sub(r"\1n", request)
         if side(request) == split:
             return request
+    raise GeneratorError(f"{draft.kind.name}: found no request on the {split} side")
 
 
 def _task(random: Random, draft: Draft, name: str, request: str, html: str) -> Task:

@@ -304,7 +304,7 @@ $Trade Website: a $style design with our courses and a footer.
 A page for $name, where people learn something. It should be $style, we are a $trade.
 A $style website for a $trade that shows what one can learn here.
 Our $trade needs a page for new pupils, $style, with what is on offer.
-Whoever wants to learn with $name should find the right course. Make it $style.
+Whoever wants to learn with $name should find a course that fits. Make it $style.
 """,
         fields="learning",
     ),

@@ -34,7 +34,9 @@ def voices(subject: Subject, design: Design) -> str:
 @section("one large quotation")
 def quotation(subject: Subject, design: Design) -> str:
     """A single voice, large."""
-    said = words("p", f"text-3xl italic mb-4 {design.strong()}", f"“{subject.praise[0]}”")
+    said = words(
+        "p", f"text-3xl italic mb-4 {design.strong()}", f"“{PRAISE[2 + subject.variant % 2]}”"
+    )
     who = words("p", design.muted(), f"{subject.people[0]}, customer since 2019")
     return titled(design, "", div(design.align, said, who))
 
