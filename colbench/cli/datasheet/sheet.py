@@ -54,7 +54,7 @@ def _facts(source: str, origin: Origin, found: Measured) -> str:
 
 def _size(origin: Origin, found: Measured) -> str:
     if origin.tasks and found.tasks < origin.tasks:
-        return f"{found.tasks:,} of the set's {origin.tasks:,} tasks, those that were at hand or chosen"
+        return f"{count(found.tasks, 'task')}; the whole set has {origin.tasks:,}"
     unread = f", and {count(found.malformed, 'row')} that cannot be read"
     return count(found.tasks, "task") + (unread if found.malformed else "")
 
