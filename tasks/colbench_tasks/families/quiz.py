@@ -33,7 +33,7 @@ FAMILY = Family(
 function      | answers   | player     | players     | question | hint          | place
 quiz_result   | answers   | team       | teams       | question | lifeline      | the quiz night at our pub
 spelling_sum  | words     | child      | children    | word     | hint          | the spelling contest of our school
-theory_result | replies   | learner    | learners    | item     | hint          | a driving school
+theory_result | replies   | learner    | learners    | question | hint          | a driving school
 plant_quiz    | leaves    | gardener   | gardeners   | leaf     | magnifier     | the plant quiz of the garden club
 radio_round   | guesses   | caller     | callers     | tune     | phone call    | a morning show on local radio
 rally_points  | stations  | family     | families    | station  | look into the guide | a rally through the museum
