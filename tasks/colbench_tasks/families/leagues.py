@@ -34,13 +34,13 @@ FAMILY = Family(
 function        | results  | teams    | match   | goals    | place
 village_league  | results  | teams    | match   | goals    | the football league of our villages
 debating_league | debates  | schools  | debate  | votes    | the debating league
-bowls_season    | evenings | pubs     | evening | skittles | the skittles season
+bowls_season    | games    | pubs     | game    | skittles | the skittles season
 robot_league    | bouts    | labs     | bout    | hits     | the robot league of the universities
 baking_league   | duels    | bakeries | duel    | stars    | the baking duels on local television
 tug_league      | pulls    | crews    | pull    | metres   | the tug of war in the harbour
 """),
     requests=requests("""
-For $place I add up the season by hand.
+For $place I add up the results by hand.
 I keep the standings of $place in an old notebook.
 After every $match of $place all the $teams want to know where they stand.
 
