@@ -1,4 +1,4 @@
-"""The coins that somebody gets back: which there are, rounding, limits, a bonus, too little money, the form."""
+"""The coins that somebody gets back: which there are, rounding, a fee, a bonus, too little money, the form."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[int, int]:
-    due = random.choice((random.randrange(5, 300), random.randrange(100, 1500)))
-    much = random.choice((values["bonus"] or 500, due + (values["limit"] or 200)))
-    paid = random.choice((much, much + 100, due - 30, due + random.randrange(700)))
-    return due, max(1, paid + random.choice((0, 0, 7, -10)))
+    many = values["bonus"] or 500
+    paid = random.choice((many, many - 10, many + 100, random.randrange(100, 1600)))
+    back = random.choice((random.randrange(150), random.randrange(700), -30))
+    return max(1, paid - back), paid
 
 
 FAMILY = Family(
@@ -42,7 +42,7 @@ I know two whole numbers, the cents that are asked for and the cents that came i
 The inputs are how many cents there are to pay, and how many cents were given, both whole.
 """),
     decisions=decisions("""
-coins: which coins, kinds of coins, coins in stock, coins available, denominations, nickels, coin types
+coins: kinds, stock, available, denominations, nickels, dimes
 ? Which coins are there?
 ? What kinds of coins are in stock?
 ? Which denominations do you have?
@@ -87,7 +87,7 @@ short: short, too little, not enough, underpaid, missing money, paid less
 bonus: bonus, reward, on top, gift, extra, generous, large banknote
 ? Is there a bonus for paying in a lot?
 ? Does anybody get something on top?
-? Do you give back more than the difference?
+? Is there a gift for somebody who pays in a lot?
 - Whoever paid $value cents or more gets 20 cents on top of the difference.
 / From $value cents paid on, there are 20 cents of bonus besides the difference.
 = 1000 300 500 800 1200 1500
@@ -95,16 +95,16 @@ bonus: bonus, reward, on top, gift, extra, generous, large banknote
 - Nobody gets more than the difference.
 / There is no bonus, only the difference comes back.
 
-limit: limit, at most, most, ceiling, maximum, cap, how much back
-? Is there a limit to the sum that comes back?
-? How much do you give back at most?
-? What is the maximum that is returned?
-- Never more than $value cents come back, bonus or not, and we keep what is over.
-/ We give back $value cents at most, any bonus included, and the rest is ours.
-= 500 100 200 300 400 600
-> back = min(back, $value)
-- However much it is, all of it comes back.
-/ There is no limit to the sum that comes back.
+fee: fee, surcharge for cash, expense, handling, cost of cash, added to what is due
+? Does it cost anything to pay in cash?
+? Is there a fee for cash?
+? Do you add anything to what is due?
+- Paying in cash costs $value cents, which are added to what is due before all else.
+/ We have a fee of $value cents for cash, and it makes what is due higher from the start.
+= 10 20 30 40 50
+> $due += $value
+- Paying in cash costs nothing.
+/ We have no fee, and what is due stays as it is.
 
 number: number of coins, how many coins, pieces, handful, count of coins, run out, purse
 ? How many coins can come back?
@@ -143,11 +143,11 @@ form: format, form, output, result, look like, type, written, shape
 """),
     code="""
 def $function($due, $paid):
+    $fee
     if $paid < $due:
         $short
     back = $paid - $due
     $bonus
-    $limit
     $rounding
     coins = []
     for coin in ($coins):
