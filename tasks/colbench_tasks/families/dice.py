@@ -102,15 +102,15 @@ goal: goal, finish, target, length of the row, end of the row, how many $square 
 
 over: over, beyond, overshoot, exact, exactly, too far, surplus, past the end
 ? Must the goal be hit exactly?
-? What if a throw leads beyond the end?
-- What would lead beyond the end is not moved at all.
+? What if a throw leads beyond the goal?
+- What would lead beyond the goal is not moved at all.
 / If a throw is too far, the $token stays where it was.
 > $square = before
-- What would lead beyond the end stops at the end, so no exact throw is needed.
+- What would lead beyond the goal stops there, so no exact throw is needed.
 / If a throw is too far, the surplus is lost and it is home.
 > $square = $goal
-- What would lead beyond the end goes to the end and then back by the surplus.
-/ If a throw is too far, it turns round at the end and walks back what is left.
+- What would lead beyond the goal goes to the goal and then back by the surplus.
+/ If a throw is too far, it turns round at the goal and walks back what is left.
 > $square = 2 * $goal - $square
 
 trap: trap, traps, multiple, multiples, danger, dangerous, bad luck, forbidden, bewitched
