@@ -105,13 +105,13 @@ capitals: capital, capitals, uppercase, lowercase, small letters, upper and lowe
 repeat: repeat, repeated, repetition, same character, same letter, twice, in a row, duplicate
 ? May a character be repeated?
 ? What about the same character several times?
-- With the same character $value times in a row or more it has the fault repeat, a and A being two characters.
-/ If $value or more of the same character follow one another, a and A being two, the fault is called repeat.
+- With the same character $value times in a row or more (a and A differ), it has the fault repeat.
+/ If $value or more of the same character follow one another (a and A differ), the fault is called repeat.
 = 3 2 4
 > if any(c * $value in $code for c in $code):
 >     faults.append("repeat")
-- With the same character $value times or more, in whatever places, it has the fault repeat, a and A being two.
-/ If a character occurs $value times or more in all, a and A being two, the fault is called repeat.
+- With the same character $value times or more, in whatever places (a and A differ), it has the fault repeat.
+/ If a character occurs $value times or more in all (a and A differ), the fault is called repeat.
 = 3 2 4 5
 > if any($code.count(c) >= $value for c in $code):
 >     faults.append("repeat")
