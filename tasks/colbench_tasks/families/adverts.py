@@ -93,7 +93,7 @@ figures: figures, digits, numbers in the text, phone number, house number, year,
 > if word.isdigit():
 >     continue
 
-loud: capitals, loud, shout, capital letters, block letters, big letters
+loud: capitals, loud, shout, upper case, block
 ? What about words in capitals?
 ? Do capital letters cost more?
 ? Is it dearer to shout?
@@ -102,7 +102,7 @@ loud: capitals, loud, shout, capital letters, block letters, big letters
 > count += word.isupper()
 - A counted word that is all in capitals costs $value cents more a day.
 / If a counted word is all in capitals, there are $value cents a day on top for it.
-= 30 10 20 40 70
+= 25 10 15 35 45
 > extra += $value * word.isupper()
 
 least: least, minimum, very brief, at least, smallest, how few
