@@ -25,13 +25,13 @@ def _draw(random: Random, values: Mapping[str, Any]) -> tuple[str, int]:
 FAMILY = Family(
     name="adverts",
     themes=themes("""
-function      | text    | days    | thing        | who        | place
-advert_price  | text    | days    | advert       | readers    | a weekly newspaper
-banner_cost   | wording | nights  | banner       | fans       | the football ground
-window_notice | notice  | shown   | notice       | neighbours | the window of a corner shop
-screen_price  | message | runs    | message      | guests     | the screen in a hotel lobby
-taxi_sign     | slogan  | on_road | slogan       | drivers    | the roof signs of our taxis
-radio_greeting | greeting | airings | greeting   | listeners  | the local radio
+function       | text     | days     | thing    | place
+advert_price   | text     | days     | advert   | a weekly newspaper
+banner_cost    | wording  | nights   | banner   | the football ground
+window_notice  | notice   | shown    | notice   | the window of a corner shop
+screen_price   | message  | runs     | message  | the screen in a hotel lobby
+taxi_sign      | slogan   | on_road  | slogan   | the roof signs of our taxis
+radio_greeting | greeting | airings  | greeting | the local radio
 """),
     requests=requests("""
 We print or show what people write, and I work out the price of each $thing for $place.
