@@ -58,12 +58,12 @@ limit: limit, threshold, too cold, critical, temperature, danger mark
 ? How cold is too cold?
 - It is too cold below $value degrees, and $value degrees are still fine.
 / Anything under $value degrees is too cold, but not $value itself.
-= 0 1 2 3 4 5
+= 0 2 3 4 5
 > limit = $value
 > cold = temp < limit
 - It is too cold at $value degrees and below.
 / Too cold means $value degrees or less.
-= 0 1 2 3 4 5
+= 0 2 3 4 5
 > limit = $value
 > cold = temp <= limit
 
@@ -101,7 +101,7 @@ clear: clear, end an alarm, over, all-clear, warm enough, switched off, recover,
 ? What switches an alarm off?
 - An alarm ends with the first reading that is at least $value degrees above the limit.
 / It is over as soon as a reading lies $value degrees or more above the limit.
-= 1 2 3 4
+= 2 3 4 5
 > temp >= limit + $value
 - An alarm ends as soon as $value readings in a row are not too cold, with the last of them.
 / It takes $value readings in a row that are not too cold to finish it, and it stops at the last of them.
@@ -140,7 +140,7 @@ severe: severe, worse, extreme, bitter, level, stage, grade
 ? What if it is extremely cold at the beginning?
 - If the reading that begins an alarm is $value degrees or less, its word is "severe" in place of "on".
 / In place of "on" we write "severe" where the alarm begins with a reading of $value degrees or lower.
-= -2 -1 -3 -4 -5
+= -2 -3 -4 -5 -6
 > "severe" if temp <= $value else "on"
 - There are no levels, every alarm is reported alike.
 / However bitter the frost, one word serves for all.
