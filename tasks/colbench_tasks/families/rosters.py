@@ -50,7 +50,7 @@ A Python function should tell how much working time is credited to one person.
 
 It gets a list of tuples (start, end), in no particular order: whole minutes since the week began on Monday.
 The shifts come as a list of pairs in any order, start and end, each in whole minutes since Monday began.
-What goes in is a list with an unsorted tuple (start, end) for each shift, in whole minutes since Monday began.
+What goes in is an unsorted list of tuples (start, end), one for each shift, in whole minutes since Monday began.
 """),
     decisions=decisions("""
 overlap: overlap, overlapping, touch, clash, same time, double booking, at once
