@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import os
 import re
 import subprocess
@@ -13,9 +15,12 @@ from html.parser import HTMLParser
 from itertools import combinations
 
 import msgspec
+import numpy as np
 import pytest
+from PIL import Image
 
 from colbench.pages.extract import extract_page
+from colbench.pages.render import PageRenderer, Render
 from colbench.task import Task, row_from_task, task_from_row
 from colbench_tasks.family import Choice, fill
 from colbench_tasks.frontend.decisions import DECISIONS, SECTIONS
@@ -304,8 +309,8 @@ def test_a_kind_can_grow_and_what_was_there_stays() -> None:
 
 def test_a_kind_that_cannot_give_so_many_says_so() -> None:
     narrow = msgspec.structs.replace(KINDS[0], requests=("The same page again.",))
-    with pytest.raises(GeneratorError, match=r"home: only \d+ of 60 tasks differ enough"):
-        generate(narrow, 60, "test")
+    with pytest.raises(GeneratorError, match=r"home: only \d+ of 40 tasks differ enough"):
+        generate(narrow, 40, "test")
 
 
 def test_every_option_and_every_section_is_on_some_page() -> None:
@@ -337,3 +342,39 @@ def test_markup_is_indented_and_escaped() -> None:
     assert element("div", "a  b", inner, "") == f'<div class="a b">\n  {inner}\n</div>'
     assert element("div", "", element("b", "", inner)).splitlines()[2] == f"    {inner}"
     assert field("", "text", 'say "x"') == '<input type="text" placeholder="say &quot;x&quot;">'
+
+
+def thumbnail(render: Render) -> np.ndarray:
+    with Image.open(io.BytesIO(render.picture)) as picture:
+        small = picture.convert("RGB").resize((64, 64), Image.Resampling.BOX)
+    return np.asarray(small, dtype=float)
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours `#rrggbb` as the WCAG 2 defines it, from 1 to 21."""
+
+    def luminance(color: str) -> float:
+        channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+async def test_pages_render_readable_and_look_different(renderer: PageRenderer) -> None:
+    """One page of each kind; 3 is the contrast that large letters need."""
+    tasks = pages()[::EACH]
+    renders = await asyncio.gather(*(renderer.render(task.hidden.reference) for task in tasks))
+    for task, render in zip(tasks, renders, strict=True):
+        assert (render.outcome, render.refused, render.cut) == ("rendered", (), False), task.id
+        written = [
+            block for block in render.blocks if block.kind not in ("picture", "input", "box")
+        ]
+        assert len(written) >= 10, task.id
+        for block in written:
+            assert contrast(block.color, block.background) > 3, (task.id, block)
+            assert 0 <= block.x < block.x + block.width <= render.width, (task.id, block)
+    thumbnails = [thumbnail(render) for render in renders]
+    differences = [np.abs(one - other).mean() for one, other in combinations(thumbnails, 2)]
+    assert min(differences) > 8

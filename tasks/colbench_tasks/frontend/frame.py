@@ -115,7 +115,7 @@ def _panel(subject: Subject, design: Design) -> str:
 def _plain(subject: Subject, design: Design) -> str:
     lead = words("p", f"text-lg {design.muted()}", subject.lead)
     inner = div(f"{design.inner} {design.align}", _headline(subject, design), lead)
-    return element("section", "pt-12", inner)
+    return element("section", "pt-12 pb-6", inner)
 
 
 def footer(subject: Subject, design: Design) -> str:

@@ -149,7 +149,7 @@ def _draft(random: Random, kind: Kind, split: Split) -> Draft:
     subject = draw_subject(random, random.choice(kind.trades), kind.titles)
     plan = random.choice(kind.plans)
     others = [section for section in kind.extras if section not in plan]
-    sections = (*plan, *random.sample(others, random.randint(0, kind.most)))
+    sections = (*plan, *random.sample(others, random.randint(kind.fewest, kind.most)))
     pictures = random.randrange(10, 900)
     for _ in range(TRIES):
         choices = draw(random)

@@ -16,8 +16,9 @@ class Kind(Struct, frozen=True, kw_only=True):
     name: str
     plans: tuple[Sections, ...]
     extras: Sections
+    fewest: int
     most: int
-    """So many extras at the most."""
+    """So many extras at the least and at the most."""
     titles: tuple[str, ...]
     """What the page may be headed with; empty where that is up to the business."""
     requests: tuple[str, ...]
@@ -35,6 +36,7 @@ def kind(
     titles: str,
     requests: str,
     *,
+    fewest: int = 0,
     most: int = 2,
     opens: bool = True,
     sells: bool = False,
@@ -46,6 +48,7 @@ def kind(
         name=name,
         plans=tuple(_sections(plan) for plan in plans.split(" | ")),
         extras=_sections(extras),
+        fewest=fewest,
         most=most,
         titles=tuple(titles.split(" / ")) if titles else (),
         requests=tuple(requests.strip().splitlines()),

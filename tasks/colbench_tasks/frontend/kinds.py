@@ -17,6 +17,7 @@ A $style landing page for a $trade called $name, with something to click early o
 A welcome page for our $trade, $style, that shows what we do and leads people on.
 Please make a $style start page for $name. It is a $trade, and people should see at once what we are good at.
 """,
+        fewest=1,
         most=3,
     ),
     kind(
