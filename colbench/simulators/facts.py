@@ -1,8 +1,8 @@
 """The keyless human for tasks with facts: answers what was asked, briefly, and nothing else.
 
 Every question of the agent's last message is matched with the facts (`facts_match`); the best one is said if it
-is good enough. One question gets one fact, however many words it has for it; two sentences at most. Who fishes
-("tell me everything") is asked what they want to know.
+fits better than nothing does. One question gets one fact, however many words it has for it; two sentences at
+most. Who fishes ("tell me everything") is asked what they want to know.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from colbench.simulators.facts_words import content
 from colbench.task import Fact, Task
 
 MOST_FACTS = 2
-GOOD_ENOUGH = 1.0
+ENOUGH = 0.5
 CLEAR = 4.0
 """Lead in nats (`facts_match`) from which a fact counts as asked for: first in a message, and further on."""
 HEARD = 4000
@@ -53,7 +53,6 @@ EXAMPLE = re.compile(
     r"\([^()]*\)|\b(?:e\.? ?g\.?|for example|for instance|such as|i\.e\.|like (?=[\"\d]))[^?;]*",
     re.IGNORECASE,
 )
-NO_BRACKETS = str.maketrans("()", "  ")
 FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 CODE_LINE = re.compile(
     r"^[ \t]*(?:(?:def|class|if|elif|else|for|while|try|with)\b.*:|(?:import|from|return) .*|[\w.\[\]]+ \W?= .*)$",
@@ -62,14 +61,6 @@ CODE_LINE = re.compile(
 SENTENCE = re.compile(r"(?<=[.?!:])\s+|\n+|;\s+")
 ASKING = r"what|how|is|are|do|does|did|should|shall|which|when|where|who|whose|why|can|could|will|would|must|may"
 AND_ALSO = re.compile(rf",?\s+(?:and|also|plus)\s+(?=(?:{ASKING}|if)\b)", re.IGNORECASE)
-THANKS = re.compile(
-    r"^\W*(?:ok(?:ay)?|thanks?|thank you|got it|great|good|perfect|i see|understood|al+ ?right|fine|noted|"
-    r"makes sense|sure|cool|nice|so)\b",
-    re.IGNORECASE,
-)
-ASKS = re.compile(
-    rf"[,\u2013\u2014-]\s+(?:(?:and|so|but|now|then|also)\s+)*(?=(?:{ASKING}|if)\b)", re.IGNORECASE
-)
 FURTHER = re.compile(
     r"^\W*(?:for (?:example|instance)|e\.? ?g\b|i\.e\b|that is|in other words|such as|specifically|"
     r"in particular|(?:and |or )*if (?:so|yes|not|no|there is|it is|it does)|or|say|like)\b",
@@ -78,7 +69,6 @@ FURTHER = re.compile(
 """Begins words that go on with the question before them."""
 GOES_ON = re.compile(rf"{FURTHER.pattern}|\b(?:it|they|them|this|that|those)\b", re.IGNORECASE)
 """Marks a part of a question that speaks of what the part before it asks for."""
-COLON = re.compile(r"([^.?!:\n]+):(?= )")
 QUESTION = re.compile(
     rf"^\W*(?:and |also |so |then |next,? |please )*(?:{ASKING}|tell|give|let|provide|confirm|state|"
     r"explain|describe|specify|clarify|name|list|show|i (?:need|want|would like|'d like) to know)\b",
@@ -97,10 +87,8 @@ class FactsHuman:
 def answer(task: Task, said: str) -> str:
     """What the human says to a message, from the facts of the task."""
     words = CODE_LINE.sub("", FENCE.sub("\n", said))
-    asked = _joined(questions(COLON.sub(_of_one_question, words[-HEARD:])))
-    found = [
-        list(_about(task.hidden.facts, question, first=i == 0)) for i, question in enumerate(asked)
-    ]
+    asked = [q for i, q in enumerate(questions(words[-HEARD:])) if not i or not FURTHER.match(q)]
+    found = [list(_about(task.hidden.facts, q, first=not i)) for i, q in enumerate(asked)]
     facts = list(dict.fromkeys(fact.statement for answers in found for fact in answers))
     if facts:
         unanswered = len(facts) < MOST_FACTS and not all(found)
@@ -125,38 +113,12 @@ def questions(text: str) -> list[str]:
     return list(filter(content, found))
 
 
-def _of_one_question(found: re.Match[str]) -> str:
-    """A comma for a colon if what stands before it asks for something ("how is … treated: as …, or …?")."""
-    asks = QUESTION.match(found[1]) and content(found[1])
-    return f"{found[1]}," if asks else found[0]
-
-
-def _joined(asked: Sequence[str]) -> list[str]:
-    """The questions, each with the examples and conditions that follow it, as an aside."""
-    joined: list[str] = []
-    for question in asked:
-        if joined and FURTHER.match(question):
-            joined[-1] = _with_aside(joined[-1], question)
-        else:
-            joined.append(question)
-    return joined
-
-
-def _with_aside(question: str, aside: str) -> str:
-    return f"{question} ({aside.translate(NO_BRACKETS)})"
-
-
 def _parts(question: str) -> Iterator[str]:
-    """The questions within one; thanks for an answer before are no part, examples go with the first."""
-    asides = " ".join(EXAMPLE.findall(question))
-    thanked = THANKS.match(question)
-    rest = EXAMPLE.sub(" ", question)
-    asks = ASKS.search(rest) if thanked else None
-    first, *others = AND_ALSO.split(rest[asks.end() :] if asks else rest)
-    own = list(takewhile(lambda part: not GOES_ON.search(part), others))
-    asides = " ".join([asides, *others[len(own) :]])
-    yield _with_aside(first, asides) if asides.strip() else first
-    yield from own
+    """The questions within one, without examples."""
+    plain = EXAMPLE.sub(" ", question)
+    first, *others = AND_ALSO.split(plain if content(plain) else question)
+    yield first
+    yield from takewhile(lambda part: not GOES_ON.search(part), others)
 
 
 def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fact]:
@@ -167,7 +129,7 @@ def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fac
     matcher = _matcher(tuple(map(_examples, facts)))
     for part in _parts(question):
         found = matcher.best(part) if content(part) else None
-        if found and found.lead >= (GOOD_ENOUGH if first else CLEAR):
+        if found and found.lead >= (ENOUGH if first else CLEAR):
             yield facts[found.place]
         first = False
 

@@ -36,6 +36,9 @@ LIKENESS = 12.0
 NEAREST = 3
 """Nats for the full likeness of the nearest examples, and how many of them are taken."""
 
+DIGITS = 9
+"""Sums are rounded to so many, so that equal ones are equal on every machine."""
+
 
 class Found(NamedTuple):
     """The best fact for a question, by its place, and by how many nats it beats "nothing"."""
@@ -55,7 +58,7 @@ def features(text: str) -> dict[str, float]:
 
 
 def _length(words: Mapping[str, float]) -> float:
-    return math.sqrt(sum(worth * worth for worth in words.values())) or 1.0
+    return math.hypot(*words.values()) or 1.0
 
 
 class _Class:
@@ -92,7 +95,7 @@ class _Class:
         for word, worth in words.items():
             for place, other in self._places.get(word, ()):
                 shared[place] += worth * other
-        return sum(nlargest(NEAREST, shared.values())) / NEAREST / _length(words)
+        return math.fsum(nlargest(NEAREST, shared.values())) / NEAREST / _length(words)
 
 
 @cache
@@ -113,15 +116,15 @@ class Matcher:
         words = features(question)
         if not words or len(self._classes) == 1:
             return None
-        likeness = (LIKENESS * one.likeness(words) for one in self._classes)
-        nothing, *facts = map(sum, zip(self._by_words(words), likeness, strict=True))
+        proved = zip(self._classes, self._by_words(words), strict=True)
+        nothing, *facts = (round(p + LIKENESS * one.likeness(words), DIGITS) for one, p in proved)
         return Found(facts.index(max(facts)), max(facts) - nothing)
 
     def _by_words(self, words: Mapping[str, float]) -> list[float]:
         """For each class what the words prove, in nats."""
         proved = [0.0] * len(self._classes)
         for word, worth in words.items():
-            usual = sum(one.share(word) for one in self._classes) / len(self._classes)
+            usual = math.fsum(one.share(word) for one in self._classes) / len(self._classes)
             if usual:
                 for i, one in enumerate(self._classes):
                     proved[i] += worth * one.surplus(word, usual)

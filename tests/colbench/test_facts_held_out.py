@@ -1,63 +1,112 @@
-"""The human with facts on wordings that nobody tuned it on.
+"""The human with facts on wordings that are not among its examples.
 
-`held_out_questions.jsonl` was written from requests and statements alone, without the topics in sight. The
-floors stand a little under what was measured when the set was new; raise them when the human gets better,
-and write a new set before claiming more for it.
+`python tests/colbench/test_facts_held_out.py FILE.jsonl …` measures files of held-out questions, by family. A row is
+`{"family", "fact", "kind", "question"}`, `fact` null and `kind` "unrelated" for an unrelated question, and `"function"`
+if only tasks of that function are meant. Two shares are measured, over all hidden decisions of all tasks of
+`bundled:backend/test`: a question about a decision gets its fact, an unrelated one does not. The second also in
+the strict way, over tasks: an unrelated question gets no fact at all.
+
+`held_out_questions.jsonl` was written from requests and statements alone, without the topics in sight. Examples
+and constants were tuned with it since, so it guards what was reached and proves no more than that.
 """
 
 from __future__ import annotations
 
 import json
-import re
+import sys
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from colbench.simulators.facts import answer
+from colbench.task import Task
 from colbench_tasks.bundled import load
 
-QUESTIONS = [
-    json.loads(line)
-    for line in Path(__file__).with_name("held_out_questions.jsonl").read_text("utf-8").splitlines()
-]
-FLOORS = {"plain": 0.94, "assistant": 0.82, "after": 0.92, "remote": 0.30}
-"""Share of replies that hold the fact. Measured: 0.946, 0.829, 0.929, 0.311."""
-UNRELATED = 0.18
-"""Most replies to unrelated questions that hold any fact. Measured: 0.173."""
+FLOORS = {"plain": 99, "assistant": 95, "after": 97, "remote": 62, "unrelated": 99}
+"""Percent. Measured over the hidden decisions of all tasks: 99.7, 96.3, 97.6, 64.8, 99.6."""
+SILENT = 96
+"""Percent of the replies to unrelated questions that hold no fact at all. Measured: 97.4."""
+
+Row = Mapping[str, Any]
 
 
-def words(text):
-    return " ".join(re.findall(r"\w+", text.lower()))
+class Heard(Struct, frozen=True, kw_only=True):
+    """What became of one question, with regard to one hidden decision of one task."""
+
+    family: str
+    kind: str
+    right: bool
+    """Its fact was said, or for an unrelated question was not."""
+    told: bool
+    """Some fact was said."""
+
+
+def read(paths: Iterable[Path]) -> list[Row]:
+    """The rows of some files."""
+    return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+
+
+def heard(tasks: Iterable[Task], rows: Sequence[Row]) -> Iterator[Heard]:
+    """Every question, put to every task of its family, for every hidden decision that it is meant to test."""
+    by_family: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_family[row["family"]].append(row)
+    for task in tasks:
+        for row in by_family[task.family]:
+            if row.get("function") in (None, task.function_name):
+                yield from _heard(task, row)
+
+
+def _heard(task: Task, row: Row) -> Iterator[Heard]:
+    reply = answer(task, row["question"])
+    told = any(fact.statement in reply for fact in task.hidden.facts)
+    for fact in task.hidden.facts:
+        if not fact.stated and row["fact"] in (fact.name, None):
+            said = fact.statement in reply
+            right = said == (row["fact"] is not None)
+            yield Heard(family=task.family, kind=row["kind"], right=right, told=told)
+
+
+def share(all_heard: Iterable[bool]) -> float:
+    """The share of what is true, in percent; NaN of nothing."""
+    values = list(all_heard)
+    return 100 * sum(values) / len(values) if values else float("nan")
+
+
+def main(paths: Sequence[str]) -> None:
+    """Prints the shares by kind of question, of all families and of each."""
+    found = list(heard(load("backend/test"), read(map(Path, paths))))
+    kinds = list(dict.fromkeys(one.kind for one in found))
+    families = sorted({one.family for one in found})
+    print(f"{'':14}" + "".join(f"{kind:>11}" for kind in kinds) + f"{'no fact':>11}")
+    for family in ("all", *families):
+        here = [one for one in found if family in ("all", one.family)]
+        shares = [share(one.right for one in here if one.kind == kind) for kind in kinds]
+        shares.append(share(not one.told for one in here if one.kind == "unrelated"))
+        print(f"{family:14}" + "".join(f"{value:>10.1f}%" for value in shares))
+    print(f"{len(found)} pairs of question and hidden decision")
 
 
 @pytest.fixture(scope="module")
-def told():
-    """By kind, for each question and task: the names of the facts in the reply, and the one asked for."""
-    families = defaultdict(list)
-    for task in load("backend"):
-        families[task.family].append(task)
-    replies = defaultdict(list)
-    for row in QUESTIONS:
-        for task in families[row["family"]]:
-            names = {fact.name for fact in task.hidden.facts}
-            if row.get("function") not in (None, task.function_name) or row["fact"] not in {
-                *names,
-                None,
-            }:
-                continue
-            reply = words(answer(task, row["question"]))
-            said = {fact.name for fact in task.hidden.facts if words(fact.statement) in reply}
-            replies[row["kind"]].append((said, row["fact"]))
-    return replies
+def told() -> list[Heard]:
+    rows = read([Path(__file__).with_name("held_out_questions.jsonl")])
+    return list(heard(load("backend/test"), rows))
 
 
 @pytest.mark.parametrize(("kind", "floor"), FLOORS.items())
-def test_a_question_in_a_new_wording_gets_its_fact(told, kind, floor):
-    right = [asked in said for said, asked in told[kind]]
-    assert sum(right) / len(right) >= floor
+def test_a_question_in_a_new_wording_gets_its_fact_and_an_unrelated_one_does_not(
+    told: list[Heard], kind: str, floor: float
+) -> None:
+    assert share(one.right for one in told if one.kind == kind) >= floor
 
 
-def test_an_unrelated_question_in_a_new_wording_seldom_gets_a_fact(told):
-    wrong = [bool(said) for said, _ in told["unrelated"]]
-    assert sum(wrong) / len(wrong) <= UNRELATED
+def test_an_unrelated_question_in_a_new_wording_seldom_gets_any_fact(told: list[Heard]) -> None:
+    assert share(not one.told for one in told if one.kind == "unrelated") >= SILENT
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
