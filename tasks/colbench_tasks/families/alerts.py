@@ -13,13 +13,14 @@ from colbench_tasks.notation import decisions, requests, themes
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[float | None]]:
     """A walk around the limit, in halves of a degree; it may begin, or fall, near the severe cold."""
     limit, severe = values["limit"], values["severe"] or -2
-    here = random.choice((limit + 1.5, limit, severe))
+    here = random.choice((limit + 1.5, limit, severe + 1))
     readings: list[float | None] = []
     for _ in range(random.randrange(6, 21)):
         readings.append(None if random.random() < 0.12 else float(here))
         here += random.choice((-3, -1, -0.5, -0.5, 0, 0, 0.5, 0.5, 1, 2))
         if random.random() < 0.2:
-            here = random.choice((severe - 0.5, severe, limit + random.randrange(2, 11) / 2))
+            bitter, mild = random.randrange(-1, 3) / 2, random.randrange(2, 11) / 2
+            here = random.choice((severe + bitter, limit + mild))
         here = min(limit + 7, max(severe - 2, here))
     return (readings,)
 
