@@ -39,18 +39,23 @@ class Spent(Struct):
         self.usage += usage or Usage()
         self.uncounted += usage is None
 
+    def cost(self, price: Price | None) -> float | None:
+        """US dollars; None when the price is unknown."""
+        if price is None:
+            return None
+        used = self.usage
+        return (used.prompt_tokens * price[0] + used.completion_tokens * price[1]) / 1e6
+
     def text(self, price: Price | None) -> str:
         """`12.3 k in, 4.5 k out; $0.12`."""
         used = self.usage
-        cost = (
-            (used.prompt_tokens * price[0] + used.completion_tokens * price[1]) / 1e6
-            if price
-            else None
-        )
+        if self.uncounted and not used.requests:
+            return "not counted; no model server gave a count"
+        cost = self.cost(price)
+        paid = "price unknown" if cost is None else dollars(cost)
         lacking = (
             f"; {count(self.uncounted, 'reply', 'replies')} not counted" if self.uncounted else ""
         )
-        paid = "price unknown" if cost is None else dollars(cost)
         return (
             f"{short(used.prompt_tokens)} in, {short(used.completion_tokens)} out; {paid}{lacking}"
         )
@@ -100,11 +105,13 @@ class Yield:
             yield "tokens for guessing", self.guessing.text(self.prices[1])
 
     def text(self) -> str:
-        """One line for the progress."""
+        """One line for the progress: the yield, and what both models were paid for."""
         share = percent(self.accepted / self.done if self.done else None)
-        return " · ".join(
-            [f"{share} accepted", *(f"{name} {paid}" for name, paid in self.spending())]
-        )
+        both = (self.writing, self.guessing)
+        tokens = sum(spent.usage.prompt_tokens + spent.usage.completion_tokens for spent in both)
+        costs = [spent.cost(price) for spent, price in zip(both, self.prices, strict=True)]
+        paid = f" · {dollars(sum(filter(None, costs)))}" if any(self.prices) else ""
+        return f"{share} accepted · {short(tokens)} tokens{paid}"
 
 
 def show(found: Yield, ledger: Ledger, owed: Sequence[str], *, as_json: bool) -> None:

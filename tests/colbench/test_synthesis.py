@@ -296,17 +296,21 @@ async def test_a_server_that_is_gone_stops_the_run(tmp_path, capsys):
     assert len(server.requests) < 25
 
 
-async def test_a_server_that_counts_no_tokens_is_not_said_to_be_free(tmp_path, capsys):
-    out = tmp_path / "new.jsonl"
+async def test_what_a_server_did_not_count_is_not_said_to_be_free(tmp_path, capsys):
+    out, source = tmp_path / "new.jsonl", sources(tmp_path, ["good", "none"])
+    flags = ("--price", "1,1")
     async with ScriptedServer(script) as server:
-        source = sources(tmp_path, ["good"])
-        await synthesize(server, source, out)
-        row = json.loads(out.read_text())
-        row["synthesis"]["usage"] = None
-        out.write_text(json.dumps(row, separators=(",", ":")) + "\n")
-        capsys.readouterr()
-        await synthesize(server, source, out)
-    assert "price unknown; 1 reply not counted" in capsys.readouterr().out
+        await synthesize(server, source, out, *flags)
+        for path, said in (
+            (out, "; 1 reply not counted"),
+            (tmp_path / "new.rejected.jsonl", "tokens for writing: not counted"),
+        ):
+            (row,) = rows(path)
+            row["synthesis"]["usage"] = None
+            path.write_text(json.dumps(row, separators=(",", ":")) + "\n")
+            capsys.readouterr()
+            await synthesize(server, source, out, *flags)
+            assert said in capsys.readouterr().out
 
 
 BAD_FLAGS = {

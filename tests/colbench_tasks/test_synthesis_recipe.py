@@ -9,7 +9,13 @@ import pytest
 
 from colbench.interfaces import RejectedError
 from colbench.task import Task, read_tasks, task_from_row
-from colbench_tasks.synthesis.duplicates import NearDuplicates, code_shingles, request_shingles
+from colbench_tasks.synthesis.duplicates import (
+    FUNCTIONS,
+    NearDuplicates,
+    code_shingles,
+    minhash,
+    request_shingles,
+)
 from colbench_tasks.synthesis.recipe import LONGEST_TEXT, BackendRecipe
 
 REFERENCE = """def boat_fee(minutes, member):
@@ -183,6 +189,15 @@ def test_a_task_is_near_another_by_its_request_or_by_its_reference():
         "the reference is 100% that of boats"
     )
     assert known.like(backend("Something else def f(n)", "def f(n): return n")) == ""
+
+
+@pytest.mark.parametrize("common", [0, 20, 50, 80, 100])
+def test_minhash_estimates_jaccards_index(common):
+    one = frozenset((f"word{n}",) for n in range(100))
+    two = frozenset((f"word{n}",) for n in range(100 - common, 200 - common))
+    jaccard = common / (200 - common)
+    agreed = (minhash(one) == minhash(two)).sum() / FUNCTIONS
+    assert agreed == pytest.approx(jaccard, abs=4 * (jaccard * (1 - jaccard) / FUNCTIONS) ** 0.5)
 
 
 def test_the_index_finds_what_comparing_every_two_sets_finds(official_backend: Path):
