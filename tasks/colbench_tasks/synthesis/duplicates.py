@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SHINGLE = 3
 """Words, or tokens of code, in a run."""
 SAME_REQUEST = 0.5
-"""No two of 400 official requests have more than 0.27 in common."""
+"""No two of 400 official requests have more than 0.33 in common."""
 SAME_CODE = 0.8
 """Of 400 official references seven have an earlier one as like as that: the same formula in other names."""
 FUNCTIONS = 256
