@@ -65,6 +65,8 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """File with the human's prompt, for humans that are models."""
     scoring: ScoringMode = "default"
     """Which of the stored verdicts the report leads with."""
+    record_tokens: bool = False
+    """Keep prompt and sampled token ids and log-probabilities of every turn, for training."""
     max_turns: AtLeastOne = 10
     trials: AtLeastOne = 1
     seed: int = 0

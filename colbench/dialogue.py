@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from colbench.errors import AgentError, SimulatorError, boundary
 from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
-from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Usage, clean
+from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Sampled, Usage, clean
 from colbench.pages.extract import extract_page
 from colbench.rollout import Turn
 from colbench.task import Task
@@ -33,6 +33,7 @@ class Move(Struct, frozen=True, kw_only=True):
     answer: str | None
     """The text after the answer marker; None without one."""
     usage: Usage | None
+    sampled: Sampled | None
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -63,7 +64,13 @@ async def play(
         with boundary(AgentError):
             reply, seconds = await _timed(lambda: agent.reply(tuple(dialogue)), deadline)
         move = read_move(reply)
-        turn = Turn(raw=move.raw, said=move.said, agent_usage=move.usage, agent_seconds=seconds)
+        turn = Turn(
+            raw=move.raw,
+            said=move.said,
+            sampled=move.sampled,
+            agent_usage=move.usage,
+            agent_seconds=seconds,
+        )
         turns.append(turn)
         if move.answer is not None:
             return Ending(answer=committed(task, move.answer, turns), ended_by="answer")
@@ -120,6 +127,7 @@ def read_move(reply: object) -> Move:
         said=said.strip() if marker else public.strip(),
         answer=answer.strip() if marker else None,
         usage=reply.usage,
+        sampled=reply.sampled,
     )
 
 

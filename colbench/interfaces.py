@@ -37,6 +37,8 @@ class Episode(Struct, frozen=True, kw_only=True):
     """For the agent's own sampling; derived from the run's seed, the task and the trial."""
     max_turns: int
     domain: Domain = "backend"
+    record_tokens: bool = False
+    """Whether replies shall carry their tokens (`Message.sampled`); asked only of agents with `records_tokens`."""
 
 
 @runtime_checkable
@@ -86,9 +88,15 @@ class ChatModel(Protocol):
     """A language model behind a chat interface."""
 
     async def chat(
-        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int | None
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tokens: bool = False,
     ) -> Message:
-        """The model's next message, with its usage when the server counts."""
+        """The model's next message, with its usage when the server counts, and its tokens when asked for."""
         ...
 
 

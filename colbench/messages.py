@@ -30,12 +30,25 @@ class Usage(Struct, frozen=True, kw_only=True):
         )
 
 
+class Sampled(Struct, frozen=True, kw_only=True):
+    """The tokens of one reply as the model server saw them: what training has to be exact about."""
+
+    prompt: tuple[int, ...]
+    """Ids of everything that the model was given."""
+    ids: tuple[int, ...]
+    """Ids of what it said, the token that ended it included."""
+    logprobs: tuple[float, ...]
+    """Natural log-probability of each, under the distribution that the server reports (vLLM: before temperature)."""
+
+
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message. `usage` is None where no model server was asked or it did not say."""
 
     role: Role
     content: str
     usage: Usage | None = None
+    sampled: Sampled | None = None
+    """Where tokens are recorded, those of this message."""
     images: tuple[bytes, ...] = ()
     """Pictures (PNG) that go with the words; only an agent that sets `accepts_images` is handed any."""
 

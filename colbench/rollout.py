@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from colbench.errors import AgentError, Boundary, ColBenchError, DataError, InfrastructureError
-from colbench.messages import Usage, clean
+from colbench.messages import Sampled, Usage, clean
 from colbench.score import Score
 from colbench.task import Domain
 
@@ -40,6 +40,8 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the human saw of it: without the private part, and without the answer."""
     human: str | None = None
     """The human's reply; None on the last turn."""
+    sampled: Sampled | None = None
+    """The tokens of `raw`, with `--record-tokens`."""
     agent_usage: Usage | None = None
     human_usage: Usage | None = None
     agent_seconds: float = 0.0

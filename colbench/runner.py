@@ -72,6 +72,7 @@ class Runner(Struct, frozen=True, kw_only=True):
     concurrency: int
     dialogue_timeout: float
     scoring_slots: int
+    record_tokens: bool = False
 
     async def run(
         self, cells: Iterable[Cell], earlier: Mapping[str, Rollout], done: Callable[[Rollout], None]
@@ -141,6 +142,7 @@ class _Work:
             seed=cell.seed,
             max_turns=runner.max_turns,
             domain=cell.task.domain,
+            record_tokens=runner.record_tokens,
         )
         with boundary(AgentError):
             async with opened(runner.agent, episode) as agent:

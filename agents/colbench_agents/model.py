@@ -36,6 +36,8 @@ class ModelAgent:
     servers that refuse one. The other arguments are those of OpenAIChat.
     """
 
+    records_tokens = True
+
     def __init__(
         self,
         spec: str,
@@ -100,6 +102,7 @@ class _Speaker:
         self._agent = agent
         self._chat = chat
         self._seed = episode.seed
+        self._record = episode.record_tokens
         prompt = agent.prompts[episode.domain].replace("{max_turns}", str(episode.max_turns))
         self._system = Message(role="system", content=prompt)
 
@@ -110,6 +113,7 @@ class _Speaker:
             temperature=self._agent.temperature,
             max_tokens=self._agent.max_tokens,
             seed=seed,
+            tokens=self._record,
         )
 
 

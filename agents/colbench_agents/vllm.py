@@ -161,6 +161,8 @@ class VLLMAgent:
     chunks; there, give `enable_chunked_prefill=false` and `max_num_batched_tokens` = `max_model_len`.
     """
 
+    records_tokens = True
+
     def __init__(
         self,
         model: str,

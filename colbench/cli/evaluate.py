@@ -67,6 +67,7 @@ class Evaluation:
         self.config = config
         self.agent = resolve("agent", config.agent, plugin_args(config, "agent"))
         require_domains(self.agent, config, self.tasks)
+        require_tokens(self.agent, config)
         self.human = resolve("human", config.human, plugin_args(config, "human"))
         self.baseline = load_baseline(config, self.tasks)
         self.equipment = Equipment(config, self.tasks)
@@ -141,6 +142,7 @@ class Evaluation:
                 concurrency=min(config.concurrency, len(owed)),
                 dialogue_timeout=config.dialogue_timeout,
                 scoring_slots=self.equipment.workers,
+                record_tokens=config.record_tokens,
             )
             with progress(len(owed) + len(kept), kept, config) as seen:
 
@@ -170,6 +172,15 @@ def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> 
         raise UserError(
             f"--agent {config.agent}: is for {' and '.join(known)} tasks, and {config.tasks} has {other} ones; "
             f"name another agent, such as {KEYLESS_AGENTS[other]}, or choose tasks with --domain {known[0]}"
+        )
+
+
+def require_tokens(agent: object, config: RunConfig) -> None:
+    """Raise UserError when tokens shall be recorded of an agent that has none."""
+    if config.record_tokens and not getattr(agent, "records_tokens", False):
+        raise UserError(
+            f"--record-tokens: {config.agent} gives no tokens; vllm:MODEL does, and openai:MODEL@URL where that "
+            "server is vLLM"
         )
 
 

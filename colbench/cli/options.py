@@ -50,6 +50,10 @@ HELP = {
     "human_args": ("NAME=VALUE", "an argument of the human; may be repeated"),
     "human_prompt": ("FILE", "the human's prompt"),
     "scoring": ("MODE", "the verdicts that the report leads with: default or official"),
+    "record_tokens": (
+        "",
+        "keep token ids and log-probabilities of every turn, for training; the server must return them, as vLLM does",
+    ),
     "max_turns": ("N", "turns in a dialogue"),
     "trials": ("K", "dialogues for each task"),
     "seed": ("N", "what every random choice of the run is derived from"),

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from colbench.errors import EndpointError, UserError
-from colbench.messages import Message, Usage
+from colbench.messages import Message, Sampled, Usage
 from colbench.models.limits import AdaptiveLimit
 from colbench.models.pictures import MAX_EDGE, data_url, fit_pictures
 
@@ -66,8 +66,18 @@ class _Said(Struct):
     content: str | None = None
 
 
+class _Logprob(Struct):
+    logprob: float
+
+
+class _Logprobs(Struct):
+    content: list[_Logprob] | None = None
+
+
 class _Choice(Struct):
     message: _Said
+    token_ids: tuple[int, ...] | None = None
+    logprobs: _Logprobs | None = None
 
 
 class _Counts(Struct):
@@ -78,6 +88,7 @@ class _Counts(Struct):
 class _Completion(Struct):
     choices: list[_Choice]
     usage: _Counts | None = None
+    prompt_token_ids: tuple[int, ...] | None = None
 
 
 _COMPLETION = msgspec.json.Decoder(_Completion)
@@ -179,8 +190,11 @@ class OpenAIChat:
         max_tokens: int,
         seed: int | None,
         schema: Mapping[str, Any] | None = None,
+        tokens: bool = False,
     ) -> Message:
         """The model's next message; with a JSON Schema, a text that the server holds to it.
+
+        With `tokens` it carries its token ids and log-probabilities, which vLLM returns from 0.10.2 on.
 
         Raises SchemaRefusedError when a request with a schema is refused, EndpointError when the server does not
         answer after all retries or does not take pictures, RequestRefusedError when the messages are longer than the
@@ -198,6 +212,8 @@ class OpenAIChat:
         if schema is not None:
             named = {"name": "reply", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
+        if tokens:
+            body |= {"logprobs": True, "return_token_ids": True}
         request = _Request(
             f"{self.base_url}/chat/completions",
             msgspec.json.encode(body),
@@ -205,7 +221,7 @@ class OpenAIChat:
             has_schema=schema is not None,
         )
         content = await self._patiently(request, tries=self.retries + 1)
-        return _read_completion(content, request.url)
+        return _read_completion(content, request.url, tokens=tokens)
 
     async def _content(self, message: Message) -> str | list[dict[str, Any]]:
         """The words; if there are pictures, these first, so that those that stay can be kept in a prefix cache."""
@@ -262,7 +278,7 @@ class OpenAIChat:
             raise _TryAgainError(f"{type(cause).__name__}: {cause}", overload=False) from cause
 
 
-def _read_completion(content: bytes, url: str) -> Message:
+def _read_completion(content: bytes, url: str, *, tokens: bool) -> Message:
     try:
         completion = _COMPLETION.decode(content)
         text = completion.choices[0].message.content or ""
@@ -272,7 +288,28 @@ def _read_completion(content: bytes, url: str) -> Message:
     usage = Usage(
         prompt_tokens=counts.prompt_tokens, completion_tokens=counts.completion_tokens, requests=1
     )
-    return Message(role="assistant", content=text, usage=usage if completion.usage else None)
+    return Message(
+        role="assistant",
+        content=text,
+        usage=usage if completion.usage else None,
+        sampled=_sampled(completion, url) if tokens else None,
+    )
+
+
+def _sampled(completion: _Completion, url: str) -> Sampled:
+    choice, prompt = completion.choices[0], completion.prompt_token_ids
+    logprobs = choice.logprobs.content if choice.logprobs else None
+    if prompt is None or choice.token_ids is None or logprobs is None:
+        raise UserError(
+            f"{url} returns no token ids or no log-probabilities, which --record-tokens needs; vLLM does from 0.10.2 on"
+        )
+    if len(choice.token_ids) != len(logprobs):
+        raise EndpointError(
+            f"{url}: {len(choice.token_ids)} tokens, but {len(logprobs)} log-probabilities"
+        )
+    return Sampled(
+        prompt=prompt, ids=choice.token_ids, logprobs=tuple(each.logprob for each in logprobs)
+    )
 
 
 def _refusal(status: int, content: bytes, retry_after: str | None, request: _Request) -> Exception:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 
+BYTE_LOGPROB = -5.545177444479562
+"""Natural logarithm of 1/256."""
+
+
 class Fault(Struct, frozen=True, kw_only=True):
     """A bad answer: an HTTP status with a body, or, with status 0, a connection cut without an answer."""
 
@@ -34,6 +38,7 @@ class ScriptedServer:
 
     `fault(n)`, if given, decides for the n-th chat request (from 1) whether it is answered by a Fault.
     `delay`, in seconds or a function that draws them, holds up no other request. `requests` keeps every body.
+    Like vLLM it returns token ids and log-probabilities when asked: its tokens are the bytes of what is said.
     The script is handed pictures as `Message.images`; without `sees` they are refused, as by a model of text.
     """
 
@@ -95,7 +100,8 @@ class ScriptedServer:
         messages = [_message(said) for said in body["messages"]]
         if not self.sees and any(message.images for message in messages):
             return web.Response(status=400, text=f"{self.model} is not a multimodal model")
-        return _json(completion(self.model, messages, self.script))
+        said = completion(self.model, messages, self.script)
+        return _json(with_tokens(said, messages) if body.get("return_token_ids") else said)
 
 
 def completion(model: str, messages: Sequence[Message], script: Script) -> dict[str, Any]:
@@ -120,6 +126,16 @@ def completion(model: str, messages: Sequence[Message], script: Script) -> dict[
             "total_tokens": prompt + said,
         },
     }
+
+
+def with_tokens(said: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
+    """The completion with a token for each byte, all as probable, and 0 for the end, in vLLM's fields."""
+    prompt = "\n".join(f"{message.role}: {message.content}" for message in messages)
+    (choice,) = said["choices"]
+    ids = [*choice["message"]["content"].encode(), 0]
+    logprobs = {"content": [{"token": chr(each), "logprob": BYTE_LOGPROB} for each in ids]}
+    choices = [choice | {"token_ids": ids, "logprobs": logprobs}]
+    return said | {"prompt_token_ids": list(prompt.encode()), "choices": choices}
 
 
 def _message(said: dict[str, Any]) -> Message:

@@ -166,6 +166,11 @@ def test_an_agent_whose_file_was_changed_is_another_configuration(here, capsys):
     assert "agent.source: sha256:" in capsys.readouterr().err
 
 
+def test_tokens_of_an_agent_that_has_none_cannot_be_recorded(here, capsys):
+    assert main(["eval", "--record-tokens"]) == 2
+    assert "--record-tokens: interviewer gives no tokens" in capsys.readouterr().err
+
+
 def test_what_a_model_says_cannot_take_over_the_terminal(here, capsys):
     assert main(["eval", "--agent", "mine.py:Terminal", "--limit", "1", "--out", "out"]) == 0
     assert main(["view", "out"]) == 0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
+import msgspec
 import pytest
 from openai import AsyncOpenAI
 
 from colbench.errors import EndpointError, UserError
 from colbench.messages import Message, Usage
 from colbench.models.openai_chat import OpenAIChat, RequestRefusedError, parse_spec
-from colbench.models.scripted_server import Fault, ScriptedServer
+from colbench.models.scripted_server import Fault, ScriptedServer, completion, with_tokens
 
 HELLO = [Message(role="user", content="hello there")]
 
@@ -39,6 +42,40 @@ async def test_a_reply_comes_with_its_usage_and_the_request_holds_the_sampling_o
             "seed": 3,
         }
     ]
+
+
+async def test_tokens_come_with_their_log_probabilities_when_asked_for():
+    async with ScriptedServer(lambda _: "hé") as server:
+        async with OpenAIChat(f"scripted@{server.base_url}") as chat:
+            reply = await chat.chat(HELLO, temperature=1, max_tokens=7, seed=3, tokens=True)
+    assert (server.requests[0]["logprobs"], server.requests[0]["return_token_ids"]) == (True, True)
+    assert reply.sampled
+    assert bytes(reply.sampled.prompt) == b"user: hello there"
+    assert bytes(reply.sampled.ids) == "hé".encode() + b"\0"
+    assert reply.sampled.logprobs == pytest.approx([math.log(1 / 256)] * 4)
+
+
+@pytest.mark.parametrize(
+    ("missing", "error", "words"),
+    [
+        ("prompt_token_ids", UserError, "returns no token ids.*--record-tokens"),
+        ("token_ids", UserError, "returns no token ids.*--record-tokens"),
+        ("logprobs", UserError, "returns no token ids.*--record-tokens"),
+        ("a log-probability", EndpointError, "3 tokens, but 2 log-probabilities"),
+    ],
+)
+async def test_a_server_that_returns_no_tokens_is_named(missing, error, words):
+    answer = with_tokens(completion("scripted", HELLO, lambda _: "hi"), HELLO)
+    choice = answer["choices"][0]
+    if missing == "a log-probability":
+        choice["logprobs"]["content"].pop()
+    else:
+        (answer if missing in answer else choice).pop(missing)
+    body = msgspec.json.encode(answer).decode()
+    async with ScriptedServer(echo, fault=lambda _: Fault(status=200, body=body)) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}") as chat:
+            with pytest.raises(error, match=words):
+                await chat.chat(HELLO, temperature=1, max_tokens=7, seed=3, tokens=True)
 
 
 async def test_the_official_client_understands_the_server_that_ships():

@@ -130,9 +130,7 @@ def test_a_file_that_cannot_be_imported_shows_its_own_error_in_two_lines(tmp_pat
 
 
 def test_an_unknown_task_source_names_the_known_ones():
-    with pytest.raises(
-        UserError, match=r"no such file, and no such source; .*bundled:…, file:…"
-    ):
+    with pytest.raises(UserError, match=r"no such file, and no such source; .*bundled:…, file:…"):
         plugins.resolve_tasks("bundle:backend")
 
 

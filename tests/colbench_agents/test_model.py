@@ -45,6 +45,17 @@ async def test_it_is_sampled_as_in_the_paper_and_told_the_number_of_turns():
     assert user == {"role": "user", "content": "def f(x)"}
 
 
+async def test_tokens_are_recorded_only_where_the_episode_asks_for_them():
+    async with ScriptedServer(lambda _: "what?") as server:
+        async with ModelAgent(f"scripted@{server.base_url}") as agent:
+            for record in (False, True):
+                episode = Episode(id="e", seed=1, max_turns=7, record_tokens=record)
+                async with agent.open(episode) as speaker:
+                    reply = await speaker.reply(REQUEST)
+                assert bool(reply.sampled) == record
+                assert ("return_token_ids" in server.requests[-1]) == record
+
+
 async def test_each_turn_has_its_own_seed_and_the_same_dialogue_the_same_seeds():
     async def seeds(seed):
         async with speaking(seed) as (speaker, requests):
