@@ -81,6 +81,7 @@ class Attempts:
             ),
             *("--human", f"openai:{model}@http://127.0.0.1:{port}/v1"),
             *("--human-arg", "max_tokens=32"),
+            "--record-tokens",
             *("--tasks", rows, "--limit", str(ROWS), "--concurrency", "4", "--out", self.out),
         ]
 
@@ -185,6 +186,13 @@ def check_rollouts(rollouts: Path, rows: Path) -> None:
     assert all(rollout.settled and rollout.scores for rollout in finished)
     turns = [turn for rollout in finished for turn in rollout.turns]
     assert all(turn.agent_usage and turn.agent_usage.completion_tokens for turn in turns)
+    for turn in turns:
+        assert turn.sampled
+        assert turn.agent_usage
+        assert len(turn.sampled.prompt) == turn.agent_usage.prompt_tokens
+        assert len(turn.sampled.ids) == turn.agent_usage.completion_tokens
+        assert len(turn.sampled.logprobs) == len(turn.sampled.ids)
+        assert max(turn.sampled.logprobs) <= 0
     assert all(turn.human_usage for turn in turns if turn.human is not None)
     assert sum(turn.human is not None for turn in turns) > ROWS
 
