@@ -34,8 +34,12 @@ class Frozen(Struct, frozen=True, kw_only=True):
 SETS = {
     "backend/test": Frozen(number=1000, sha256=""),
     "backend/train": Frozen(number=10_000, sha256=""),
-    "frontend/test": Frozen(number=500, sha256=""),
-    "frontend/train": Frozen(number=10_000, sha256=""),
+    "frontend/test": Frozen(
+        number=500, sha256="1a48754869bcfa00e0e496175751f6cbf4a3d5c98f750c14d64e1c5da5f1504d"
+    ),
+    "frontend/train": Frozen(
+        number=10_000, sha256="ac178670267f303b616080530a682994688c0db920247d425d7bc68f3881bced"
+    ),
 }
 
 
