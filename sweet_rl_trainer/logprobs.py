@@ -1,0 +1,173 @@
+"""Log-probabilities of given tokens at given positions, without the logits of the others.
+
+`token_logprobs` runs a causal language model of transformers, however it is wrapped (PEFT, DDP, FSDP2, DeepSpeed): for
+the length of the call its output layer gives log-probabilities instead of logits, so every hook of the wrappers runs.
+`select_logprobs` is the function underneath. It works through the positions in chunks and keeps nothing of a chunk
+but one log-sum-exp a position; the backward pass computes the chunk's logits again. So memory is that of one chunk,
+`CHUNK_BYTES`, instead of several copies of [positions, vocabulary].
+
+Products are in the weights' own precision (or autocast's), log-sum-exp and sums over chunks in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from colbench.errors import UserError
+
+CHUNK_BYTES = 2**27
+"""Of float32 logits at a time; a power of two of positions that fits is a chunk."""
+
+
+def token_logprobs(
+    model: nn.Module, inputs: Mapping[str, Any], predictors: Tensor, targets: Tensor
+) -> Tensor:
+    """log π(targets[i]) as predicted at position predictors[i] of the flattened batch: [N] in float32.
+
+    `inputs` are the model's own (`input_ids` and what goes with it). See `check_head` for which models can do this.
+    """
+    with _gives_logprobs(output_layer(model), predictors, targets):
+        logprobs: Tensor = model(**inputs, use_cache=False).logits
+    return logprobs.float()
+
+
+def select_logprobs(
+    hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int | None = None
+) -> Tensor:
+    """log_softmax(hidden @ weight.T)[i, targets[i]]: hidden [N, H], weight [V, H], targets [N] give [N] in float32.
+
+    `chunk` is the number of positions at a time; as many as `CHUNK_BYTES` hold unless given.
+    """
+    if torch.is_autocast_enabled(hidden.device.type):
+        dtype = torch.get_autocast_dtype(hidden.device.type)
+    else:
+        dtype = weight.dtype
+    chunk = chunk or max(1, 2 ** ((CHUNK_BYTES // (4 * len(weight))).bit_length() - 1))
+    with torch.autocast(hidden.device.type, enabled=False):
+        selected: Tensor = _Selected.apply(hidden.to(dtype), weight, targets, chunk)
+    return selected
+
+
+class _Selected(torch.autograd.Function):
+    """See `select_logprobs`; `hidden` has the precision of the products."""
+
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int) -> Tensor:
+        head = weight.to(hidden.dtype)
+        selected = hidden.new_empty(len(hidden), dtype=torch.float32)
+        normalisers = torch.empty_like(selected)
+        for part in _chunks(len(hidden), chunk):
+            logits = (hidden[part] @ head.T).float()
+            normalisers[part] = logits.logsumexp(-1)
+            selected[part] = logits.gather(-1, targets[part, None])[:, 0] - normalisers[part]
+        ctx.save_for_backward(hidden, weight, targets, normalisers)
+        ctx.chunk = chunk
+        return selected
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+        """d log softmax(z)[y] / dz = onehot(y) − softmax(z)."""
+        hidden, weight, targets, normalisers = ctx.saved_tensors
+        head = weight.to(hidden.dtype)
+        to_hidden = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
+        to_weight = (
+            torch.zeros_like(weight, dtype=torch.float32) if ctx.needs_input_grad[1] else None
+        )
+        for part in _chunks(len(hidden), ctx.chunk):
+            logits = (hidden[part] @ head.T).float()
+            back = logits.sub_(normalisers[part, None]).exp_().mul_(-slopes[part, None])
+            back.scatter_add_(-1, targets[part, None], slopes[part, None])
+            back = back.to(hidden.dtype)
+            if to_hidden is not None:
+                torch.mm(back, head, out=to_hidden[part])
+            if to_weight is not None:
+                _add_product(to_weight, back.T, hidden[part])
+        return to_hidden, None if to_weight is None else to_weight.to(weight.dtype), None, None
+
+
+def _chunks(count: int, size: int) -> Iterator[slice]:
+    return (slice(start, start + size) for start in range(0, count, size))
+
+
+def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    if left.dtype == total.dtype:
+        total.addmm_(left, right)
+    else:
+        total += left @ right
+
+
+def output_layer(model: nn.Module) -> nn.Linear:
+    """The layer of a possibly wrapped model that makes logits of hidden states.
+
+    Raises UserError unless it is one linear layer without bias, neither adapted nor quantised.
+    """
+    from accelerate.utils import extract_model_from_parallel
+
+    bare: Any = extract_model_from_parallel(model)
+    head = bare.get_output_embeddings()
+    if isinstance(head, nn.Linear) and head.bias is None and torch.is_floating_point(head.weight):
+        return head
+    raise UserError(
+        f"the output layer of {_name(bare)} is {head}: log-probabilities are computed only from a linear layer "
+        "without bias, with neither an adapter nor quantised weights; leave it out of those"
+    )
+
+
+def check_head(model: nn.Module) -> None:
+    """Raise UserError unless the model's logits are its output layer's product with its last hidden states, unchanged.
+
+    One token is run, with the layer's output replaced by known numbers. So a soft cap, scale or multiplier of the
+    logits or of the hidden states before them is found, whatever its name in the configuration.
+    """
+    head = output_layer(model)
+    seen: list[Tensor] = []
+
+    def replace(_: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Tensor:
+        known = torch.linspace(-100, 100, output.shape[-1], device=output.device)
+        seen.extend((inputs[0], known.to(output.dtype).expand_as(output)))
+        return seen[1]
+
+    handle = head.register_forward_hook(replace)
+    try:
+        token = torch.zeros(1, 1, dtype=torch.long, device=head.weight.device)
+        with torch.no_grad():
+            result = model(input_ids=token, use_cache=False, output_hidden_states=True)
+    finally:
+        handle.remove()
+    same = torch.equal(result.logits.float(), seen[1].float())
+    if not same or not torch.equal(result.hidden_states[-1].float(), seen[0].float()):
+        raise UserError(
+            f"{_name(model)} scales or caps its logits, or the hidden states before them; "
+            "such a model is not supported, because its log-probabilities would be wrong"
+        )
+
+
+def _name(model: nn.Module) -> str:
+    config = getattr(model, "config", None)
+    return getattr(config, "model_type", "") or type(model).__name__
+
+
+@contextmanager
+def _gives_logprobs(head: nn.Linear, predictors: Tensor, targets: Tensor) -> Iterator[None]:
+    """While this is open, `head` gives the log-probabilities of the targets, [N], instead of logits."""
+    before = vars(head).get("forward")
+    head.forward = partial(_forward, head, predictors, targets)  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        del head.forward
+        if before is not None:
+            head.forward = before  # type: ignore[method-assign]
+
+
+def _forward(head: nn.Linear, predictors: Tensor, targets: Tensor, hidden: Tensor) -> Tensor:
+    flat = hidden.reshape(-1, hidden.shape[-1])
+    return select_logprobs(flat.index_select(0, predictors), head.weight, targets)
