@@ -1,0 +1,144 @@
+"""A tokenizer and its chat template, asked only for what they are asked for when sampling.
+
+`prompt` gives the ids of a prompt, `reply` those of a reply, `end` the token that ends one. The template's text is never
+searched for its marks.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from colbench.errors import DataError, describe_exception
+from colbench.messages import Message
+
+FIXED = {"date_string": "26 Jul 2024"}
+"""For templates that state the date (Llama 3.1 and later): their own default, so that ids are the same on every day."""
+PROBE = "Qzxjkv"
+"""A text that no template holds."""
+
+
+class Chat:
+    """A tokenizer with its chat template.
+
+    `template_args` are further variables of the template, such as `enable_thinking`; they must be those that were
+    sampled with. Raises DataError if there is no chat template, or nothing that ends a turn.
+    """
+
+    def __init__(
+        self, tokenizer: Any, *, template_args: Mapping[str, str | int | float | bool] | None = None
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.name = tokenizer.name_or_path or "the tokenizer"
+        self.template_args = {**FIXED, **(template_args or {})}
+        if not tokenizer.chat_template:
+            raise DataError(
+                f"{self.name} has no chat template; take the tokenizer of a model that was tuned to converse, "
+                "or give it a template (`chat_template.jinja` in its folder)"
+            )
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, in which special tokens are read as plain words."""
+        ids: list[int] = self.tokenizer(
+            text, add_special_tokens=False, split_special_tokens=True
+        ).input_ids
+        return ids
+
+    def encode_prompt(self, text: str) -> list[int]:
+        """The ids of a prompt string, special tokens among them, with one BOS if the tokenizer adds it to texts."""
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False).input_ids
+        usual: list[int] = self.tokenizer("").input_ids[:1]
+        return ids if usual != self.bos or ids[:1] == self.bos else [*self.bos, *ids]
+
+    @property
+    def bos(self) -> list[int]:
+        """The BOS token, if there is one."""
+        bos: int | None = self.tokenizer.bos_token_id
+        return [] if bos is None else [bos]
+
+    def render(self, messages: Sequence[Message], *, where: str, generate: bool = True) -> str:
+        """The template's text for messages. Raises DataError naming it and `where` if it refuses them."""
+        said = [{"role": each.role, "content": each.content} for each in messages]
+        try:
+            text: str = self.tokenizer.apply_chat_template(
+                said, tokenize=False, add_generation_prompt=generate, **self.template_args
+            )
+        except Exception as cause:
+            roles = ", ".join(each.role for each in messages[:3])
+            raise DataError(
+                f"{where}: the chat template of {self.name} refuses the messages ({roles} …): "
+                f"{describe_exception(cause)}"
+            ) from cause
+        return text
+
+    def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:
+        """The ids of what a server makes of messages when it is asked for the next one.
+
+        Raises DataError if the template refuses them, or leaves out what the system or the human said.
+        """
+        text = self.render(messages, where=where)
+        for each in messages:
+            if each.role != "assistant" and each.content.strip() not in text:
+                raise DataError(
+                    f"{where}: the chat template of {self.name} leaves out or changes a {each.role} message, "
+                    f"{each.content.strip()[:40]!r}"
+                )
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False).input_ids
+        return ids
+
+    def reply(self, text: str, *, where: str) -> list[int]:
+        """The ids of a reply and the token that ends it. Raises DataError if they do not decode to the reply."""
+        ids = self.encode(text)
+        if not _same(self._decode(ids), text):
+            raise DataError(
+                f"{where}: {self.name} cannot write the reply: {self._decode(ids)[:60]!r} for {text[:60]!r}"
+            )
+        return [*ids, self.end]
+
+    @cached_property
+    def end(self) -> int:
+        """The token that ends a turn: the one that the template writes after a reply, else the tokenizer's EOS."""
+        messages = [Message(role="user", content=PROBE), Message(role="assistant", content=PROBE)]
+        text = self.render(messages, where="a question and a reply", generate=False)
+        after = text.rpartition(PROBE)[2].lstrip()
+        first: list[int] = self.tokenizer(after, add_special_tokens=False).input_ids[:1]
+        if first and first[0] in self.tokenizer.added_tokens_decoder:
+            return first[0]
+        eos: int | None = self.tokenizer.eos_token_id
+        if eos is None:
+            raise DataError(f"{self.name}: neither its chat template nor an EOS token ends a reply")
+        return eos
+
+    def header(self, messages: Sequence[Message], *, where: str) -> list[int]:
+        """The ids of what a prompt holds before the words of its first message; none if that cannot be said."""
+        marked = [Message(role=messages[0].role, content=PROBE), *messages[1:]]
+        before, found, _ = self.render(marked, where=where).partition(PROBE)
+        ids: list[int] = self.tokenizer(before if found else "", add_special_tokens=False).input_ids
+        return ids
+
+    def check(self, ids: Sequence[int], text: str, *, where: str) -> None:
+        """Raise DataError unless recorded ids are those of a reply: what they decode to holds it."""
+        said = (
+            self._decode(ids, skip_special_tokens=True)
+            if max(ids, default=0) < len(self.tokenizer)
+            else ""
+        )
+        if text.strip() not in said:
+            raise DataError(
+                f"{where}: its recorded tokens are not the reply {text[:60]!r}; "
+                f"it was not sampled with the tokenizer of {self.name}"
+            )
+
+    def _decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
+        text: str = self.tokenizer.decode(
+            ids, skip_special_tokens=skip_special_tokens, clean_up_tokenization_spaces=False
+        )
+        return text
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether texts are equal but for how characters are composed and the space around them."""
+    first, second = (unicodedata.normalize("NFKC", text).strip() for text in (one, other))
+    return first == second

@@ -1,0 +1,63 @@
+"""What a run folder does not hold and training needs: its tasks and the agent's system prompt, found again.
+
+Both are checked against the hashes that the run recorded. Where they cannot be found, the user gives them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from colbench.errors import DataError, UserError
+from colbench.run_folder import RunRecord
+from colbench.task import Domain, Task
+
+
+def tasks(record: RunRecord, folder: Path) -> list[Task]:
+    """The tasks of the source that a run names. Raises DataError that says how to give them if it is not there."""
+    from colbench.plugins import resolve_tasks
+
+    try:
+        return resolve_tasks(record.tasks.source)
+    except UserError as cause:
+        raise DataError(
+            f"{folder}: its tasks cannot be found again: {cause}; give the task file of the run"
+        ) from cause
+
+
+def system_prompt(record: RunRecord, domain: Domain, given: str | None, folder: Path) -> str:
+    """The system prompt of a run's agent for a domain; "" if there is none.
+
+    That is `given`, unless it is None. A model agent recorded the hash of its prompt: the run's prompt file or the
+    built-in prompt that has this hash. Another agent, such as the keyless ones, has no prompt: the built-in one, which
+    `colbench eval` gives to the model that is trained here. Raises DataError if no known prompt has the hash.
+    """
+    if given is None:
+        given = _found(record, domain, folder)
+    return given.replace("{max_turns}", str(record.config.max_turns))
+
+
+def _found(record: RunRecord, domain: Domain, folder: Path) -> str:
+    said = record.pins.get("agent", {})
+    recorded = said.get("prompt" if domain == "backend" else "frontend_prompt")
+    for prompt in _known(record, domain):
+        if recorded in (None, "sha256:" + hashlib.sha256(prompt.encode()).hexdigest()):
+            return prompt
+    raise DataError(
+        f"{folder}: its agent had another system prompt than the built-in one, and its file "
+        f"({record.config.agent_prompt}) is not there or was changed; give the prompt"
+    )
+
+
+def _known(record: RunRecord, domain: Domain) -> Iterator[str]:
+    from colbench_agents.model import builtin_prompt
+
+    config = record.config
+    if config.agent_prompt and Path(config.agent_prompt).is_file():
+        yield Path(config.agent_prompt).read_text("utf-8")
+    yield builtin_prompt(
+        domain,
+        single_turn=bool(config.agent_args.get("single_turn", False)),
+        pictures=bool(config.agent_args.get("pictures", False)),
+    )
