@@ -42,13 +42,11 @@ def model_inputs(row: Row, config: Any) -> dict[str, Any]:
 def tree_mask(row: Row) -> Tensor:
     """Which token (second to last dimension) sees which (last): [1, 1, T, T], bool.
 
-    Those before it of its own branch and of the beginning that its tree shares.
+    Each token is seen from its own place on, to the end of what begins with it.
     """
-    order = torch.arange(len(row.ids), device=row.ids.device)
-    before = order[:, None] >= order
-    same_tree = row.trees[:, None] == row.trees
-    reached = (row.branches[:, None] == row.branches) | (row.branches == 0)
-    return (before & same_tree & reached)[None, None]
+    places = torch.arange(len(row.ids), device=row.ids.device)
+    seer = places[:, None]
+    return ((places <= seer) & (seer < row.ends))[None, None]
 
 
 def _additive(seen: Tensor) -> Tensor:
@@ -87,10 +85,8 @@ def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> No
     device = next(model.parameters()).device
     logits = []
     for start in (8, 16):
-        texts = [range(8), range(start, start + 8)], [range(8), range(24, 32)]
-        group = [
-            _Probe([token % size for part in text for token in part], [0.0] * 16) for text in texts
-        ]
+        texts = (*range(8), *range(start, start + 8)), (*range(8), *range(24, 32))
+        group = [[_Probe([token % size for token in text], [0.0] * 16)] for text in texts]
         row = lay_out([group], share=share).to(device)
         with torch.no_grad():
             logits.append(model(**model_inputs(row, config), use_cache=False).logits[0, -8:])

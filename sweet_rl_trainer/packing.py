@@ -1,11 +1,11 @@
 """Sequences in one row: without padding, blind to one another, and with what they have in common computed once.
 
-`pack` chooses what goes together. `lay_out` writes groups of sequences (a pair, the candidates of a turn) one after
-another into a `Row`: positions restart with every sequence, and each token that counts is listed with the place that
-predicts it. With `share`, what all sequences of a group begin with stands there once, and each remainder is a branch:
+`pack` chooses what goes together. `lay_out` writes it into a `Row`: positions restart with every sequence, and each
+token that counts is listed with the place that predicts it. With `share` the row is the sequences' prefix tree, in
+depth-first order; a token is seen by those that follow it in the row up to the end of its subtree:
 
-    sequences   a b c d e   and   a b c f g h        (one group)
-    row         a b c | d e | f g h        positions   0 1 2 | 3 4 | 3 4 5
+    sequences   a b c d e   and   a b c f g h
+    row         a b c | d e | f g h      positions   0 1 2 | 3 4 | 3 4 5      ends   8 8 8 | 5 5 | 8 8 8
 
 Who may see whom is for the model's attention to carry out: see `attention.py`.
 """
@@ -16,14 +16,14 @@ import dataclasses
 import random
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
 
 LikelihoodOver = Literal["replies", "everything"]
-"""What the NLL of a sequence is the mean over: the tokens with a weight, or (the released actor) all but the first."""
+"""What NLL is the mean over: the tokens with a weight, or (the released actor) all but the first of each sequence."""
 
 
 class Weighted(Protocol):
@@ -38,6 +38,13 @@ class Weighted(Protocol):
         """Of each token; 0 where it does not count."""
 
 
+Parts = Sequence[Weighted]
+"""What has one score: a trajectory, in one sequence or in one for each turn."""
+
+Group = Sequence[Parts]
+"""What stays in one row: a pair, the chosen one first, or the candidates of a turn, or one success."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Row:
     """T tokens of several sequences, and N places among them where a token that counts is predicted."""
@@ -46,14 +53,12 @@ class Row:
     """[T]"""
     positions: Tensor
     """[T]: of each token in its own sequence, from 0."""
-    trees: Tensor
-    """[T]: the same number for the tokens of one sequence, or of a group that shares its beginning."""
-    branches: Tensor
-    """[T]: 0 for a shared beginning, which its whole tree sees; else a number, from 1, whose tokens only they see."""
+    ends: Tensor
+    """[T]: the first place in the row that does not see the token any more."""
     lengths: tuple[int, ...]
-    """Of the trees, in the order of the row."""
+    """What each sequence adds to the row, in the row's order."""
     shares: bool
-    """Whether some tree has branches."""
+    """Whether some token belongs to several sequences."""
     predictors: Tensor
     """[N]: the place in the row whose hidden state predicts the token."""
     targets: Tensor
@@ -61,11 +66,11 @@ class Row:
     weights: Tensor
     """[N], float32: w of the score S."""
     likelihood: Tensor
-    """[N], float32: what makes log-probabilities the mean that NLL⁺ is of; 0 for all but a group's first sequence."""
+    """[N], float32: what makes log-probabilities the mean that NLL is of; 0 for all but the first of a group."""
     owners: Tensor
-    """[N]: the number of the sequence, counted over all groups."""
+    """[N], ascending: the number of the `Parts` whose score the token is part of."""
     count: int
-    """How many sequences there are."""
+    """How many `Parts` there are."""
 
     def to(self, device: torch.device | str) -> Row:
         """The same row on a device."""
@@ -77,7 +82,7 @@ class Row:
         return dataclasses.replace(self, **moved)
 
     def sums(self, values: Tensor) -> Tensor:
-        """Values at the N places, added up for each sequence: [N] gives [count]."""
+        """Values at the N places, added up for each of the `Parts`: [N] gives [count]."""
         return values.new_zeros(self.count).index_add(0, self.owners, values)
 
 
@@ -106,106 +111,121 @@ def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
     return bins
 
 
-def common_prefix(group: Sequence[Weighted]) -> int:
-    """How many tokens all sequences of a group begin with."""
-    columns = zip(*(sequence.ids for sequence in group), strict=False)
-    return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+def packed_length(group: Group, *, share: bool = False) -> int:
+    """How many tokens of a row a group takes; fewer where others in the row share with it, too."""
+    sequences = [list(part.ids) for parts in group for part in parts]
+    saved = sum(_common(*pair) for pair in pairwise(sorted(sequences))) if share else 0
+    return sum(map(len, sequences)) - saved
 
 
-def packed_length(group: Sequence[Weighted], *, share: bool = False) -> int:
-    """How many tokens of a row a group takes."""
-    saved = (len(group) - 1) * common_prefix(group) if share else 0
-    return sum(len(sequence.ids) for sequence in group) - saved
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (x, y) in pairs if x != y), min(len(one), len(other)))
 
 
 def lay_out(
-    groups: Sequence[Sequence[Weighted]],
-    *,
-    share: bool = False,
-    likelihood: LikelihoodOver = "replies",
+    groups: Sequence[Group], *, share: bool = False, likelihood: LikelihoodOver = "replies"
 ) -> Row:
-    """One row of all sequences of all groups; in a pair the chosen one comes first.
+    """One row of all sequences of all groups.
 
     Raises ValueError where ids and weights differ in number, and for a weight on a first token, which nothing predicts.
     """
-    writer = _Writer()
-    for group in groups:
-        shared = common_prefix(group) if share and len(group) > 1 else 0
-        if shared:
-            writer.begin_tree(group[0].ids[:shared])
-        for number, sequence in enumerate(group):
-            if not shared:
-                writer.begin_tree()
-            writer.add(sequence, shared, likelihood if number == 0 else None)
-    return writer.row()
+    scored = [(parts, place == 0) for group in groups for place, parts in enumerate(group)]
+    sequences = [part for parts, _ in scored for part in parts]
+    tokens = _Tokens([list(sequence.ids) for sequence in sequences], share)
+    counted = _Counted()
+    paths = iter(tokens.paths)
+    for parts, first in scored:
+        means = _means(parts, likelihood if first else None)
+        for part, mean in zip(parts, means, strict=True):
+            counted.add(part, mean, next(paths))
+        counted.count += 1
+    return Row(
+        ids=torch.tensor(tokens.ids, dtype=torch.long),
+        positions=torch.tensor(tokens.positions, dtype=torch.long),
+        ends=torch.tensor(tokens.ends, dtype=torch.long),
+        lengths=tuple(tokens.lengths),
+        shares=len(tokens.ids) < sum(map(len, tokens.paths)),
+        predictors=torch.tensor(counted.predictors, dtype=torch.long),
+        targets=torch.tensor(counted.targets, dtype=torch.long),
+        weights=torch.tensor(counted.weights, dtype=torch.float32),
+        likelihood=torch.tensor(counted.likelihood, dtype=torch.float32),
+        owners=torch.tensor(counted.owners, dtype=torch.long),
+        count=counted.count,
+    )
 
 
-class _Writer:
-    """A row in the making; each list is the field of that name."""
+class _Tokens:
+    """The tokens of a row, and `paths`: the places of each sequence's tokens in it.
 
-    def __init__(self) -> None:
+    In ascending order of the sequences, each begins with more or less of the one before it and shares nothing else:
+    that is the prefix tree, depth first.
+    """
+
+    def __init__(self, sequences: list[list[int]], share: bool) -> None:
         self.ids: list[int] = []
         self.positions: list[int] = []
-        self.branches: list[int] = []
+        self.ends: list[int] = []
+        self.lengths: list[int] = []
+        self.paths: list[list[int]] = [[] for _ in sequences]
+        order = list(range(len(sequences)))
+        if share:
+            order.sort(key=lambda number: sequences[number])
+        before: list[int] = []
+        path: list[int] = []
+        for number in order:
+            ids = sequences[number]
+            shared = _common(before, ids) if share else 0
+            self._close(path[shared:])
+            start, added = len(self.ids), len(ids) - shared
+            path = path[:shared] + list(range(start, start + added))
+            self.ids += ids[shared:]
+            self.positions += range(shared, len(ids))
+            self.ends += [0] * added
+            self.lengths.append(added)
+            self.paths[number] = path
+            before = ids
+        self._close(path)
+
+    def _close(self, places: list[int]) -> None:
+        for place in places:
+            self.ends[place] = len(self.ids)
+
+
+class _Counted:
+    """The tokens that count; each list is the field of that name."""
+
+    def __init__(self) -> None:
         self.predictors: list[int] = []
         self.targets: list[int] = []
         self.weights: list[float] = []
         self.likelihood: list[float] = []
         self.owners: list[int] = []
         self.count = 0
-        self._starts: list[int] = []
-        """Of the trees."""
 
-    def begin_tree(self, trunk: Sequence[int] = ()) -> None:
-        """What follows shares this beginning, and sees nothing before it."""
-        self._starts.append(len(self.ids))
-        self._write(trunk, 0, 0)
-
-    def _write(self, ids: Sequence[int], position: int, branch: int) -> None:
-        self.ids.extend(ids)
-        self.positions.extend(range(position, position + len(ids)))
-        self.branches.extend([branch] * len(ids))
-
-    def add(self, sequence: Weighted, shared: int, likelihood: LikelihoodOver | None) -> None:
-        """Write a sequence whose first `shared` tokens are the tree's beginning."""
-        ids, weights = sequence.ids, sequence.weights
-        if len(ids) != len(weights) or (len(weights) and weights[0]):
+    def add(self, sequence: Weighted, means: Sequence[float], path: Sequence[int]) -> None:
+        """Add what counts of a sequence whose tokens stand at the places of `path`."""
+        weights = sequence.weights
+        if len(path) != len(weights) or (len(weights) and weights[0]):
             raise ValueError("a sequence needs as many weights as tokens, and 0 for the first")
-        trunk, branch = self._starts[-1], len(self.ids) - shared
-        means = _mean_weights(weights, likelihood)
-        for place in range(1, len(ids)):
+        for place in range(1, len(path)):
             if weights[place] or means[place]:
-                self.predictors.append((trunk if place <= shared else branch) + place - 1)
-                self.targets.append(ids[place])
+                self.predictors.append(path[place - 1])
+                self.targets.append(sequence.ids[place])
                 self.weights.append(weights[place])
                 self.likelihood.append(means[place])
                 self.owners.append(self.count)
-        self.count += 1
-        self._write(ids[shared:], shared, self.count)
-
-    def row(self) -> Row:
-        """What was written."""
-        ends = [*self._starts[1:], len(self.ids)]
-        lengths = [end - start for start, end in zip(self._starts, ends, strict=True)]
-        whole = {name: torch.tensor(getattr(self, name), dtype=torch.long) for name in _WHOLE}
-        return Row(
-            **whole,
-            weights=torch.tensor(self.weights, dtype=torch.float32),
-            likelihood=torch.tensor(self.likelihood, dtype=torch.float32),
-            trees=torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths)),
-            lengths=tuple(lengths),
-            shares=0 in self.branches,
-            count=self.count,
-        )
 
 
-_WHOLE = ("ids", "positions", "branches", "predictors", "targets", "owners")
-
-
-def _mean_weights(weights: Sequence[float], over: LikelihoodOver | None) -> list[float]:
+def _means(parts: Parts, over: LikelihoodOver | None) -> list[list[float]]:
+    """For each token of each part what its log-probability is multiplied with, for the mean over all parts."""
     counts = [
-        weight != 0 or (over == "everything" and place > 0) for place, weight in enumerate(weights)
+        [
+            weight != 0 or (over == "everything" and place > 0)
+            for place, weight in enumerate(part.weights)
+        ]
+        for part in parts
     ]
-    if over is None or not any(counts):
-        return [0.0] * len(weights)
-    return [1 / sum(counts) if yes else 0.0 for yes in counts]
+    total = sum(map(sum, counts)) if over else 0
+    return [[yes / total if total else 0.0 for yes in part] for part in counts]
