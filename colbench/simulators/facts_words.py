@@ -7,32 +7,33 @@ from functools import lru_cache
 
 WORD = re.compile(r"[a-z]+|\d+")
 EMPTY_PHRASES = re.compile(
-    r"\bso far\b|\bstep by step\b|\blooks? (?:right|correct|good|fine|ok)\b|n't\b|['’]s\b"
+    r"\bso far\b|\bstep by step\b|\b(?:looks? |(?:is|are) (?:this|that|these) )"
+    r"(?:right|correct|good|fine|ok)\b|n't\b|['’]s\b|"
+    r"\b(?:full|exact|complete) (?:logic|rules|specification)\b|\b(?:special|edge|corner|normal) cases?\b|"
+    r"\blist (?:all|every)\b|\bhelp (?:me|you|us)\b"
 )
 EMPTY_WORDS = frozenset(
     """
-    a able about actually add adding adds affect affects again all also am an and another any
-    anybody anyone anything applied applies apply are as ask assume at back based be because become
-    becomes been being both briefly but by call called calls came can case cases change changes
-    clarify come comes concrete confirm consider considered correct correctly could current
-    currently deal dealt decide decided define defined depend depends describe detail details
-    determine determined did difference do does doing done during each edge either else ensure ever
-    every everything exact exactly example examples exist exists expect explain follow followed for
-    from full function further general get gets getting give given gives go goes going got had
-    handle handled handles handling happen happens has have having hello help her here hi hidden
-    him his how however i if implement implementation in including information input inputs instead
-    into involve involved is it its itself just kind know let like list logic make many matter
-    matters may me mean means mention might more much must my myself need needed needs normal
-    normally not now of often ok okay old on one ones only or other otherwise our out own parameter
-    particular perfect perhaps place please possible possibly prefer preferred problem provide put
-    python question questions quick rather read really reference regarding relevant requirement
-    requirements right rule rules said say see seem seems set sets shall she should show simply
-    situation situations so some somebody somehow someone something special specific specifically
-    specification specify still such supposed sure talk tell tells than thank thanks that the their
-    them then there these they thing things think this those through time times to too treat
-    treated understand up us use used uses using usual usually value values various very want wants
-    was way ways we well were what whatever when where whether which while who whose why will wish
-    with within word words works would write wrong yes yet you your yourself
+    a able about actually affect affects again all also am an and another any anybody anyone
+    anything applied applies apply are as ask assume at be because become becomes been being both
+    briefly but by call called calls came can clarify come comes confirm consider considered correct
+    correctly could currently deal dealt decide decided define defined depend depends describe
+    detail details determine determined did difference do does doing done during each either else
+    ensure ever every everything exact exactly example examples exist exists expect explain follow
+    followed for from function further general get gets getting give given gives go goes going got
+    had handle handled handles handling happen happens has have having hello her here hi hidden him
+    his how however i if implement implementation in including information instead into involve
+    involved is it its itself just kind know let like logic make many matter matters may me mean
+    means mention might more much must my myself need needed needs not now of often ok okay on one
+    ones only or other otherwise our out own parameter particular perhaps place please possible
+    possibly prefer preferred problem provide put python question questions rather read really
+    reference regarding relevant requirement requirements rule rules said say see seem seems set
+    sets shall she should show simply situation situations so some somebody somehow someone
+    something specific specifically specification specify still such supposed sure talk tell tells
+    than thank thanks that the their them then there these they thing things think this those
+    through time times to too treat treated understand up us use used uses using usual usually
+    various very want wants was way ways we well were what whatever when where whether which while
+    who whose why will wish with within word words works would write yes yet you your yourself
     """.split()  # noqa: SIM905 - one readable block
 )
 ROOFS = (
@@ -44,6 +45,7 @@ ROOFS = (
     "no nothing nobody without empty blank",
     "order sort sequence arrange arrangement",
     "output return result outcome back",
+    "answer result report figure",
     "format shape form represent representation present presented structure style show display look",
     "discount rebate reduction deduct reduce off cheap cheaper less save",
     "fee price charge cost pay tariff rate expensive",
@@ -75,6 +77,18 @@ ROOFS = (
     "pack package box bundle",
     "everybody everyone",
     "child children kid minor",
+    "reset restart renew anew",
+    "encrypt encode encipher replace substitute",
+    "equal same constant identical alike uniform",
+    "quantity amount volume number",
+    "player participant competitor member",
+    "portion serving helping ration dose",
+    "refuse reject turn decline deny",
+    "warn alarm alert remind message notify",
+    "prove proof proven document receipt evidence",
+    "carry load transport hold contain take",
+    "sensitive fragile delicate careful care",
+    "clubmate club colleague teammate",
     "tiny small little low",
     "multiplier factor multiply multiplied",
     "average mean",
@@ -89,7 +103,8 @@ ROOFS = (
     "remainder rest leftover remaining",
     "evenly equal divisible",
     "fixed flat constant base basic",
-    "special different exceptional exception",
+    "special different exceptional exception unusual",
+    "allow permit accept admit may",
     "fair enough sufficient insufficient",
     "fail failed pass",
     "far remote distant distance away",
@@ -97,8 +112,13 @@ ROOFS = (
     "digit number numeral figure",
     "priority urgency precedence",
     "increase grow rise raise",
-    "night nightly",
-    "consecutive row streak",
+    "night nightly midnight dark",
+    "supply stock store reserve",
+    "consecutive row streak successive running",
+    "finish goal target destination",
+    "person head member individual",
+    "suffice enough sufficient need",
+    "remove delete strike leave cancel",
     "guest person people visitor",
     "noon midday lunch",
     "date day",
