@@ -124,7 +124,7 @@ def output_layer(model: nn.Module) -> nn.Linear:
 def check_head(model: nn.Module) -> None:
     """Raise UserError unless the model's logits are its output layer's product with its last hidden states, unchanged.
 
-    One token is run, with the layer's output replaced by known numbers. So a soft cap, scale or multiplier of the
+    A few tokens are run, with the layer's output replaced by known numbers. So a soft cap, scale or multiplier of the
     logits or of the hidden states before them is found, whatever its name in the configuration.
     """
     head = output_layer(model)
@@ -137,9 +137,9 @@ def check_head(model: nn.Module) -> None:
 
     handle = head.register_forward_hook(replace)
     try:
-        token = torch.zeros(1, 1, dtype=torch.long, device=head.weight.device)
+        ids = torch.arange(8, device=head.weight.device)[None]
         with torch.no_grad():
-            result = model(input_ids=token, use_cache=False, output_hidden_states=True)
+            result = model(input_ids=ids, use_cache=False, output_hidden_states=True)
     finally:
         handle.remove()
     same = torch.equal(result.logits.float(), seen[1].float())
