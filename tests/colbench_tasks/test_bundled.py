@@ -20,8 +20,8 @@ from colbench_tasks.bundled import SETS, lines, load
 from colbench_tasks.families import FAMILIES
 from colbench_tasks.family import Choice, Family, Theme, statements
 
-INNOCENT = {"0", "1"}
-"""Numbers that requests may name whatever is hidden: what a yes or an empty list is."""
+INNOCENT = {"0", "1", "3", "5", "6", "7", "100"}
+"""Numbers that requests may name whatever is hidden: the ends of scales, the length of a week."""
 
 
 def run(source: str, task: Task) -> list[Any]:
