@@ -1,8 +1,4 @@
-"""A tokenizer and its chat template, asked only for what they are asked for when sampling.
-
-`prompt` gives the ids of a prompt, `reply` those of a reply, `end` the token that ends one. The template's text is never
-searched for its marks.
-"""
+"""A tokenizer and its chat template, asked only for what a server asks them for when sampling."""
 
 from __future__ import annotations
 
@@ -102,7 +98,7 @@ class Chat:
         """The token that ends a turn: the one that the template writes after a reply, else the tokenizer's EOS."""
         messages = [Message(role="user", content=PROBE), Message(role="assistant", content=PROBE)]
         text = self.render(messages, where="a question and a reply", generate=False)
-        after = text.rpartition(PROBE)[2].lstrip()
+        after = text.partition(PROBE)[2].partition(PROBE)[2].lstrip()
         first: list[int] = self.tokenizer(after, add_special_tokens=False).input_ids[:1]
         if first and first[0] in self.tokenizer.added_tokens_decoder:
             return first[0]

@@ -9,8 +9,8 @@ its marks, and one that strips thoughts, moves the system message or states the 
 The turns of a dialogue are one sequence where every prompt continues the one before, token by token, and the reply
 to it. Where it does not (private parts and thoughts are not played back, a reply is trimmed, tokens drift when text
 is tokenised again), each turn is a sequence of its own, so that no token is trained after what the agent did not see.
-The layout `joined` gives up this much: where only private parts differ, they stay in sight of the later turns, and
-the dialogue is one sequence.
+The layout `joined` gives up this much: where the next prompt holds the reply as it was said, the reply as it was
+sampled is put in its place, private part and all, and the dialogue is one sequence that costs less.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sweet_rl_trainer.trajectories import Trajectory
 
 Source = Literal["sampled", "recorded", "rendered"]
 Layout = Literal["exact", "joined"]
-Form = Literal["one sequence", "one sequence with private parts", "a sequence for each turn"]
+Form = Literal["one sequence", "joined", "a sequence for each turn"]
 
 OUTSIDE = -1
 """The turn of tokens that the agent did not say."""
@@ -74,9 +74,9 @@ def encode(
     """
     turns = [_turn(trajectory, number, chat) for number in range(len(trajectory.replies))]
     if preface:
+        header, words = _preface(trajectory, chat, preface, inside)
         turns = [
-            replace(turn, prompt=_stated(turn.prompt, trajectory, chat, preface, inside))
-            for turn in turns
+            replace(turn, prompt=_prefaced(turn.prompt, header, words, chat.bos)) for turn in turns
         ]
     form, sequences = _laid_out(turns, layout)
     return Encoded(sequences=sequences, form=form, sources=tuple(turn.source for turn in turns))
@@ -87,7 +87,9 @@ def encode_prompt(
 ) -> list[int]:
     """The ids of what the agent saw before a turn (from 0), as in `encode`: what candidates are sampled after."""
     prompt, _ = _prompt(trajectory, turn, chat)
-    return _stated(prompt, trajectory, chat, preface, inside) if preface else prompt
+    if not preface:
+        return prompt
+    return _prefaced(prompt, *_preface(trajectory, chat, preface, inside), chat.bos)
 
 
 def _turn(trajectory: Trajectory, number: int, chat: Chat) -> _Turn:
@@ -112,15 +114,16 @@ def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int],
     return chat.prompt(trajectory.context(number), where=where), "rendered"
 
 
-def _stated(
-    prompt: list[int], trajectory: Trajectory, chat: Chat, preface: str, inside: bool
-) -> list[int]:
+def _preface(
+    trajectory: Trajectory, chat: Chat, preface: str, inside: bool
+) -> tuple[list[int], list[int]]:
+    """What it stands behind, and its own ids."""
     where = f"{trajectory.id}, turn 1"
     header = chat.header(trajectory.context(0), where=where) if inside else []
-    return _prefaced(prompt, chat.encode(preface + "\n\n"), header, chat.bos)
+    return header, chat.encode(preface + "\n\n")
 
 
-def _prefaced(prompt: list[int], words: list[int], header: list[int], bos: list[int]) -> list[int]:
+def _prefaced(prompt: list[int], header: list[int], words: list[int], bos: list[int]) -> list[int]:
     """The prompt with words after its header, else after BOS, else at its start."""
     starts = (start for start in (header, bos) if start and prompt[: len(start)] == start)
     start = next(starts, [])
@@ -132,7 +135,7 @@ def _laid_out(turns: Sequence[_Turn], layout: Layout) -> tuple[Form, tuple[Token
     if all(_continues(one, other, one.reply) for one, other in following):
         return "one sequence", (_exact(turns),)
     if layout == "joined" and all(_continues(one, other, one.said) for one, other in following):
-        return "one sequence with private parts", (_joined(turns),)
+        return "joined", (_joined(turns),)
     alone = (_tokens([(turn.prompt, OUTSIDE), (turn.reply, n)]) for n, turn in enumerate(turns))
     return "a sequence for each turn", tuple(alone)
 

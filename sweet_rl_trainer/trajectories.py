@@ -77,7 +77,7 @@ def read_run(
 
     `tasks` are those that the run was made of, by default found again by the source in `run.json`; a rollout's task
     is the one with its hash. Rollouts do not hold the agent's system prompt: it is `system` (`{max_turns}` in it
-    becomes the run's number of turns; "" is none), by default `runs.system_prompts`.
+    becomes the run's number of turns; "" is none), by default that of `runs.system_prompt`; pictures that an agent was shown are not held either.
     Dialogues without a reward, and those that the agent broke off by failing, are left out and counted by reason in
     `dropped`. Raises DataError if a task is missing or changed, or if nothing is left.
     """

@@ -1,0 +1,136 @@
+"""What is trained on: weights, lengths, what is left out, and what is counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from colbench.errors import DataError
+from sweet_rl_trainer.chat import Chat
+from sweet_rl_trainer.examples import pair_examples, success_examples
+from sweet_rl_trainer.hidden import TEMPLATES, state
+from sweet_rl_trainer.pairs import Pair
+from sweet_rl_trainer.tokens import encode
+from sweet_rl_trainer.weights import RULES
+
+HEARD = ("Count the late orders.", "Only after the last day.", "Yes.")
+REPLIES = ("Is the last day late?", "And an empty list?", "def count(): return 0")
+PRIVATE = ("Hm. OUTPUT: Is the last day late?", "And an empty list?", "def count(): return 0")
+
+
+@pytest.fixture
+def chat(tokenizer):
+    return Chat(tokenizer("chatml"))
+
+
+def expected_weight(rule, lengths, turn):
+    """Written down for each rule from the paper and the released code."""
+    return {
+        "turn-mean": 1 / lengths[turn],
+        "turn-mean-averaged": 1 / lengths[turn] / len(lengths),
+        "trajectory-mean": 1 / sum(lengths),
+        "sum": 1.0,
+    }[rule]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("replies", [REPLIES, PRIVATE])
+def test_weights_are_those_of_the_whole_trajectory_in_one_sequence_or_many(
+    rule, replies, chat, trajectory
+):
+    dialogue = trajectory(HEARD, replies)
+    encoded = encode(dialogue, chat)
+    assert len(encoded.sequences) == (1 if replies is REPLIES else 3)
+    lengths = [
+        len(chat.tokenizer(text, add_special_tokens=False).input_ids) + 1 for text in replies
+    ]
+    (side,), _ = success_examples([dialogue], chat, rule, max_length=1000)
+    assert len(side.examples) == len(encoded.sequences)
+    for example, sequence in zip(side.examples, encoded.sequences, strict=True):
+        assert list(example.ids) == sequence.ids
+        assert (example.ids.typecode, example.weights.typecode) == ("i", "f")
+        weights = [
+            expected_weight(rule, lengths, turn) if turn >= 0 else 0.0 for turn in sequence.turns
+        ]
+        assert list(example.weights) == pytest.approx(weights, rel=1e-6)
+        assert example.weights[0] == 0
+    total = sum(sum(example.weights) for example in side.examples)
+    totals = {"turn-mean": 3, "turn-mean-averaged": 1, "trajectory-mean": 1, "sum": sum(lengths)}
+    assert total == pytest.approx(totals[rule], rel=1e-5)
+    assert (side.turns, side.reply_tokens) == (3, sum(lengths))
+    assert side.tokens == sum(len(sequence.ids) for sequence in encoded.sequences)
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_only_a_critic_is_told_the_hidden_information(template, chat, trajectory):
+    pair = Pair(
+        chosen=trajectory(HEARD, REPLIES), rejected=trajectory(HEARD[:1], ("No.",), reward=0.0)
+    )
+    (told,), _ = pair_examples([pair], chat, "turn-mean", hidden=template, max_length=1000)
+    (untold,), _ = pair_examples([pair], chat, "turn-mean", max_length=1000)
+    stated = state(pair.chosen.hidden, "backend", template)
+    for name in ("chosen", "rejected"):
+        (critic,) = getattr(told, name).examples
+        (actor,) = getattr(untold, name).examples
+        assert chat.tokenizer.decode(list(critic.ids)).count(stated.text + "\n\n") == 1
+        assert "count_late" not in chat.tokenizer.decode(list(actor.ids))
+        assert [w for w in critic.weights if w] == [w for w in actor.weights if w]
+        start = next(
+            n
+            for n, pair in enumerate(zip(critic.ids, actor.ids, strict=False))
+            if pair[0] != pair[1]
+        )
+        added = len(critic.ids) - len(actor.ids)
+        assert critic.ids[start + added :] == actor.ids[start:]
+    assert told.chosen.reward == 1.0
+    assert told.rejected.reward == 0.0
+    assert (told.chosen.trajectory, told.task_hash) == (pair.chosen.id, pair.chosen.task_hash)
+
+
+def test_what_is_too_long_is_left_out_whole_and_counted(chat, trajectory):
+    short = trajectory(HEARD[:1], REPLIES[:1])
+    long = trajectory(HEARD, (*REPLIES[:2], "late " * 100), reward=0.0)
+    fine = trajectory(HEARD, REPLIES, reward=0.0)
+    pairs = [Pair(chosen=short, rejected=long), Pair(chosen=short, rejected=fine)]
+    limit = len(encode(fine, chat).sequences[0].ids)
+    (taken,), report = pair_examples(pairs, chat, "sum", max_length=limit)
+    assert taken.rejected.trajectory == fine.id
+    assert report.dropped == {f"longer than {limit} tokens": 1}
+    assert (report.taken, report.longest) == (1, limit)
+    said = rf"of 2 pairs none is left to train on \(longer than {limit - 1} tokens: 2\)"
+    with pytest.raises(DataError, match=said):
+        pair_examples(pairs, chat, "sum", max_length=limit - 1)
+
+
+def test_each_sequence_counts_by_its_own_length_where_turns_are_apart(chat, trajectory):
+    dialogue = trajectory(HEARD, PRIVATE)
+    longest = max(len(sequence.ids) for sequence in encode(dialogue, chat).sequences)
+    (side,), report = success_examples([dialogue], chat, max_length=longest)
+    assert report.longest == longest < side.tokens
+    (joined,), report = success_examples([dialogue], chat, max_length=1000, layout="joined")
+    assert len(joined.examples) == 1
+    assert report.forms == {"joined": 1}
+
+
+def test_the_report_counts_each_trajectory_once_and_tokens_each_time(chat, trajectory):
+    won = trajectory(HEARD, PRIVATE)
+    lost = [trajectory(HEARD[:1], ("No.",), reward=0.0) for _ in range(2)]
+    pairs = [Pair(chosen=won, rejected=each) for each in lost]
+    taken, report = pair_examples(pairs, chat, "turn-mean", max_length=1000)
+    assert taken[0].chosen is taken[1].chosen
+    assert report.taken == 2
+    assert report.dropped == {}
+    assert report.tokens == sum(pair.chosen.tokens + pair.rejected.tokens for pair in taken)
+    assert report.forms == {"a sequence for each turn": 1, "one sequence": 2}
+    assert report.sources == {"rendered": 5}
+
+
+def test_successes_are_those_with_the_reward_and_the_rest_is_counted(chat, trajectory):
+    dialogues = [trajectory(HEARD, REPLIES, reward=reward) for reward in (1.0, 0.9, 0.5)]
+    taken, report = success_examples(dialogues, chat, max_length=1000)
+    assert [side.trajectory for side in taken] == [dialogues[0].id]
+    assert report.dropped == {"a reward below 1": 2}
+    assert len(success_examples(dialogues, chat, at_least=0.9, max_length=1000)[0]) == 2
+    with pytest.raises(DataError, match=r"of 2 trajectories none is left .*a reward below 1: 2"):
+        success_examples(dialogues[1:], chat, max_length=1000)
+    with pytest.raises(DataError, match=r"of 0 pairs none is left to train on \(none was given"):
+        pair_examples([], chat, "sum", max_length=1000)

@@ -1,0 +1,253 @@
+"""Trajectories from runs of the harness and from official files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from colbench.cli import main
+from colbench.errors import DataError
+from colbench.messages import Message
+from colbench.models.scripted_server import ScriptedServer
+from colbench.plugins import resolve_tasks
+from colbench.rollout import read_rollouts
+from colbench.task import row_from_task
+from colbench_agents.model import builtin_prompt
+from colbench_tasks.trajectories import read_trajectories
+from sweet_rl_trainer.trajectories import from_official, read_run
+
+
+@pytest.fixture(scope="module")
+def keyless(tmp_path_factory):
+    """A run of the keyless pair: three tasks of a file, twice each."""
+    folder = tmp_path_factory.mktemp("keyless")
+    rows = [row_from_task(task) for task in resolve_tasks("generated:backend/any?number=3")]
+    write(folder / "tasks.jsonl", *rows)
+    tasks = str(folder / "tasks.jsonl")
+    assert main(["eval", "--tasks", tasks, "--trials", "2", "--out", str(folder / "run")]) == 0
+    return folder
+
+
+@pytest.fixture
+def run(keyless, tmp_path):
+    """A copy of that run which may be spoilt."""
+    for name in ("run.json", "rollouts.jsonl"):
+        (tmp_path / name).write_bytes((keyless / "run" / name).read_bytes())
+    return tmp_path
+
+
+def write(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def edit(run, change):
+    """Change every rollout of a run, as JSON."""
+    rows = [json.loads(line) for line in (run / "rollouts.jsonl").read_text().splitlines()]
+    for number, row in enumerate(rows):
+        change(number, row)
+    write(run / "rollouts.jsonl", *rows)
+
+
+def test_a_run_comes_back_with_tasks_rewards_and_the_built_in_prompt(keyless):
+    trajectories = read_run(keyless / "run")
+    rollouts = read_rollouts(keyless / "run" / "rollouts.jsonl")
+    by_hash = {task.hash: task for task in resolve_tasks(str(keyless / "tasks.jsonl"))}
+    assert len(trajectories) == len(rollouts) == 6
+    prompt = builtin_prompt("backend", single_turn=False, pictures=False)
+    for trajectory, rollout in zip(trajectories, rollouts, strict=True):
+        system, request, *rest = trajectory.messages
+        assert system.role == "system"
+        assert system.content == prompt.replace("{max_turns}", "10")
+        assert request == Message(role="user", content=rollout.request)
+        said = [text for turn in rollout.turns for text in (turn.raw, turn.human)]
+        assert [each.content for each in rest] == said[:-1]
+        assert [each.role for each in rest] == (["assistant", "user"] * len(rollout.turns))[:-1]
+        assert trajectory.hidden == by_hash[rollout.task_hash].hidden.reference
+        assert trajectory.reward == rollout.scores["default"].value
+        assert (trajectory.id, trajectory.task_id) == (rollout.key, rollout.task_id)
+        assert (trajectory.sampled, trajectory.prompts) == ((), ())
+    assert {each.task_hash for each in trajectories} == by_hash.keys()
+
+
+def replies(messages):
+    """Asks twice, each time with a thought, and then answers."""
+    turn = sum(message.role == "assistant" for message in messages)
+    question = f"  I wonder about {turn}. OUTPUT: What about case {turn}?\n"
+    return question if turn < 2 else "Now. OUTPUT: I WANT TO ANSWER:\ndef f(): return 0"
+
+
+async def eval_model(folder, *flags, prompt=None):
+    """A run of a model that speaks as `replies`, with tokens; returns what the model was sent."""
+    async with ScriptedServer(replies) as server:
+        agent = f"openai:scripted@{server.base_url}"
+        given = [
+            "--agent",
+            agent,
+            "--tasks",
+            "generated:backend/any?number=2",
+            "--record-tokens",
+            "--out",
+            "out",
+            *flags,
+        ]
+        given += ["--agent-prompt", prompt] if prompt else []
+        command = [sys.executable, "-m", "colbench.cli", "eval", *given]
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=folder, stdout=asyncio.subprocess.DEVNULL
+        )
+        assert await process.wait() == 0
+        return server.requests
+
+
+@pytest.mark.parametrize("prompt", [None, "Ask {max_turns} times at most."])
+async def test_contexts_are_what_the_model_was_sent(prompt, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if prompt:
+        (tmp_path / "prompt.txt").write_text(prompt)
+    requests = await eval_model(
+        tmp_path, "--max-turns", "5", prompt="prompt.txt" if prompt else None
+    )
+    trajectories = read_run(tmp_path / "out")
+    seen = [
+        [{"role": each.role, "content": each.content} for each in trajectory.context(turn)]
+        for trajectory in trajectories
+        for turn in range(3)
+    ]
+    sent = [request["messages"] for request in requests]
+    assert sorted(map(json.dumps, seen)) == sorted(map(json.dumps, sent))
+    for trajectory in trajectories:
+        assert trajectory.said == ("What about case 0?", "What about case 1?", "")
+        assert trajectory.replies[0] == "  I wonder about 0. OUTPUT: What about case 0?\n"
+        for turn, sampled in zip(trajectory.replies, trajectory.sampled, strict=True):
+            assert bytes(sampled.ids[:-1]).decode() == turn
+
+
+async def test_a_prompt_that_is_gone_must_be_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prompt.txt").write_text("Ask {max_turns} times.")
+    await eval_model(tmp_path, prompt="prompt.txt")
+    for lose in (lambda file: file.write_text("Ask no more."), Path.unlink):
+        lose(tmp_path / "prompt.txt")
+        with pytest.raises(
+            DataError, match=r"another system prompt .*prompt\.txt.*give the prompt"
+        ):
+            read_run(Path("out"))
+    given = read_run(Path("out"), system="Ask {max_turns} times.")
+    assert given[0].messages[0].content == "Ask 10 times."
+    assert read_run(Path("out"), system="")[0].messages[0].role == "user"
+
+
+def test_tasks_may_be_given_and_are_matched_by_hash(run, keyless):
+    tasks = resolve_tasks(str(keyless / "tasks.jsonl"))
+    assert read_run(run, tasks=tasks[::-1]) == read_run(keyless / "run")
+    with pytest.raises(DataError, match=r"1 of its tasks are missing \(such as .*\); give the tas"):
+        read_run(run, tasks=tasks[:2])
+
+
+def test_a_task_that_was_changed_is_no_match(run, keyless):
+    rows = [row_from_task(task) for task in resolve_tasks(str(keyless / "tasks.jsonl"))]
+    rows[1]["ground_truth"] += "\n# changed"
+    changed = resolve_tasks(str(write(run / "changed.jsonl", *rows)))
+    with pytest.raises(
+        DataError, match=rf"1 of its tasks have changed \(such as {rows[1]['id']}\)"
+    ):
+        read_run(run, tasks=changed)
+
+
+def test_a_task_file_that_is_gone_is_named(run):
+    record = json.loads((run / "run.json").read_text())
+    record["tasks"]["source"] = "nowhere.jsonl"
+    (run / "run.json").write_text(json.dumps(record))
+    with pytest.raises(DataError, match=r"its tasks cannot be found again: .*nowhere\.jsonl"):
+        read_run(run)
+
+
+def test_dialogues_without_a_reward_are_left_out_and_counted(run):
+    def spoil(number, row):
+        if number == 0:
+            row["scores"] = {}
+        if number == 1:
+            row["scores"]["default"]["value"] = None
+        if number == 2:
+            row["ended_by"] = "failure"
+
+    edit(run, spoil)
+    dropped = Counter({"no reward": 1})
+    assert len(read_run(run, dropped=dropped)) == 3
+    assert dropped == {"no reward": 3, "the dialogue failed": 1}
+
+
+def test_a_run_without_rewards_is_refused(run):
+    edit(run, lambda _, row: row.update(scores={}))
+    with pytest.raises(
+        DataError, match=r"holds no rollout with a reward \(no reward: 6\); `colbench sc"
+    ):
+        read_run(run)
+    (run / "rollouts.jsonl").unlink()
+    with pytest.raises(DataError, match="holds no rollout with a reward .it is empty."):
+        read_run(run)
+    with pytest.raises(DataError, match="is no run folder"):
+        read_run(run / "nothing")
+
+
+def test_why_a_dialogue_ended_is_kept(run):
+    edit(run, lambda number, row: row.update(ended_by="limit" if number else "answer"))
+    assert [each.ended_by for each in read_run(run)] == ["answer"] + ["limit"] * 5
+
+
+def official(replies, **fields):
+    """A row of an official file."""
+    task = {
+        "problem_description": "Add. def add(a)",
+        "ground_truth": "def add(a):\n    return a + 1",
+        "test_cases": {"test1": "add(1)"},
+    }
+    dialogue = []
+    for number, raw in enumerate(replies):
+        dialogue.append({"role": "user", "content": "Add. def add(a)" if not number else "One."})
+        said = raw.partition("OUTPUT:")[2] or raw
+        reply = {"role": "assistant", "content": said, "input": f"<{number}>", "output": raw}
+        dialogue.append(reply)
+    row = {"task": task, "dialogue_history": dialogue, "answer": "", "reward": 0.5}
+    return {**row, **fields}
+
+
+def test_official_rows_keep_what_was_sampled_what_was_said_and_the_prompts(tmp_path):
+    rows = [
+        official(["Hm. OUTPUT: How much?", "I WANT TO ANSWER: def add(a): ..."]),
+        official(["How much?"] * 10),
+        official(["How much?", "I WANT TO ANSWER: x OUTPUT: How much?"], reward=1.0),
+        official(["How much?"], reward=None),
+    ]
+    path = write(tmp_path / "dialogues.jsonl", *rows)
+    dropped = Counter()
+    read = list(from_official(read_trajectories(path), system="Ask.", dropped=dropped))
+    assert dropped == {"no reward": 1}
+    first = read[0]
+    assert [(each.role, each.content) for each in first.messages] == [
+        ("system", "Ask."),
+        ("user", "Add. def add(a)"),
+        ("assistant", "Hm. OUTPUT: How much?"),
+        ("user", "One."),
+        ("assistant", "I WANT TO ANSWER: def add(a): ..."),
+    ]
+    assert first.said == (" How much?", "I WANT TO ANSWER: def add(a): ...")
+    assert first.prompts == ("<0>", "<1>")
+    assert first.hidden == "def add(a):\n    return a + 1"
+    assert (first.id, first.reward) == (f"{path}, line 1", 0.5)
+    assert [each.ended_by for each in read] == ["answer", "limit", "unknown"]
+    assert len({each.task_hash for each in read}) == 1
+
+
+def test_official_rows_without_all_prompts_have_none(tmp_path):
+    row = official(["How much?", "I WANT TO ANSWER: x"])
+    del row["dialogue_history"][1]["input"]
+    (read,) = from_official(read_trajectories(write(tmp_path / "dialogues.jsonl", row)))
+    assert read.prompts == ()
+    assert read.messages[0].role == "user"
