@@ -32,7 +32,7 @@ LEAST = -1.25
 """What a word that a class lacks can prove against it at most, in nats."""
 STRANGE = 0.8
 """What a word that no example has says for "nothing", in nats."""
-LIKENESS = 12.0
+LIKENESS = 16.0
 NEAREST = 3
 """Nats for the full likeness of the nearest examples, and how many of them are taken."""
 
