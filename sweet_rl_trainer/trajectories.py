@@ -77,7 +77,8 @@ def read_run(
 
     `tasks` are those that the run was made of, by default found again by the source in `run.json`; a rollout's task
     is the one with its hash. Rollouts do not hold the agent's system prompt: it is `system` (`{max_turns}` in it
-    becomes the run's number of turns; "" is none), by default that of `runs.system_prompt`; pictures that an agent was shown are not held either.
+    becomes the run's number of turns; "" is none), by default that of `runs.system_prompt`. Nor do they hold the
+    pictures that an agent was shown; it is as if there had been none.
     Dialogues without a reward, and those that the agent broke off by failing, are left out and counted by reason in
     `dropped`. Raises DataError if a task is missing or changed, or if nothing is left.
     """

@@ -361,3 +361,21 @@ def test_the_prompt_of_a_turn_is_what_the_turn_stands_behind(
     for turn in range(3):
         prompt = encode_prompt(dialogue, turn, chat, preface=preface, inside=inside)
         assert prompt == sequence.ids[: sequence.turns.index(turn)]
+
+
+def test_prompts_that_differ_before_the_reply_are_sequences_of_their_own(tokenizer, trajectory):
+    fast = tokenizer("llama")
+    plain = trajectory(HEARD[:2], REPLIES[:2], SYSTEM, said=REPLIES[:2])
+    days = ("01 Jan 2030", "02 Jan 2030")  # midnight came between them
+    strings = tuple(
+        fast.apply_chat_template(
+            dicts(plain, n), tokenize=False, add_generation_prompt=True, date_string=day
+        )
+        for n, day in enumerate(days)
+    )
+    encoded = encode(
+        trajectory(HEARD[:2], REPLIES[:2], said=REPLIES[:2], prompts=strings), Chat(fast)
+    )
+    assert encoded.form == "a sequence for each turn"
+    for day, sequence in zip(days, encoded.sequences, strict=True):
+        assert f"Today: {day}" in fast.decode(sequence.ids)
