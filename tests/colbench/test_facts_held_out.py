@@ -6,8 +6,9 @@ if only tasks of that function are meant. Two shares are measured, over all hidd
 `bundled:backend/test`: a question about a decision gets its fact, an unrelated one does not. The second also in
 the strict way, over tasks: an unrelated question gets no fact at all.
 
-`held_out_questions.jsonl` was written from requests and statements alone, without the topics in sight. Examples
-and constants were tuned with it since, so it guards what was reached and proves no more than that.
+The files were written from requests and statements alone, without topics and examples in sight. With
+`held_out_questions.jsonl` and `held_out_plain.jsonl` examples and constants were tuned since, so they guard what was
+reached and prove no more than that. `held_out_final.jsonl` was not looked at for any change: it is the measure.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ from colbench.simulators.facts import answer
 from colbench.task import Task
 from colbench_tasks.bundled import load
 
-FLOORS = {"plain": 99, "assistant": 95, "after": 97, "remote": 62, "unrelated": 99}
-"""Percent. Measured over the hidden decisions of all tasks: 99.7, 96.3, 97.6, 64.8, 99.6."""
-SILENT = 96
-"""Percent of the replies to unrelated questions that hold no fact at all. Measured: 97.4."""
+FLOORS = {
+    "held_out_questions": {"plain": 99, "assistant": 97, "after": 98, "remote": 66, "unrelated": 99},
+    "held_out_plain": {"plain": 99, "unrelated": 99},
+    "held_out_final": {"plain": 97, "unrelated": 99},
+}
+"""Percent, by file and kind. Measured: 99.2, 98.0, 98.4, 67.1, 99.6; 99.7, 99.3; 97.4, 99.8."""
+SILENT = {"held_out_questions": 97, "held_out_plain": 94, "held_out_final": 98}
+"""Percent of the replies to unrelated questions that hold no fact at all. Measured: 97.4, 94.6, 98.1."""
 
 Row = Mapping[str, Any]
 
@@ -91,21 +96,13 @@ def main(paths: Sequence[str]) -> None:
     print(f"{len(found)} pairs of question and hidden decision")
 
 
-@pytest.fixture(scope="module")
-def told() -> list[Heard]:
-    rows = read([Path(__file__).with_name("held_out_questions.jsonl")])
-    return list(heard(load("backend/test"), rows))
-
-
-@pytest.mark.parametrize(("kind", "floor"), FLOORS.items())
-def test_a_question_in_a_new_wording_gets_its_fact_and_an_unrelated_one_does_not(
-    told: list[Heard], kind: str, floor: float
-) -> None:
-    assert share(one.right for one in told if one.kind == kind) >= floor
-
-
-def test_an_unrelated_question_in_a_new_wording_seldom_gets_any_fact(told: list[Heard]) -> None:
-    assert share(not one.told for one in told if one.kind == "unrelated") >= SILENT
+@pytest.mark.parametrize("name", FLOORS)
+def test_a_question_in_a_new_wording_gets_its_fact_and_an_unrelated_one_does_not(name: str) -> None:
+    rows = read([Path(__file__).with_name(f"{name}.jsonl")])
+    found = list(heard(load("backend/test"), rows))
+    for kind, floor in FLOORS[name].items():
+        assert share(one.right for one in found if one.kind == kind) >= floor, kind
+    assert share(not one.told for one in found if one.kind == "unrelated") >= SILENT[name]
 
 
 if __name__ == "__main__":
