@@ -22,7 +22,7 @@ from torch.autograd.function import once_differentiable
 
 from colbench.errors import UserError
 
-CHUNK_BYTES = 2**27
+CHUNK_BYTES = 2**28
 """Of float32 logits at a time; a power of two of positions that fits is a chunk."""
 
 
@@ -60,41 +60,67 @@ class _Selected(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int) -> Tensor:
-        head = weight.to(hidden.dtype)
+        chunks = _Chunks(hidden, weight, chunk)
         selected = hidden.new_empty(len(hidden), dtype=torch.float32)
         normalisers = torch.empty_like(selected)
-        for part in _chunks(len(hidden), chunk):
-            logits = (hidden[part] @ head.T).float()
-            normalisers[part] = logits.logsumexp(-1)
-            selected[part] = logits.gather(-1, targets[part, None])[:, 0] - normalisers[part]
+        for part, logits in chunks:
+            selected[part] = logits.gather(-1, targets[part, None])[:, 0]
+            highest = logits.amax(-1, keepdim=True)
+            normalisers[part] = logits.sub_(highest).exp_().sum(-1).log_().add_(highest[:, 0])
         ctx.save_for_backward(hidden, weight, targets, normalisers)
         ctx.chunk = chunk
-        return selected
+        return selected.sub_(normalisers)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
         """d log softmax(z)[y] / dz = onehot(y) − softmax(z)."""
         hidden, weight, targets, normalisers = ctx.saved_tensors
-        head = weight.to(hidden.dtype)
+        chunks = _Chunks(hidden, weight, ctx.chunk)
         to_hidden = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
         to_weight = (
             torch.zeros_like(weight, dtype=torch.float32) if ctx.needs_input_grad[1] else None
         )
-        for part in _chunks(len(hidden), ctx.chunk):
-            logits = (hidden[part] @ head.T).float()
-            back = logits.sub_(normalisers[part, None]).exp_().mul_(-slopes[part, None])
-            back.scatter_add_(-1, targets[part, None], slopes[part, None])
-            back = back.to(hidden.dtype)
+        for part, logits in chunks:
+            wide = logits.sub_(normalisers[part, None]).exp_().mul_(-slopes[part, None])
+            wide.scatter_add_(-1, targets[part, None], slopes[part, None])
+            back = chunks.narrow(wide)
             if to_hidden is not None:
-                torch.mm(back, head, out=to_hidden[part])
+                torch.mm(back, chunks.head, out=to_hidden[part])
             if to_weight is not None:
                 _add_product(to_weight, back.T, hidden[part])
         return to_hidden, None if to_weight is None else to_weight.to(weight.dtype), None, None
 
 
-def _chunks(count: int, size: int) -> Iterator[slice]:
-    return (slice(start, start + size) for start in range(0, count, size))
+class _Chunks:
+    """The logits, a chunk of positions at a time in float32, always in the same memory."""
+
+    def __init__(self, hidden: Tensor, weight: Tensor, chunk: int) -> None:
+        self.head = weight.to(hidden.dtype)
+        self._hidden = hidden
+        self._product = hidden.new_empty(min(chunk, len(hidden)), len(weight))
+        self._wide = self._product
+        if hidden.dtype != torch.float32:
+            self._wide = torch.empty_like(self._product, dtype=torch.float32)
+
+    def __iter__(self) -> Iterator[tuple[slice, Tensor]]:
+        count, chunk = len(self._hidden), len(self._product)
+        for start in range(0, count, max(1, chunk)):
+            part = slice(start, min(start + chunk, count))
+            product = self._product[: part.stop - start]
+            torch.mm(self._hidden[part], self.head.T, out=product)
+            yield part, self._widen(product)
+
+    def _widen(self, product: Tensor) -> Tensor:
+        if self._wide is self._product:
+            return product
+        return self._wide[: len(product)].copy_(product)
+
+    def narrow(self, wide: Tensor) -> Tensor:
+        """The same in the precision of the products, in the memory of the chunk's."""
+        if self._wide is self._product:
+            return wide
+        return self._product[: len(wide)].copy_(wide)
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
