@@ -3,7 +3,7 @@
 Three kinds of item are counted. What the request already says is not hidden and is left out; what is left
 is the whole, so 1.0 means that everything hidden of that kind has been said. An item that the question
 itself named was not given away by the reply; nor, where a task has structured facts, was what a fact says
-if the question was about its topics. Elsewhere nothing tells what a question is about, and every right
+if the question had the words of one of its topics or examples. Elsewhere nothing tells what a question is about, and every right
 answer counts: there the audit is an upper bound.
 
                  backend (Python)                             frontend (HTML)
@@ -132,9 +132,13 @@ def _asked(task: Task, secret: Items, question: str) -> Items:
 def _facts(
     secret: Items, facts: tuple[Fact, ...]
 ) -> tuple[tuple[frozenset[frozenset[str]], Items], ...]:
-    """For each fact its topics, and what of the secret its statement says."""
+    """For each fact its topics and examples, and what of the secret its statement says."""
     return tuple(
-        (frozenset(map(_stems, fact.topics)), _mentioned(secret, fact.statement)) for fact in facts
+        (
+            frozenset(map(_stems, (*fact.topics, *fact.examples))),
+            _mentioned(secret, fact.statement),
+        )
+        for fact in facts
     )
 
 
