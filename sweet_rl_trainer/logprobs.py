@@ -1,7 +1,7 @@
 """Log-probabilities of given tokens at given positions, without the logits of the others.
 
-`token_logprobs` runs a causal language model of transformers, however it is wrapped (PEFT, DDP, FSDP2, DeepSpeed): for
-the length of the call its output layer gives log-probabilities instead of logits, so every hook of the wrappers runs.
+`token_logprobs` runs a causal language model of transformers, however it is wrapped (PEFT, DDP, FSDP2; tested): for the
+length of the call its output layer gives log-probabilities instead of logits, so every hook of the wrappers runs.
 `select_logprobs` is the function underneath. It works through the positions in chunks and keeps nothing of a chunk
 but one log-sum-exp a position; the backward pass computes the chunk's logits again. So memory is that of one chunk,
 `CHUNK_BYTES`, instead of several copies of [positions, vocabulary].
