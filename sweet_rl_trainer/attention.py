@@ -23,10 +23,17 @@ from sweet_rl_trainer.packing import Row, lay_out
 
 
 def model_inputs(row: Row, config: Any) -> dict[str, Any]:
-    """What a causal language model of this configuration is called with to run a row as a batch of one."""
+    """What a causal language model of this configuration is called with to run a row as a batch of one.
+
+    Raises ValueError for a row that shares beginnings with a model that cannot.
+    """
     from transformers.utils.generic import is_flash_attention_requested
 
     inputs: dict[str, Any] = {"input_ids": row.ids[None], "position_ids": row.positions[None]}
+    if row.shares and not can_share(config):
+        raise ValueError(
+            f"{config.model_type} with {_implementation(config)} attention cannot share"
+        )
     if row.shares:
         seen = tree_mask(row)
         inputs["attention_mask"] = seen if _implementation(config) == "sdpa" else _additive(seen)
@@ -83,13 +90,15 @@ def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> No
     """
     size = config.get_text_config().vocab_size
     device = next(model.parameters()).device
-    logits = []
+    training, logits = model.training, []
+    model.eval()  # without dropout
     for start in (8, 16):
         texts = (*range(8), *range(start, start + 8)), (*range(8), *range(24, 32))
         group = [[_Probe([token % size for token in text], [0.0] * 16)] for text in texts]
         row = lay_out([group], share=share).to(device)
         with torch.no_grad():
             logits.append(model(**model_inputs(row, config), use_cache=False).logits[0, -8:])
+    model.train(training)
     first, second = logits
     rounding = 16 * torch.finfo(first.dtype).eps * first.abs().max()
     if not (first - second).abs().max() <= rounding:

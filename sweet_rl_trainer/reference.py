@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -43,12 +44,17 @@ def model_digest(folder: Path) -> str:
     weights = [path for pattern in WEIGHT_FILES for path in folder.glob(pattern)]
     if not weights or not (folder / "config.json").is_file():
         raise UserError(f"{folder} is no checkpoint: it needs config.json and {WEIGHT_FILES[0]}")
+    files = sorted([folder / "config.json", *weights])
     digest = hashlib.sha256()
-    for path in sorted([folder / "config.json", *weights]):
-        with path.open("rb") as file:
-            digest.update(f"{path.name}\0".encode())
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+    with ThreadPoolExecutor() as pool:
+        for path, content in zip(files, pool.map(_digest, files), strict=True):
+            digest.update(f"{path.name}\0".encode() + content)
     return digest.hexdigest()
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def content_key(parts: Parts, kind: Kind) -> str:

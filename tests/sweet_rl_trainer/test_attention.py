@@ -152,6 +152,12 @@ def test_models_that_keep_sequences_apart_pass(make_model, kind):
         check_isolation(model, model.config, share=True)
 
 
+def test_dropout_is_no_leak_and_stays_on(make_model):
+    model = make_model(attention_dropout=0.5)
+    check_isolation(model, model.config)
+    assert model.training
+
+
 def test_a_model_that_lets_sequences_see_one_another_is_refused(make_model):
     def everything_before(module, query, key, value, mask, scaling, **kwargs):
         key, value = (each.repeat_interleave(2, 1) for each in (key, value))
@@ -183,3 +189,9 @@ def test_what_has_windows_does_not_share(make_model, kind):
 
 def test_what_takes_no_mask_does_not_share(varlen):
     assert not can_share(varlen("llama").config)
+
+
+@pytest.mark.parametrize("kind", ["mistral", "qwen2 with windows"])
+def test_a_shared_row_is_not_run_where_it_would_be_wrong(make_model, kind):
+    with pytest.raises(ValueError, match="cannot share"):
+        model_inputs(lay_out(SHARED, share=True), make_model(kind).config)

@@ -33,8 +33,8 @@ def data_parallel(model):
 
 def sharded(model):
     for layer in model.model.layers:
-        fully_shard(layer)
-    return fully_shard(model)
+        fully_shard(layer, reshard_after_forward=True)
+    return fully_shard(model, reshard_after_forward=True)
 
 
 def whole(gradient):
