@@ -3,8 +3,8 @@
 Three kinds of item are counted. What the request already says is not hidden and is left out; what is left
 is the whole, so 1.0 means that everything hidden of that kind has been said. An item that the question
 itself named was not given away by the reply; nor, where a task has structured facts, was what a fact says
-if the question had the words of one of its topics or examples. Elsewhere nothing tells what a question is about, and every right
-answer counts: there the audit is an upper bound.
+if the question had the words of one of its topics or examples. Elsewhere nothing tells what a question is
+about, and every right answer counts: there the audit is an upper bound.
 
                  backend (Python)                             frontend (HTML)
 identifiers      names the code defines or uses, said as      class names, said as above; Tailwind's

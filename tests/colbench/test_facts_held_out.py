@@ -28,7 +28,13 @@ from colbench.task import Task
 from colbench_tasks.bundled import load
 
 FLOORS = {
-    "held_out_questions": {"plain": 99, "assistant": 97, "after": 98, "remote": 66, "unrelated": 99},
+    "held_out_questions": {
+        "plain": 99,
+        "assistant": 97,
+        "after": 98,
+        "remote": 66,
+        "unrelated": 99,
+    },
     "held_out_plain": {"plain": 99, "unrelated": 99},
     "held_out_final": {"plain": 97, "unrelated": 99},
 }
