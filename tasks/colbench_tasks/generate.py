@@ -116,8 +116,7 @@ def _draft(random: Random, family: Family, split: Split, difficulty: int | None)
 
     def words() -> tuple[dict[str, str], str]:
         says = {
-            name: statement(random.choice(choice.option.says), theme, choice)
-            for name, choice in design.items()
+            name: _says(random, theme, choice, name in hidden) for name, choice in design.items()
         }
         stated = [said for name, said in says.items() if name not in hidden]
         return says, _request(random, family, theme, stated)
@@ -126,6 +125,12 @@ def _draft(random: Random, family: Family, split: Split, difficulty: int | None)
     return Draft(
         family=family, theme=theme, design=design, says=says, hidden=hidden, request=request
     )
+
+
+def _says(random: Random, theme: Theme, choice: Choice, hidden: bool) -> str:
+    """What answers a question about it in any wording; what the request states in the first, which stands alone."""
+    wordings = choice.option.says
+    return statement(random.choice(wordings) if hidden else wordings[0], theme, choice)
 
 
 def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn], str]) -> Drawn:
