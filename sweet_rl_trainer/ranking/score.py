@@ -1,0 +1,201 @@
+"""Scores of candidates and trajectories: the difference of two models' weighted log-probabilities.
+
+| preset | score of a reply of L tokens, its end among them |
+|---|---|
+| `critic` | (log π_θ(a|o,c) − log π_ref(a|o,c)) / L: A of the paper |
+| `critic-without-hidden` | (log π_θ(a|o) − log π_ref(a|o)) / L |
+| `critic-sum` | log π_θ(a|o,c) − log π_ref(a|o,c): without length normalisation |
+| `pmi` | (log π_ref(a|o,c) − log π_ref(a|o)) / L: no critic, no training |
+| `released` | log π_θ(a|o,c) / (L + 1) − log π_ref(a|o) / L: the released code |
+
+`released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Every other preset is 0
+where both of its models are the same and are told the same.
+
+A turn's candidates are one group: where the model can (`attention.can_share`) their context is computed once for all.
+Values are kept in the caches of `reference`, so what was scored is not scored again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
+
+from msgspec import Struct
+from torch import Tensor
+
+from colbench.errors import UserError
+from sweet_rl_trainer.attention import can_share
+from sweet_rl_trainer.chat import Chat
+from sweet_rl_trainer.examples import Example, PairExample
+from sweet_rl_trainer.hidden import Template
+from sweet_rl_trainer.objective import row_logprobs
+from sweet_rl_trainer.packing import Group, Row
+from sweet_rl_trainer.ranking.turns import Candidates, encode_candidates
+from sweet_rl_trainer.reference import ReferenceCache
+from sweet_rl_trainer.weights import Rule
+
+Preset = Literal["critic", "critic-without-hidden", "critic-sum", "pmi", "released"]
+PRESETS: tuple[Preset, ...] = get_args(Preset)
+
+
+class Term(Struct, frozen=True, kw_only=True):
+    """Σ w log π of a reply."""
+
+    of: Literal["critic", "reference"]
+    told: bool
+    """Whether the model is told c."""
+    weights: Rule = "turn-mean"
+    more: int = 0
+    """Tokens by which the mean's denominator exceeds the reply's number of tokens."""
+
+
+TERMS: dict[Preset, tuple[Term, Term]] = {
+    "critic": (Term(of="critic", told=True), Term(of="reference", told=True)),
+    "critic-without-hidden": (Term(of="critic", told=False), Term(of="reference", told=False)),
+    "critic-sum": (
+        Term(of="critic", told=True, weights="sum"),
+        Term(of="reference", told=True, weights="sum"),
+    ),
+    "pmi": (Term(of="reference", told=True), Term(of="reference", told=False)),
+    "released": (Term(of="critic", told=True, more=1), Term(of="reference", told=False)),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Scorer:
+    """A model that log-probabilities are asked of, and where they are kept."""
+
+    cache: ReferenceCache
+    logprobs: Callable[[Row], Tensor]
+    """Of what counts in a row, as `objective.row_logprobs` gives them."""
+    share: bool
+    """Whether beginnings are computed once."""
+
+
+def scorer(model: Any, config: Any, cache: ReferenceCache) -> Scorer:
+    """A causal language model of transformers, which is put into evaluation mode; `config` is its configuration.
+
+    `cache` is the one of these very weights (`reference.model_digest`) in this precision.
+    """
+    model.eval()
+    device = next(model.parameters()).device
+    return Scorer(
+        cache=cache,
+        logprobs=lambda row: row_logprobs(model, config, row.to(device)),
+        share=can_share(config),
+    )
+
+
+class Scored(Struct, frozen=True, kw_only=True):
+    """Candidates with their scores."""
+
+    candidates: Candidates
+    scores: tuple[float | None, ...]
+    """Of each reply; None where it is too long to be scored."""
+    lengths: tuple[int, ...]
+    """Tokens of each reply."""
+
+
+def score_candidates(
+    turns: Sequence[Candidates],
+    chat: Chat,
+    preset: Preset,
+    *,
+    reference: Scorer,
+    critic: Scorer | None = None,
+    hidden: Template = "preamble",
+    budget: int,
+    max_length: int,
+    dropped: Counter[str] | None = None,
+) -> list[Scored]:
+    """The scores of all candidates. `hidden` is how c is put to a model that is told it, as in training.
+
+    Rows hold at most `budget` tokens, or one turn. Replies that make more than `max_length` tokens with what is before
+    them have no score and are counted in `dropped`. Raises UserError for another preset, one that needs a critic where
+    there is none, or values that are not finite.
+    """
+    if preset not in PRESETS:
+        raise UserError(f"scores {preset!r}: there are {', '.join(PRESETS)}")
+    models = {"critic": critic, "reference": reference}
+    values: list[list[list[float | None]]] = []
+    for term in TERMS[preset]:
+        model = models[term.of]
+        if model is None:
+            raise UserError(f"scores {preset!r} are a critic's, and there is none")
+        template = hidden if term.told else None
+        sequences = [_weighted(each, chat, term, template) for each in turns]
+        values.append(_fitting(sequences, model, budget, max_length))
+    scored = [
+        Scored(candidates=each, scores=_differences(*terms), lengths=_lengths(examples))
+        for each, examples, *terms in zip(turns, sequences, *values, strict=True)
+    ]
+    if dropped is not None:
+        lost = sum(score is None for each in scored for score in each.scores)
+        dropped.update({f"longer than {max_length} tokens": lost} if lost else {})
+    return scored
+
+
+def score_pairs(
+    pairs: Sequence[PairExample], *, critic: Scorer, reference: Scorer, budget: int
+) -> list[tuple[float, float]]:
+    """S of both sides of each pair, chosen first, as in training: what `critic.diagnose` goes by on held-out tasks."""
+    groups = [[pair.chosen.examples, pair.rejected.examples] for pair in pairs]
+    first, second = (_values(groups, model, budget) for model in (critic, reference))
+    differences = [
+        [one - other for one, other in zip(*both, strict=True)]
+        for both in zip(first, second, strict=True)
+    ]
+    return [(chosen, rejected) for chosen, rejected in differences]
+
+
+def _weighted(
+    candidates: Candidates, chat: Chat, term: Term, hidden: Template | None
+) -> list[Example]:
+    examples = encode_candidates(candidates, chat, term.weights, hidden=hidden)
+    return [_thinned(each, term.more) for each in examples] if term.more else examples
+
+
+def _thinned(example: Example, more: int) -> Example:
+    """The example with the denominator of its mean greater by `more`."""
+    count = sum(weight != 0 for weight in example.weights)
+    share = count / (count + more)
+    return Example(ids=example.ids, weights=array("f", (share * w for w in example.weights)))
+
+
+def _fitting(
+    turns: Sequence[Sequence[Example]], model: Scorer, budget: int, max_length: int
+) -> list[list[float | None]]:
+    """Σ w log π of each reply of each turn, None for what is too long."""
+    fit = [[len(each.ids) <= max_length for each in examples] for examples in turns]
+    groups = [
+        [[each] for each, fits in zip(examples, fits_all, strict=True) if fits]
+        for examples, fits_all in zip(turns, fit, strict=True)
+    ]
+    found = (iter(values) for values in _values(groups, model, budget))
+    return [
+        [next(values) if fits else None for fits in fits_all]
+        for fits_all, values in zip(fit, found, strict=True)
+    ]
+
+
+def _values(groups: Sequence[Group], model: Scorer, budget: int) -> list[list[float]]:
+    """Σ w log π of each of the `Parts` of each group. Those of a group are kept together only if that saves tokens."""
+    together = groups if model.share else [[parts] for group in groups for parts in group]
+    model.cache.fill(together, model.logprobs, budget=budget, share=model.share)
+    return [[model.cache.get(parts).item() for parts in group] for group in groups]
+
+
+def _differences(
+    first: Sequence[float | None], second: Sequence[float | None]
+) -> tuple[float | None, ...]:
+    return tuple(
+        None if one is None or other is None else one - other
+        for one, other in zip(first, second, strict=True)
+    )
+
+
+def _lengths(examples: Sequence[Example]) -> tuple[int, ...]:
+    return tuple(sum(weight != 0 for weight in each.weights) for each in examples)
