@@ -1,0 +1,105 @@
+"""The settings of a training run; the defaults are the paper's (arXiv 2503.15478, appendix on hyper-parameters).
+
+| objective | examples | what differs from the defaults |
+|---|---|---|
+| `critic` | pairs of trajectories, weights `turn-mean`, with c | 8 epochs for frontend |
+| `mtdpo` | pairs of trajectories, weights `sum` | 8 epochs for frontend |
+| `actor` | pairs of replies to one context, weights `sum` | 1 epoch |
+| `rft` | successes | batches of 32; 8 epochs for frontend |
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from colbench.errors import UserError
+from colbench.task import Domain
+
+Objective = Literal["critic", "actor", "mtdpo", "rft"]
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
+Precision = Literal["float32", "bfloat16"]
+
+Positive = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+NotNegative = Annotated[float, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to train. "Paper" is its hyper-parameters, "ours" what it does not say."""
+
+    beta: Positive = 0.1
+    """β of the preference. Paper."""
+    likelihood_weight: NotNegative = 0.01
+    """λ of NLL⁺ beside the preference. Paper."""
+    likelihood_over: Literal["replies", "everything"] = "replies"
+    """What NLL is the mean over; "everything", system and human too, is the released actor's. Ours: replies."""
+
+    learning_rate: Positive = 2e-7
+    """The highest. Paper, for full fine-tuning; LoRA wants about 1e-5 and more."""
+    final_rate: Share = 0.1
+    """Of the learning rate, at the end of the cosine. Paper."""
+    warmup: Share = 0.03
+    """Share of the steps in which the learning rate rises from 0. Paper."""
+    adam: tuple[Share, Share] = (0.9, 0.95)
+    """β₁ and β₂. Paper."""
+    weight_decay: NotNegative = 0.0
+    """Ours: none, as the paper names none."""
+    clip: Positive = 1.0
+    """The norm that gradients are clipped to. Paper."""
+    optimizer: str = "adamw_torch_fused"
+    """Any AdamW that transformers knows by name, such as `paged_adamw_8bit`. Ours."""
+
+    batch_size: Count = 8
+    """Pairs, or successes, in an optimiser step, over all processes. Paper; RFT 32."""
+    epochs: Count = 4
+    """Paper; actor 1, frontend 8."""
+    max_steps: Count | None = None
+    """Stop after so many optimiser steps; the schedule is as long. Ours: at the end of the epochs."""
+    row_tokens: Count = 16_384
+    """Tokens that are packed into one row, the unit of memory; a longer pair has a row to itself. Ours."""
+    share_beginnings: bool = False
+    """Compute what sequences of a row begin with in common once (`attention.can_share`). Ours."""
+
+    precision: Precision = "bfloat16"
+    """Of the products; trained weights are kept in float32. Paper."""
+    gradient_checkpointing: bool = True
+    """Compute activations again instead of keeping them: less memory, a third more time, same result. Ours."""
+
+    save_every: Count = 50
+    """Optimiser steps between two checkpoints, each evaluated first if there are held-out examples. Ours."""
+    keep: Count = 2
+    """Checkpoints to keep, the best one among them. Ours."""
+    patience: Count | None = None
+    """Stop after so many evaluations in a row without a better one. Ours: never."""
+    log_every: Count = 1
+    """Optimiser steps between two lines of the log. Ours."""
+    report_to: tuple[Literal["tensorboard", "wandb"], ...] = ()
+    """Where else to log to. Ours: nowhere."""
+    seed: Annotated[int, Meta(ge=0)] = 0
+    """Of the order of the examples and of dropout. Ours."""
+
+
+def paper(objective: Objective, domain: Domain = "backend") -> TrainSettings:
+    """The paper's settings. Raises UserError if there is no such objective."""
+    if objective not in OBJECTIVES:
+        raise UserError(f"objective {objective!r}: there are {', '.join(OBJECTIVES)}")
+    settings = TrainSettings(epochs=4 if domain == "backend" else 8)
+    if objective == "actor":
+        return replace(settings, epochs=1)
+    return replace(settings, batch_size=32) if objective == "rft" else settings
+
+
+class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Low-rank adapters (arXiv 2106.09685) instead of full fine-tuning. Ours; the paper trains all weights."""
+
+    rank: Count = 16
+    alpha: Count = 32
+    """The adapters' product counts alpha / rank times."""
+    dropout: Share = 0.0
+    """Of the adapters' inputs."""
+    targets: tuple[str, ...] = ()
+    """Ends of the names of the linear layers to adapt; all but the output layer unless given."""

@@ -1,0 +1,136 @@
+"""A training run in a folder: started, or gone on with where it was.
+
+FOLDER/run.json          what is trained: settings, a digest of the examples, the model that training starts from
+FOLDER/checkpoint-STEP/  transformers' checkpoints
+FOLDER/log.jsonl         a line for each logged step and evaluation
+FOLDER/model/            the trained model (or adapters), once training is over
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from torch import nn
+
+from colbench.errors import DataError, UserError
+from sweet_rl_trainer.checkpoints import last_checkpoint
+from sweet_rl_trainer.collator import Examples, group
+from sweet_rl_trainer.reference import ReferenceCache, content_key
+from sweet_rl_trainer.settings import TrainSettings
+from sweet_rl_trainer.trainer import Trainer
+from sweet_rl_trainer.watch import LogFile, OnConsole, no_bars
+
+MODEL = "model"
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """What `run.json` holds. A folder goes on only with the same."""
+
+    settings: TrainSettings
+    examples: str
+    held_out: str
+    origin: str
+    """`reference.model_digest` of the model that training starts from, with the adapters' settings."""
+
+
+def train(
+    model: nn.Module,
+    examples: Examples,
+    settings: TrainSettings,
+    *,
+    folder: Path,
+    origin: str,
+    reference: ReferenceCache | None = None,
+    held_out: Examples = (),
+    tokenizer: Any = None,
+    callbacks: Sequence[Any] = (),
+) -> Path:
+    """Train a model, on pairs with a reference or on successes without, and say where it is saved.
+
+    `model` is as training starts, also when a run goes on: it is the reference, too. The rest is as in `Trainer`.
+    Raises UserError if the folder holds another run, and when the loss or a gradient is not finite.
+    """
+    record = Record(
+        settings=settings,
+        examples=digest(examples),
+        held_out=digest(held_out),
+        origin=origin,
+    )
+    kept = _open(folder, record)
+    done = folder / MODEL
+    if done.is_dir():
+        return done
+    console = OnConsole()
+    try:
+        with no_bars():
+            trainer = Trainer(
+                model,
+                examples,
+                settings,
+                folder=folder,
+                reference=reference,
+                held_out=held_out,
+                tokenizer=tokenizer,
+                callbacks=[LogFile(folder / "log.jsonl"), console, *callbacks],
+            )
+            trainer.fill_reference()
+            trainer.train(resume_from_checkpoint=str(kept) if kept else None)
+            _save(trainer, done)
+    finally:
+        console.stop()
+    return done
+
+
+def _save(trainer: Trainer, folder: Path) -> None:
+    """All of it or nothing."""
+    part = folder.with_name(f"{folder.name}.part")
+    trainer.save_model(str(part))
+    trainer.accelerator.wait_for_everyone()
+    if trainer.is_world_process_zero():
+        part.rename(folder)
+    trainer.accelerator.wait_for_everyone()
+
+
+def digest(examples: Examples) -> str:
+    """SHA-256 over the ids and weights of examples, in order."""
+    whole = hashlib.sha256()
+    for each in examples:
+        for parts in group(each):
+            whole.update(content_key(parts, "sum").encode())
+        whole.update(b"\n")
+    return whole.hexdigest()
+
+
+def _open(folder: Path, record: Record) -> Path | None:
+    """The checkpoint to go on with, if any. Raises UserError if the folder holds another run."""
+    path = folder / "run.json"
+    if path.is_file():
+        try:
+            before = msgspec.json.decode(path.read_bytes(), type=Record)
+        except msgspec.DecodeError as cause:
+            raise DataError(f"{path}: {cause}; choose another folder") from cause
+        if changed := sorted(_differences(before, record)):
+            raise UserError(
+                f"{folder} holds another run: {', '.join(changed)} changed; choose another folder"
+            )
+    elif folder.is_dir() and any(folder.iterdir()):
+        raise UserError(f"{folder} is not empty and holds no run; choose another folder")
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        part.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
+        part.rename(path)
+    return last_checkpoint(folder)
+
+
+def _differences(before: Record, now: Record) -> list[str]:
+    ours, theirs = (
+        {**msgspec.to_builtins(each), **msgspec.to_builtins(each.settings)}
+        for each in (now, before)
+    )
+    return [name for name in ours if name != "settings" and ours[name] != theirs[name]]
