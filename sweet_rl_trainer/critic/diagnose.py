@@ -4,6 +4,8 @@
 - `correlation`: whether it likes replies for their length, or dialogues for their number of turns. A critic that is not
   normalised does, and its actor's replies collapse (arXiv 2503.15478, Table 3).
 - `best_of_n`: what choosing by it is worth, as the number of candidates grows.
+
+`diagnose` puts the first two together.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sweet_rl_trainer.examples import PairExample
+    from sweet_rl_trainer.ranking.score import Scored
 
     Floats = NDArray[np.float64]
 
@@ -104,6 +107,45 @@ def _ranks(values: Floats) -> Floats:
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     last = count.cumsum()
     return np.asarray((last - (count - 1) / 2)[place], dtype=np.float64)
+
+
+class Diagnosis(Struct, frozen=True, kw_only=True):
+    """What held-out dialogues and ranked candidates say of a critic."""
+
+    accuracy: Interval
+    by_turns: Correlation
+    """Of dialogues' scores with their numbers of turns."""
+    by_length: Correlation
+    """Of dialogues' scores with their numbers of reply tokens."""
+    candidates_by_length: Correlation
+    """Of candidates' scores with their tokens, within turns."""
+
+
+def diagnose(
+    pairs: Sequence[PairExample],
+    scores: Sequence[tuple[float, float]],
+    ranked: Sequence[Scored] = (),
+) -> Diagnosis:
+    """`scores` are the pairs' (`ranking.score.score_pairs`); a dialogue that is in many pairs counts once."""
+    sides = {
+        side.trajectory: (score, side)
+        for pair, both in zip(pairs, scores, strict=True)
+        for score, side in zip(both, (pair.chosen, pair.rejected), strict=True)
+    }
+    found = [score for score, _ in sides.values()]
+    return Diagnosis(
+        accuracy=pair_accuracy(pairs, scores),
+        by_turns=correlation(found, [side.turns for _, side in sides.values()]),
+        by_length=correlation(found, [side.reply_tokens for _, side in sides.values()]),
+        candidates_by_length=within(map(_lengths, ranked)),
+    )
+
+
+def _lengths(scored: Scored) -> tuple[list[float], list[float]]:
+    """Scores and lengths of the candidates that have a score."""
+    pairs = zip(scored.scores, scored.lengths, strict=True)
+    known = [(score, float(length)) for score, length in pairs if score is not None]
+    return [score for score, _ in known], [length for _, length in known]
 
 
 class BestOf(Struct, frozen=True, kw_only=True):

@@ -28,6 +28,9 @@ from sweet_rl_trainer.weights import Rule as Weights
 Rule = Literal["halves", "best-worst", "margin"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
+ROUNDING = 1e-6
+"""What float32 may make of equal scores: they differ by no more."""
+
 Choice = tuple[int, int]
 """The numbers of the reply that is chosen and of the one that is rejected."""
 
@@ -56,7 +59,8 @@ def choose(
     allowed = [
         (one, other)
         for one, other in _allowed(scores, rule, margin)
-        if scores[one] > scores[other] and replies[one].text.strip() != replies[other].text.strip()
+        if scores[one] - scores[other] > ROUNDING
+        and replies[one].text.strip() != replies[other].text.strip()
     ]
     turn = scored.candidates.turn
     chance = random.Random(derive_seed("pairs", seed, turn.trajectory.id, turn.number))  # noqa: S311 - no secret

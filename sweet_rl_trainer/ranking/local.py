@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 import torch
@@ -58,8 +59,9 @@ def sample_in_process(
     return file.collect(turns, keys)
 
 
-def _context(model: Any) -> int:
-    return int(model.config.get_text_config().max_position_embeddings)
+def _context(model: Any) -> float:
+    """Tokens that the model was made for; without a number, as many as there are."""
+    return float(getattr(model.config.get_text_config(), "max_position_embeddings", inf))
 
 
 def _sample(

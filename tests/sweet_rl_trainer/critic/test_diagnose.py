@@ -14,6 +14,7 @@ from colbench.errors import UserError
 from sweet_rl_trainer.critic.diagnose import (
     best_of_n,
     correlation,
+    diagnose,
     expected_best,
     pair_accuracy,
     within,
@@ -135,3 +136,29 @@ def test_many_candidates_are_no_trouble():
 def test_more_than_there_are_cannot_be_drawn(count):
     with pytest.raises(UserError, match=f"best of {count}: every group must have so many"):
         best_of_n([([1.0, 0.0], [0.0, 1.0]), ([1.0] * 9, [0.0] * 9)], [1, count])
+
+
+def test_a_critic_that_likes_length_is_found_out():
+    pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+    from sweet_rl_trainer.ranking.score import Scored
+
+    def side(name, turns, tokens):
+        return Side(examples=(), trajectory=name, reward=0.0, turns=turns, reply_tokens=tokens)
+
+    best = side("best", 3, 40)
+    pairs = [
+        PairExample(chosen=best, rejected=side(name, turns, tokens), task_hash="a" * 64)
+        for name, turns, tokens in (("short", 1, 35), ("medium", 2, 20), ("long", 9, 10))
+    ]
+    ranked = [
+        Scored(candidates=None, scores=(1.0, None, 2.0), lengths=(5, 9, 7)),
+        Scored(candidates=None, scores=(-7.0, -9.0), lengths=(60, 50)),
+    ]
+    found = diagnose(pairs, [(3.0, 1.0), (3.0, 2.0), (3.0, 9.0)], ranked)
+    assert found.accuracy.mean == pytest.approx(2 / 3)
+    assert found.by_turns.pearson == pytest.approx(1)
+    assert (found.by_turns.count, found.by_length.count) == (4, 4)
+    assert found.by_length.spearman == pytest.approx(np.corrcoef([3, 1, 2, 4], [4, 3, 2, 1])[0, 1])
+    assert found.candidates_by_length.spearman == pytest.approx(1)
+    assert found.candidates_by_length.count == 4
+    assert diagnose(pairs, [(1.0, 0.0)] * 3).candidates_by_length.pearson is None

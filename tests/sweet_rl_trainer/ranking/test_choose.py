@@ -71,6 +71,7 @@ def test_a_margin_is_reached_by_every_pair_it_allows(scored):
 @pytest.mark.parametrize("rule", RULES)
 def test_equal_scores_and_equal_words_are_never_a_pair(rule, scored):
     assert choose(scored([0.5] * 16), rule) == []
+    assert choose(scored([n * 6e-8 for n in range(16)]), rule) == []
     assert choose(scored(SCORES, ["same", " same\n"] * 8), rule) == []
     scores, texts = (3, 3, 1, 1, 3, 3), ["a", "b", "a", "c", "b", "c"]
     pairs = choose(scored(scores, texts), rule, pairs_per_turn=99)

@@ -77,17 +77,22 @@ def logprob(model, chat, turn, reply, preface=""):
 
 def by_hand(preset, critic, reference, chat, turn, reply, told):
     """The formulas of the table, written down one by one."""
-    critic_told, length = logprob(critic, chat, turn, reply, told)
-    critic_untold, _ = logprob(critic, chat, turn, reply)
-    reference_told, _ = logprob(reference, chat, turn, reply, told)
-    reference_untold, _ = logprob(reference, chat, turn, reply)
-    return {
-        "critic": (critic_told - reference_told) / length,
-        "critic-without-hidden": (critic_untold - reference_untold) / length,
-        "critic-sum": critic_told - reference_told,
-        "pmi": (reference_told - reference_untold) / length,
-        "released": critic_told / (length + 1) - reference_untold / length,
-    }[preset]
+
+    def value(model, preface=""):
+        return logprob(model, chat, turn, reply, preface)[0]
+
+    _, length = logprob(reference, chat, turn, reply)
+    match preset:
+        case "critic":
+            return (value(critic, told) - value(reference, told)) / length
+        case "critic-without-hidden":
+            return (value(critic) - value(reference)) / length
+        case "critic-sum":
+            return value(critic, told) - value(reference, told)
+        case "pmi":
+            return (value(reference, told) - value(reference)) / length
+        case "released":
+            return value(critic, told) / (length + 1) - value(reference) / length
 
 
 @pytest.mark.parametrize("preset", PRESETS)
