@@ -100,11 +100,11 @@ joint: join, joined, separator, between words, glue, connect, spaces, delimiter,
 length: length, long, short, maximum length, cut, truncate, how many characters, how many words
 ? How long may it be?
 ? Is there a maximum length?
-- After $value characters it is simply cut off, wherever that is.
+- The whole $what is cut off after $value characters, wherever that is.
 / It has at most $value characters, and the rest is cut off hard.
 = 12 6 8 10 14 16
 > label = $joint.join(words)[:$value]
-- Only the first $value words are used, however long they are.
+- Only the first $value words of the cleaned text are used, however long they are.
 / It has at most $value words, and the rest is left out.
 = 3 2 4
 > label = $joint.join(words[:$value])
@@ -112,8 +112,8 @@ length: length, long, short, maximum length, cut, truncate, how many characters,
 empty: empty, nothing left, nothing remains, no text, blank, fallback, default
 ? What if nothing is left?
 ? What should come out for empty text?
-- If nothing is left, the result is the word $value in small letters.
-/ When it would be empty, take the word $value in lowercase, just like that.
+- If nothing is left of a text, the result is the word $value, in full and in small letters.
+/ When it would be empty, take the whole word $value in lowercase, just like that.
 = untitled unnamed none blank misc unknown
 """),
     code="""

@@ -51,23 +51,23 @@ free: free days, grace, forgiven, tolerance, without a fine, on the house
 ? After how many days does the fine begin?
 - Up to and including $value days late, a $thing costs nothing; later than that, all its days count.
 / We forgive $value days; whoever brings a $thing later than that pays for every day from the first one.
-= 3 1 2 4 5 7
+= 3 2 4 5 6 7
 > if days <= $value:
 >     continue
 - The first $value days late of each $thing are free, and only the days after those count.
 / We never charge the first $value days of a $thing, only those that follow.
-= 3 1 2 4 5 7
+= 3 2 4 5 6 7
 > days = max(0, days - $value)
 
 daily: daily fine, per day, each day, rate, per week, price of delay
 ? What does a day late cost?
 ? Is the fine by the day or by the week?
 ? What is the rate of the fine?
-- Every day that counts costs $value cents for each $thing.
+- Every late day that counts costs $value cents for each $thing.
 / The fine is $value cents a day and $thing.
 = 20 10 15 25 30 40
 > fine = days * $value
-- Every started week of the days that count costs $value cents for each $thing.
+- Every started week of late days that count costs $value cents for each $thing.
 / The fine is $value cents a week and $thing, and a started week is a full one.
 = 100 50 70 80 120 150
 > fine = -(-days // 7) * $value
@@ -92,7 +92,7 @@ lost: lost, gone, missing, never comes back, None, replacement, disappeared
 / For each lost $thing we take $value cents.
 = 2000 900 1200 1500 2500 3000
 > owed += $value
-- The first lost $thing costs 500 cents, and each further one $value.
+- The first lost $thing costs 500 cents, and each further one $value cents.
 / For lost ones we take 500 cents once, and $value cents for every one after the first.
 = 2000 900 1200 1500 2500 3000
 > owed += $value if lost else 500
@@ -101,10 +101,10 @@ lenient: $children, privilege, flag, mild, spare, young, favour
 ? What is different for $children?
 ? Are you lenient with $children?
 ? What does the flag change?
-- We ask $children for half of the sum, rounded down to a cent.
+- We ask $children for half of the whole sum, rounded down to a cent.
 / Half of the sum, rounded down to a cent, is enough from $children.
 > owed //= 2
-- We ask $children for the sum less $value cents, but not for less than zero.
+- We ask $children for the whole sum less $value cents, but not for less than zero.
 / The sum is $value cents lower for $children, though never below zero.
 = 200 100 150 250 300 400
 > owed = max(0, owed - $value)

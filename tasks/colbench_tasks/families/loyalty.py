@@ -63,11 +63,11 @@ rate: rate, earning rate, spend for one point, cents per point, money for one po
 cap: maximum, maximum points, maximum for one purchase, cap, ceiling, at most, upper limit
 ? Is there a maximum of points for one purchase?
 ? Are the points of a purchase capped?
-- One purchase brings $value points at most, before any extras.
+- One purchase brings $value points at most, before extras for a $status or a birthday.
 / We stop at $value points for a purchase, and extras come after that.
 = 100 40 50 60 80 120
 > points = min(points, $value)
-- There is no maximum.
+- There is no maximum of points for one purchase.
 / The more you buy, the more you get, without a limit.
 
 level: $status, status, status earns more, loyal, vip, level, membership, advantage
@@ -89,8 +89,8 @@ party: birthday, birthday points, birthday bonus, present, anniversary, celebrat
 / For the birthday there are $value points on top of everything else.
 = 50 20 25 40 75 100
 > points += $value
-- On a birthday, everything is doubled at the very end.
-/ For the birthday you get twice of all that.
+- On a birthday, all the points are doubled at the very end.
+/ For the birthday you get twice the points, after everything else.
 > points *= 2
 """),
     code="""

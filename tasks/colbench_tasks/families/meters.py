@@ -52,7 +52,7 @@ limit: limit, step, allowance, heavy use, higher usage, quota, first tier, price
   how many units at the normal price
 ? From what amount on does the price change?
 ? Is there a limit for heavy use?
-- From $value units at the normal time on, what goes beyond has another price.
+- Units at the normal time beyond the first $value have another price.
 / Only the first $value units at the normal time have the normal price.
 = 100 50 60 80 120 150 200
 
@@ -60,8 +60,8 @@ above: beyond the limit, beyond, price beyond the threshold, price above the lim
   cost in second tier, price for heavy use, excess, second price, further units
 ? What does a unit beyond the limit cost?
 ? What is the price above it?
-- Beyond that, a unit costs $value cents.
-/ Each unit above it is $value cents.
+- Heavy use at the normal time has a limit, and each unit beyond it costs $value cents.
+/ Each unit at the normal time beyond the limit is $value cents.
 = 45 10 18 22 34 42 50 60
 
 second: $quiet, $quiet time, $quiet units, units at the $quiet time, cheap hours, cheaper period,
@@ -80,7 +80,7 @@ basic: basic charge, base fee, standing charge, fixed, fixed fee, fixed amount, 
   monthly fee, no use at all
 ? Is there a basic charge?
 ? What is the fixed fee or the minimum?
-- There is a basic charge of $value cents on top of everything.
+- There is a basic charge of $value cents on top of the cost of all units.
 / We add a fixed fee of $value cents.
 = 500 300 450 600 750 900
 > cost += $value

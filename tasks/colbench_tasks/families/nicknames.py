@@ -129,7 +129,7 @@ digits: digits, number, numerals, zeros, figures, leading
 ? How many digits are there?
 - From the number, we take the last $value digits, with zeros in front if it has fewer.
 / The number gives exactly $value digits, the last ones, filled up with zeros in front.
-= 2 1 3 4 5
+= 2 3 4 5 6
 > str($number).zfill($value)[-$value:]
 - From the number, we take the sum of its digits.
 / The digits of the number are added up, and that sum is used.
@@ -141,13 +141,13 @@ digits: digits, number, numerals, zeros, figures, leading
 order: order, sequence, beginning, end, front, behind, pieces, arranged
 ? In what order do the pieces come?
 ? Which piece stands at the beginning?
-- The piece from the given names comes first, the last name is in the middle, and the number ends it.
+- The piece from the given names comes first, the last name is in the middle, and the number ends the $what.
 / It begins with the given names, goes on with the last name and has the number at the end.
 > first + rest + digits
-- In front there is the last name, the given names follow in the middle, and the number is behind.
+- In front of the $what is the last name, the given names follow in the middle, and the number is behind.
 / It starts with the last name, followed by the given names and finally the number.
 > rest + first + digits
-- The number opens it, after that there is the last name, and the given names close it.
+- The number opens the $what, after that there is the last name, and the given names close it.
 / First of all we write the number, second the last name and third the given names.
 > digits + rest + first
 

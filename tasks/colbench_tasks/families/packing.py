@@ -52,12 +52,12 @@ fill: fill, fit in, capacity, hold, how many $pieces, content
 weight: weight, weigh, heavy, heavier, grams, light
 ? What if a $piece is heavy?
 ? Does the weight matter?
-- If a $piece weighs more than $value grams, half as many fit in, rounded down.
+- If a $piece weighs more than $value grams, half as many fit in a $box, rounded down.
 / Above $value grams for a $piece, only half of the usual number fits in, rounded down.
 = 500 250 400 750 1000
 > if grams > $value:
 >     most //= 2
-- If a $piece weighs $value grams or more, two fewer fit in.
+- If a $piece weighs $value grams or more, two fewer fit in a $box.
 / From $value grams for a $piece on, the usual number that fits in goes down by two.
 = 500 250 400 750 1000
 > if grams >= $value:
@@ -82,7 +82,7 @@ care: $kind, $kind ones, careful, special treatment, apart, delicate
 rest: rest, remainder, partly filled, half empty, left after the full, incomplete, remaining $pieces, squeezed
 ? What about a rest that does not fill a $box?
 ? Is a partly filled $box used?
-- A rest that does not fill a $box gets one all the same.
+- A rest of $pieces that does not fill a $box gets one all the same.
 / For what remains after the full $boxes there is one more, however little it is.
 > if rest:
 >     boxes += 1
@@ -91,7 +91,7 @@ rest: rest, remainder, partly filled, half empty, left after the full, incomplet
 = 2 3 4
 > if rest > $value or (rest and not boxes):
 >     boxes += 1
-- A rest that does not fill a $box stays behind.
+- A rest of $pieces that does not fill a $box stays behind.
 / What remains after the full $boxes is not taken along.
 
 spare: spare, empty, additional, reserve, in case, papers, extra $box
@@ -105,7 +105,7 @@ spare: spare, empty, additional, reserve, in case, papers, extra $box
 - One empty $box is always added as a spare and carried too, even if there is nothing else.
 / We carry one more as a spare in any case, which stays empty.
 > boxes += 1
-- There is no spare.
+- There is no spare $box.
 / We never take an empty $box along.
 
 stack: stack, stacked, carry, $load capacity, per $load, on one $load, how many $boxes
@@ -118,16 +118,16 @@ stack: stack, stacked, carry, $load capacity, per $load, on one $load, how many 
 loose: loose, left over, by hand, started $load, last $load, not full, almost empty, surplus $boxes
 ? What about $boxes left over that do not make a full $load?
 ? Does the last $load have to be full?
-- Any $boxes left over go on one more $load, which counts in full.
+- Any $boxes left over after the full $loads go on one more $load, which counts in full.
 / The last $load may be almost empty, and it counts like the others.
 > if loose:
 >     loads += 1
-- If no more than $value $boxes are left over, they go by hand without a $load, but still count as $boxes.
-/ The last $load is only used for more than $value $boxes, and fewer go by hand but are still counted.
+- If no more than $value $boxes are left over after the full $loads, they go by hand, but still count as $boxes.
+/ The last $load is only used for more than $value $boxes; otherwise they go by hand but are still counted.
 = 2 3
 > if loose > $value:
 >     loads += 1
-- All $boxes left over go by hand without a $load, but still count as $boxes.
+- All $boxes left over after the full $loads go by hand, but still count as $boxes.
 / Only full ones count as a $load, and what is left over is carried by hand but still counted.
 
 form: form, tuple, dictionary, dict, text, slash, keys, report, presented, type of the result

@@ -53,7 +53,7 @@ The input is a list of tuples with a name, a $club and a whole number of $points
 least: minimum, fewer, few, left aside, beginners, enough, required, take part, excluded, everybody
 ? Does everybody take part?
 ? Is there a minimum of $points?
-- Whoever has fewer than $value $points is left aside from the start.
+- Whoever has fewer than $value $points is left aside from the start and meets nobody.
 / It takes at least $value $points to be paired, and all others are left aside before anything else.
 = 5 2 3 4 6 8
 > line = [entry for entry in $players if entry[2] >= $value]
@@ -64,10 +64,10 @@ least: minimum, fewer, few, left aside, beginners, enough, required, take part, 
 rank: line up, lined up, strongest, weakest, best, sorted, ranked, ascending, descending, most $points
 ? In what order are the $players lined up?
 ? Does the strongest or the weakest come first?
-- They are lined up before pairing, with the most $points in front.
+- The $players are lined up before pairing, with the most $points in front.
 / The line starts with whoever has the most $points and goes down from there.
 > -entry[2]
-- They are lined up before pairing, with the fewest $points in front.
+- The $players are lined up before pairing, with the fewest $points in front.
 / The line starts with whoever has the fewest $points and goes up from there.
 > entry[2]
 
@@ -86,13 +86,13 @@ tie: tie, ties, tied, equal, draw, equally strong
 odd: odd, odd number, left over, alone, without a partner, sits out, bye, remains, lonely
 ? What if the number of $players is odd?
 ? Who sits out if one is left over?
-- With an odd number, the last in line sits out and is not in the result.
+- With an odd number of $players, the last in line sits out and is not in the result.
 / If one is left over, it is the last in line, who then appears nowhere.
 > line.pop()
-- With an odd number, the first in line sits out and is not in the result.
+- With an odd number of $players, the first in line sits out and is not in the result.
 / If one is left over, it is the first in line, who then appears nowhere.
 > line.pop(0)
-- With an odd number, the last in line gets the word $value as partner, in one more pair at the very end, name first.
+- If the number is odd, the last in line gets the word $value as partner, in one more pair at the very end, name first.
 / If one is left over, the last in line and the word $value are put at the very end as a pair, name first.
 = bye rest free nobody
 > rest = [(line.pop()[0], $value)]

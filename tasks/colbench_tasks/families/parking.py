@@ -44,19 +44,19 @@ I have the time in whole minutes and a flag that is True for $members.
 free: free, free time, free minutes, grace period, no charge, cost nothing, no cost
 ? How many minutes are free?
 ? Is there a grace period that costs nothing, and how long is it?
-- Up to and including $value minutes, it costs nothing.
-/ It is free as long as nobody stays more than $value minutes.
+- Up to and including $value minutes, nothing has to be paid.
+/ Whoever stays no more than $value minutes pays nothing.
 = 15 5 10 20 25 30 40
 
 longer: deducted, subtracted, still subtracted, taken off, first minute, whole time, entire time,
   complete duration, exceeds, longer, goes over
 ? For a longer stay, is the free part deducted or is the whole time charged?
 ? When somebody stays longer, is the free part still taken off?
-- Whoever stays longer pays for the whole time, from the first minute.
-/ Once you are over the limit, everything counts from the very start.
+- Whoever stays longer than the free minutes pays for the whole time, from the first minute.
+/ Whoever goes over the free minutes pays for everything from the very start.
 > billed = $minutes
-- Whoever stays longer only pays for the time after the free part.
-/ Once you are over the limit, the free part is still deducted.
+- Whoever stays longer than the free minutes only pays for the time after them.
+/ Whoever goes over the free minutes still has them deducted.
 > billed = $minutes - $free
 
 block: block, billing block, billing unit, time unit, started hour, by the hour, interval,
@@ -71,7 +71,7 @@ rate: rate, price, tariff, price per block, price of one block of time, price of
   hourly rate, rate per interval
 ? What is the rate?
 ? What is the price of one block of time?
-- The rate is $value cents for each block.
+- The rate is $value cents for each block of time.
 / Every block costs $value cents.
 = 200 80 120 140 160 220 240 260 300
 
@@ -79,23 +79,23 @@ cap: maximum, cap, ceiling, upper limit, at most, most expensive, no longer incr
   stops growing
 ? Is there a maximum amount for one visit?
 ? Is the amount capped?
-- Nobody pays more than $value cents for one visit.
+- Nobody pays more than $value cents for one visit, before any rebate.
 / There is a maximum of $value cents, before any rebate.
 = 1500 800 1000 1200 1800 2000 2400
 > fee = min(fee, $value)
-- There is no maximum.
-/ No, the price just keeps growing.
+- There is no maximum amount for one visit.
+/ The price just keeps growing with the time.
 
 rebate: discount, rebate, reduction, percentage off, special terms, special flag, $members,
   pay less, cheaper
 ? What discount do $members get?
 ? How much less do $members pay?
 - $value percent of the final amount is taken off for $members.
-/ The special terms are $value percent off the final amount.
+/ The special terms for $members are $value percent off the final amount.
 = 20 10 15 25 30 40 50
 > fee -= fee * $value // 100
 - The final amount is $value cents lower for $members, but never below zero.
-/ The special terms are $value cents off the final amount, but not below 0.
+/ The special terms for $members are $value cents off the final amount, but not below 0.
 = 100 50 150 200 250
 > fee = max(0, fee - $value)
 """),

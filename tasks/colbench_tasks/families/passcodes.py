@@ -60,12 +60,12 @@ The input is the $what as text, which is never empty, and the first name of the 
 length: length, long, short, size, how many characters, minimum length
 ? How long must a $what be?
 ? How many characters does it need?
-- With fewer than $value characters it has the fault length.
+- A $what with fewer than $value characters has the fault length.
 / It needs at least $value characters, and otherwise the fault is called length.
 = 8 6 7 9 10 12
 > if len($code) < $value:
 >     faults.append("length")
-- With more or fewer than exactly $value characters it has the fault length.
+- A $what with more or fewer than exactly $value characters has the fault length.
 / It needs exactly $value characters, neither more nor fewer, and otherwise the fault is called length.
 = 8 6 7 9 10
 > if len($code) != $value:
@@ -74,16 +74,16 @@ length: length, long, short, size, how many characters, minimum length
 digits: digit, digits, numerals, number in it, figures
 ? Are digits required?
 ? How many digits must there be?
-- With fewer than $value digits it has the fault digits.
+- A $what with fewer than $value digits has the fault digits.
 / It needs a minimum of $value digits anywhere in it, and otherwise the fault is called digits.
-= 2 1 3 4 5
+= 2 3 4 5
 > if sum(c.isdigit() for c in $code) < $value:
 >     faults.append("digits")
-- With any digit at all it has the fault digits.
+- A $what with any digit at all has the fault digits.
 / Digits are forbidden, and the fault for a digit is called digits.
 > if any(c.isdigit() for c in $code):
 >     faults.append("digits")
-- With a digit as its first character it has the fault digits.
+- A $what with a digit as its first character has the fault digits.
 / It may contain digits but not start with one, and that fault is called digits.
 > if $code[0].isdigit():
 >     faults.append("digits")
@@ -91,26 +91,26 @@ digits: digit, digits, numerals, number in it, figures
 capitals: capital, capitals, uppercase, lowercase, small letters, upper and lower case, mixed case
 ? Must there be capital letters?
 ? What about capitals and small letters?
-- Without a capital or without a small letter it has the fault case.
+- A $what without a capital or without a small letter has the fault case.
 / It needs both a capital and a small letter, and otherwise the fault is called case.
 > if not (any(c.isupper() for c in $code) and any(c.islower() for c in $code)):
 >     faults.append("case")
-- With any capital letter it has the fault case.
+- A $what with any capital letter has the fault case.
 / Capitals are forbidden, and the fault for a capital is called case.
 > if any(c.isupper() for c in $code):
 >     faults.append("case")
-- Capitals and small letters are used as you like.
+- Capitals and small letters are used as you like, and are never a fault.
 / There is no rule about capitals, so there is no such fault.
 
 repeat: repeat, repeated, repetition, same character, same letter, twice, in a row, duplicate
 ? May a character be repeated?
 ? What about the same character several times?
-- With the same character $value times in a row or more (a and A differ), it has the fault repeat.
+- A $what with the same character $value times in a row or more (a and A differ) has the fault repeat.
 / If $value or more of the same character follow one another (a and A differ), the fault is called repeat.
 = 3 2 4
 > if any(c * $value in $code for c in $code):
 >     faults.append("repeat")
-- With the same character $value times or more, in whatever places (a and A differ), it has the fault repeat.
+- A $what with the same character $value times or more in whatever places (a and A differ) has the fault repeat.
 / If a character occurs $value times or more in all (a and A differ), the fault is called repeat.
 = 3 2 4 5
 > if any($code.count(c) >= $value for c in $code):
@@ -119,11 +119,11 @@ repeat: repeat, repeated, repetition, same character, same letter, twice, in a r
 name: name, own name, personal, contain the name, name of the $owner, identity
 ? May the name of the $owner be in it?
 ? What is the name of the $owner for?
-- With the name of the $owner anywhere in it, in capitals or not, it has the fault name.
+- A $what with the name of the $owner anywhere in it, in capitals or not, has the fault name.
 / If it contains the name of the $owner, however that is capitalised, the fault is called name.
 > if $owner.lower() in $code.lower():
 >     faults.append("name")
-- With the same first letter as the name of the $owner, in capitals or not, it has the fault name.
+- A $what with the same first letter as the name of the $owner, capital or not, has the fault name.
 / If it starts with the letter with which the name of the $owner starts, capital or not, the fault is called name.
 > if $owner[0].lower() == $code[0].lower():
 >     faults.append("name")
@@ -133,15 +133,15 @@ name: name, own name, personal, contain the name, name of the $owner, identity
 signs: sign, signs, symbol, symbols, punctuation, special characters, space, spaces, exclamation mark
 ? Are signs such as an exclamation mark allowed?
 ? What about special characters?
-- With anything but letters and digits it has the fault sign.
+- A $what with anything but letters and digits has the fault sign.
 / It may hold only letters and digits, and otherwise the fault is called sign.
 > if not all(c.isalnum() for c in $code):
 >     faults.append("sign")
-- With nothing but letters and digits it has the fault sign.
+- A $what with nothing but letters and digits has the fault sign.
 / It needs some character that is neither letter nor digit, and otherwise the fault is called sign.
 > if all(c.isalnum() for c in $code):
 >     faults.append("sign")
-- With a space in it, it has the fault sign, but any other sign is fine.
+- A $what with a space in it has the fault sign, but any other sign is fine.
 / Only spaces are forbidden, other signs are welcome, and the fault for a space is called sign.
 > if " " in $code:
 >     faults.append("sign")
@@ -162,7 +162,7 @@ report: report, list of faults, several faults, more than one fault, form of the
 fine: fine, flawless, accepted, correct, passes, no faults, without any fault, perfect, nothing wrong
 ? What is returned if there are no faults?
 ? What is the verdict on a flawless $what?
-- If nothing is wrong, the word $value in small letters is returned.
+- If nothing is wrong, only the word $value in small letters is returned.
 / A flawless $what gives just the lowercase word $value as text.
 = ok fine good accepted
 - If nothing is wrong, the $what itself is returned unchanged.

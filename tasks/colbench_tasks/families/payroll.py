@@ -43,9 +43,9 @@ I have the hours of the seven days, Monday first, and the hourly wage in cents.
 breaks: break, breaks, lunch, rest, unpaid, pause
 ? Are breaks paid, or are they taken off?
 ? How much unpaid break is there?
-- On days with more than 6 hours, $value hours of break are taken off.
+- On days with more than 6 hours, $value hours of unpaid break are taken off.
 / Whoever works more than 6 hours on a day has an unpaid break of $value hours.
-= 0.5 0.25 0.75 1
+= 0.5 0.25 0.75 1.5
 > worked = [day - $value if day > 6 else day for day in $hours]
 - All breaks are paid.
 / Breaks count as work, nothing is taken off.
@@ -55,12 +55,12 @@ overtime: overtime, extra hours, too many hours, how many hours, beyond how many
   more than a full day, full week, limit of hours
 ? From when on is it overtime?
 ? How many hours are normal before overtime starts?
-- Whatever goes beyond $value hours on one day is overtime.
-/ Overtime is counted day by day, from $value hours on.
+- Whatever goes beyond $value paid hours on one day, without unpaid breaks, is overtime.
+/ Overtime is counted day by day, from $value paid hours on, without unpaid breaks.
 = 8 7 7.5 9 10
 > extra = sum(max(0, day - $value) for day in worked)
-- Whatever goes beyond $value hours in the week is overtime.
-/ Overtime is counted for the whole week, from $value hours on.
+- Whatever goes beyond $value paid hours in the week, without unpaid breaks, is overtime.
+/ Overtime is counted for the whole week, from $value paid hours on, without unpaid breaks.
 = 40 30 35 36 38
 > extra = max(0, sum(worked) - $value)
 
@@ -68,7 +68,7 @@ factor: overtime rate, overtime pay, paid for overtime, overtime bring, more for
   times the wage, overtime premium, multiplier
 ? How is overtime paid?
 ? How much more does an hour of overtime bring?
-- An hour of overtime is paid $value times.
+- An hour of overtime is paid $value times the wage.
 / For overtime they get $value times the wage.
 = 1.5 1.25 1.75 2
 
@@ -91,11 +91,11 @@ sunday: sunday, weekend, saturday, holiday, sunday extra, weekend hours, extra o
 rounding: round, rounded, rounding, whole cents, smallest coin, fraction
 ? How is the final amount rounded?
 ? What do you round the pay to?
-- In the end we round down to a multiple of $value cents.
+- In the end the pay is rounded down to a multiple of $value cents.
 / The final amount is rounded down to the last full $value cents.
 = 100 10 20 50
 > return int(pay // $value * $value)
-- In the end we round up to a multiple of $value cents.
+- In the end the pay is rounded up to a multiple of $value cents.
 / The final amount is rounded up to the next full $value cents.
 = 100 10 20 50
 > return int(-(-pay // $value) * $value)

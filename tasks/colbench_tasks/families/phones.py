@@ -59,7 +59,7 @@ extension: extension, direct line, after the #, internal, hash, desk
 - An extension is dropped, together with the #.
 / The # and all that follows it is cut off.
 > ""
-- The digits of an extension are put at the very end, after a small x and no blank.
+- The digits of an extension are put at the very end, after a small x, without any blank there.
 / An extension goes to the end of it all, as a small x and then its digits.
 > ("x" + extra.strip() if extra else "")
 

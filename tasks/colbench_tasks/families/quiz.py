@@ -101,9 +101,9 @@ hint: $hint, assistance, aid, support, used
 / If there was a $hint, whatever a right answer would bring is halved and rounded down.
 > if helped:
 >     gained //= 2
-- With a $hint a right answer brings $value points less, but never less than 0.
+- With a $hint, $value points go off all that a right answer would bring, but never below 0.
 / If there was a $hint, $value points are taken off what a right answer would bring, down to 0 at most.
-= 3 1 2 4 5
+= 3 2 4 5 6
 > if helped:
 >     gained = max(0, gained - $value)
 - A $hint makes no difference to the points.
@@ -116,7 +116,7 @@ wrong: mistake, false, error, incorrect, penalty, fault
 / For every mistake we take away $value points.
 = 5 2 3 4 7
 > points -= $value
-- The first wrong answer ends it: nothing that comes after it counts.
+- The first wrong answer costs nothing, but ends everything: nothing that comes after it counts.
 / With the first mistake it is over, and the rest of the list is not looked at.
 > break
 - A wrong answer costs nothing.
@@ -128,11 +128,11 @@ skip: skip, skipped, pass on, passed over, left out, no answer
 ? What happens when a $question is skipped?
 - Skipping costs $value points each time.
 / Whoever skips loses $value points for it, from the first time on.
-= 2 1 3 4 6
+= 2 3 4 5 6
 > points -= $value
 - Skipping is free the first time, and each further time it costs $value points.
 / Whoever skips again after the first time loses $value points for each one after the first.
-= 2 1 3 4 6
+= 2 3 4 5 6
 > points -= $value if skipped > 1 else 0
 - Skipping costs nothing, no matter how often.
 / Whoever skips does not lose anything, again and again.

@@ -68,13 +68,13 @@ tie: tie, ties, tied, tied order, equal, same number, two people with the same n
   draw
 ? In what order do you list people with equal $points?
 ? How are ties sorted?
-- Equal ones are listed by the alphabet.
+- Those with equal $points are listed by the alphabet.
 / With equal $points, the names go from A to Z.
 > kept = sorted(kept, key=lambda entry: ($best, entry[0]))
-- Equal ones stay in the order in which they were entered.
+- Those with equal $points stay in the order in which they were entered.
 / With equal $points, whoever was entered earlier is listed earlier.
 > kept = sorted(kept, key=lambda entry: $best)
-- Equal ones are listed in reverse, the one entered later first.
+- Those with equal $points are listed in reverse, the one entered later first.
 / With equal $points, whoever was entered later is listed earlier.
 > kept = sorted(reversed(kept), key=lambda entry: $best)
 
@@ -82,10 +82,10 @@ place: place, rank, ranks numbered, same place, same rank, share, shared, share 
   people share a place, numbering, position, same place number
 ? How are the places numbered when people share one?
 ? Do people with equal $points share a place?
-- They share a place, and the places after it are skipped, as in 1, 1, 3.
+- Those with equal $points share a place, and the places after it are skipped, as in 1, 1, 3.
 / Places are shared and then left out, so it may go 1, 1, 3.
 > place = [$points for _, $points in kept].index($points) + 1
-- They share a place, and no place is skipped, as in 1, 1, 2.
+- Those with equal $points share a place, and no place is skipped, as in 1, 1, 2.
 / Places are shared and the next one follows on, so it may go 1, 1, 2.
 > place = len({other for _, other in kept[:number]})
 - Nobody shares a place, we just count the lines, as in 1, 2, 3.
@@ -96,24 +96,24 @@ cut: how many lines, number of lines, how many entries, entries shown, cut, top,
   length of the list, only the top, list everybody
 ? How many lines has the list?
 ? Do you show all of them or only the top?
-- Only the first $value lines are shown, even if that parts equal ones.
+- Only the first $value lines of the list are shown, even if that parts equal ones.
 / The list stops after $value lines, no matter what.
 = 3 2 4 5
 > [:$value]
-- All lines are shown.
+- All lines of the list are shown.
 / The list is as long as it gets.
 
 form: format, line look like, how a line looks, how an entry looks, each entry, each line,
   look like, written, form, text or pair, string, line, lines written, write a line
 ? What does each line look like?
 ? In what format is an entry written?
-- A line is text such as 1) Ada, the place with a bracket, a space and the name.
+- A line of the list is text such as 1) Ada, the place with a bracket, a space and the name.
 / Write each line as text, place, bracket, space, name, like 1) Ada.
 > f"{place}) {name}"
-- A line is text such as Ada (1), the name and the place in brackets.
+- A line of the list is text such as Ada (1), the name and the place in brackets.
 / Write each line as text, name, space, place in brackets, like Ada (1).
 > f"{name} ({place})"
-- A line is a list of the place as a number and the name.
+- A line of the list is a small list of the place as a number and the name.
 / Give each line as a small list, first the place as a number, then the name.
 > [place, name]
 """),

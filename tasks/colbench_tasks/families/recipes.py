@@ -59,9 +59,9 @@ reserve: reserve, extra portions, additional portions, second helping, more than
 ? Is there a reserve for hungry people?
 - We always make $value portions more than there are $guests.
 / On top of the $guests we cook $value portions as a reserve.
-= 2 1 3 4 5
+= 2 3 4 5 6
 > portions = $people + $value
-- We make exactly one portion for each of them.
+- We make exactly as many portions as there are $guests.
 / There is no reserve, just one portion each.
 > portions = $people
 
@@ -80,13 +80,13 @@ rounding: round, rounded, step, multiples, precision, accuracy, scales
 salt: salt, salty, seasoning, spice, like everything else, like the rest
 ? Is salt converted like everything else?
 ? Is there something special about seasoning?
-- There are never more than $value grams of salt, after rounding.
-/ Salt ends at $value grams, whatever comes out of the rounding.
+- After rounding, salt is cut to $value grams at most, before the rule for tiny amounts.
+/ Salt ends at $value grams, whatever comes out of the rounding, and then follows the rule for tiny amounts.
 = 30 15 20 25 40
 > if name == "salt":
 >     grams = min(grams, $value)
-- Salt is halved after rounding, and a half gram is dropped.
-/ After rounding we take half of the salt, in whole grams rounded down.
+- Salt is halved after rounding, without the half gram, and before the rule for tiny amounts.
+/ After rounding and before the rule for tiny amounts, we take half of the salt, in whole grams rounded down.
 > if name == "salt":
 >     grams //= 2
 
@@ -94,12 +94,12 @@ tiny: tiny, small amounts, very small amounts, small quantities, little, below, 
   not worth, negligible
 ? What about tiny amounts?
 ? Are very small amounts left out?
-- What comes out below $value grams is left out.
+- What comes out below $value grams in the end is left out.
 / Anything under $value grams in the end is not listed.
 = 10 15 20 25 30
 > if grams < $value:
 >     continue
-- What comes out below $value grams is made $value.
+- What comes out below $value grams in the end is made $value grams.
 / Anything under $value grams in the end is raised to $value.
 = 10 15 20 25 30
 > grams = max(grams, $value)

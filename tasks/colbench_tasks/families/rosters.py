@@ -82,11 +82,11 @@ makeup: compensation, make up, bonus, too little sleep, extra credit, in return,
 ? What does one get for too little sleep?
 ? Is there a compensation for coming back early?
 ? What is given in return when the gap was not long enough?
-- Each time the rest was too short, $value minutes are added in return.
+- Each time the rest between two shifts was too short, $value minutes are added in return.
 / For every rest that was too short there is a credit of $value extra minutes.
 = 60 20 30 45 90
 > total += $value
-- Each time the rest was too short, the minutes that it lacked are added in return.
+- Each time the rest between two shifts was too short, the minutes that it lacked are added in return.
 / For every rest that was too short the missing minutes of it are credited.
 > total += 60 * $rest - (start - before)
 
@@ -100,7 +100,7 @@ breaks: break, breaks, lunch, pause, meal, unpaid
 > if worked > 360:
 >     worked -= $value
 - From each shift, $value minutes of break are taken off for every full 4 hours of it.
-/ All 4 hours there is a break, so each complete 4 hours of a shift take $value minutes away.
+/ Every 4 hours there is a break, so each complete 4 hours of a shift take $value minutes away.
 = 20 10 15 25
 > worked -= worked // 240 * $value
 - No breaks are taken off.
@@ -127,11 +127,11 @@ full: full week, far too much, overtime, limit, contract, weekly hours, beyond
 ? How many hours is a full week?
 ? What about overtime?
 ? Is there a limit for the week?
-- When all is added up, what goes beyond $value hours is not credited.
+- When the week with all extras is added up, what goes beyond $value hours is not credited.
 / The week is cut off at $value hours, and what is beyond them is lost.
 = 40 20 25 30 35
 > total = min(total, $value * 60)
-- When all is added up, what goes beyond $value hours counts twice.
+- When the week with all extras is added up, what goes beyond $value hours counts twice.
 / After adding up, all time beyond $value hours is overtime and counts double.
 = 40 20 25 30 35
 > total += max(0, total - $value * 60)
@@ -140,11 +140,11 @@ round: round, rounded, quarter of an hour, steps, full minutes, smallest unit
 ? How is the total rounded?
 ? In what steps is time credited?
 ? Do you round to quarters of an hour?
-- The very last number is rounded down to a multiple of $value minutes.
+- At the very end, the credited time is rounded down to a multiple of $value minutes.
 / In the end we round down to full steps of $value minutes.
 = 15 5 6 10 30
 > total = total // $value * $value
-- The very last number is rounded up to a multiple of $value minutes.
+- At the very end, the credited time is rounded up to a multiple of $value minutes.
 / In the end we round up to full steps of $value minutes.
 = 15 5 6 10 30
 > total = -(-total // $value) * $value

@@ -71,7 +71,7 @@ turn: turn, largest, biggest, smallest, booking, booked, arrival, sorted, priori
 cap: full, filled, all $spots, overcrowded, cap, used at most, crowded
 ? May a $table be full to the last one of its $spots?
 ? Are all the $spots of a $table used?
-- Of a large $table, at most $value $spots are used.
+- Of any $table, at most $value $spots are used.
 / No more than $value $spots of any $table are used, even if it has more.
 = 8 6 7 9 10
 > min(spots, $value)
@@ -84,7 +84,7 @@ extra: extra, additional, spare, one more, coats, luggage, comfort
 ? How many $spots does a $group take up?
 - A $group of more than $value people takes up one more of the $spots than it has people.
 / If a $group has more than $value people, it gets an extra one of the $spots, and otherwise not.
-= 4 1 2 3 5
+= 4 2 3 5 6
 > need = size + 1 if size > $value else size
 - Every $group takes up one more of the $spots than it has people.
 / Each $group gets an extra one of the $spots, however small it is.

@@ -47,7 +47,7 @@ The series is a list of positive whole numbers, oldest first, and None means tha
 missing: missing, none, none readings, silent, gaps, nothing came, absent
 ? What do you do with a missing reading?
 ? How is None treated?
-- Where nothing came, the reading before it is repeated, faulty or not, but at the start we leave it out.
+- For None, the reading before it is repeated, faulty or not, but at the start None is left out.
 / A None takes over the reading before it, faulty or not, and at the very start it is left out.
 > kept = []
 > for reading in $readings:
@@ -55,18 +55,18 @@ missing: missing, none, none readings, silent, gaps, nothing came, absent
 >         kept.append(reading)
 >     elif kept:
 >         kept.append(kept[-1])
-- Where nothing came, we leave it out.
+- Where nothing came, the None is left out.
 / A None is skipped.
 > kept = [reading for reading in $readings if reading is not None]
-- Where nothing came, we take a zero.
-/ A None counts as 0.
+- Where nothing came, we take a zero, and that is a usable reading.
+/ A None counts as 0, and that is a usable reading.
 > kept = [reading or 0 for reading in $readings]
 
 limit: limit, plausible, implausible, implausible reading from what limit, threshold, above,
   above which number, too high, realistic, valid range, considered wrong
 ? From what limit on is a reading too high?
 ? Which values are too high to be true?
-- Anything above $value is faulty.
+- Any reading above $value is faulty.
 / A reading over $value cannot be true.
 = 100 70 80 90 120 150
 
@@ -75,28 +75,28 @@ faulty: faulty, faulty readings, outlier, spike, wrong reading, handle implausib
   reading above the limit
 ? What happens with a faulty reading?
 ? How do you treat outliers?
-- A faulty one is thrown away.
-/ We drop what cannot be true.
+- A faulty reading is thrown away.
+/ We drop a reading that cannot be true.
 > kept = [reading for reading in kept if reading <= $limit]
-- A faulty one is set to the limit.
-/ We cut what cannot be true down to the limit.
+- A reading so high that it is faulty is set to the highest value that is not faulty.
+/ We cut a reading that cannot be true down to the limit, and then it is usable.
 > kept = [min(reading, $limit) for reading in kept]
 
 few: few, enough readings, minimum amount, minimum number, how many readings, at least,
   sufficient, required
 ? How many readings do you need at least?
 ? What is the minimum number of readings?
-- With fewer than $value usable readings there is no result.
-/ We need at least $value usable readings.
+- With fewer than $value usable readings, filled or corrected ones included, there is no result.
+/ We need at least $value usable readings, and those that were filled in or corrected are usable.
 = 3 2 4 5
 
 nothing: no result, return instead, too few, not enough data, come out, fallback, default
 ? What is returned if there is no result?
 ? What comes out when there is not enough data?
-- If there is no result, return the text n/a.
+- If the readings are too few for a result, return the text n/a.
 / When we cannot say, the function gives the text n/a.
 > "n/a"
-- If there is no result, return $value.
+- If the readings are too few for a result, return the number $value.
 / When we cannot say, the function gives the number $value.
 = -1 0 -99
 

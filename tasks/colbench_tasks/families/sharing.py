@@ -57,8 +57,8 @@ tip: tip, service, gratuity, on top, surcharge, added
 step: round, rounded, rounding, multiple, full euros, even sum
 ? Is the sum rounded before it is divided?
 ? To what do you round the sum?
-- Before dividing, we round up to a multiple of $value cents.
-/ The sum is first rounded up to the next full $value cents.
+- Before dividing, the sum with any tip is rounded up to a multiple of $value cents.
+/ The sum, with the tip if there is one, is rounded up to the next full $value cents.
 = 100 10 20 50 200 500
 
 host: host, does the host pay, first name, first person, organiser, first on the list, invited

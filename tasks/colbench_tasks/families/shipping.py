@@ -77,8 +77,8 @@ remote: surcharge, distance surcharge, far places, far away price, far-away deli
   far destinations, long way, remote, multiple
 ? What is the surcharge for far places?
 ? What do you add for a long way?
-- For far places the price so far is doubled.
-/ A long way costs twice the price so far.
+- For far places the whole price, weight included, is doubled.
+/ A long way costs twice the whole price, weight included.
 > price *= 2
 - For far places there is a surcharge of $value cents.
 / A long way costs $value cents more.
@@ -94,7 +94,7 @@ waiver: free delivery, free shipping, no charge, waived, value of the goods, exp
 > if $worth >= $value:
 >     return 0
 - Delivery is never free, whatever the goods are worth.
-/ No, even for expensive goods we charge the delivery.
+/ Even for expensive goods we charge the delivery.
 """),
     code="""
 def $function($weight, $distance, $worth):

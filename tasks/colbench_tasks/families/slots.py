@@ -52,16 +52,16 @@ gap: gap, pause, between, buffer, one after another, cleaning, back to back
 / We leave $value minutes between one and the next.
 = 5 10 15 20
 > start += $value
-- They follow one another without any gap.
+- Each $what follows the one before without any gap.
 / The next one starts right when the one before ends.
 
 first: first, begin, beginning, earliest, right at opening, opening, delay after opening, set up
 ? When does the first one begin?
 ? How long after opening does the first $what start?
-- The first one starts right at opening.
+- The first $what starts right at opening.
 / We begin the minute we open.
 > start = $opens
-- The first one starts $value minutes after opening.
+- The first $what starts $value minutes after opening.
 / We begin $value minutes after we have opened.
 = 15 5 10 20 30
 > start = $opens + $value
@@ -69,7 +69,7 @@ first: first, begin, beginning, earliest, right at opening, opening, delay after
 lunch: lunch, lunch break, midday, noon, meal
 ? Is there a lunch break?
 ? What happens around midday?
-- Our lunch break is from $value o'clock for an hour; what would touch it starts right after it.
+- Our lunch break is from $value o'clock for an hour; a $what that would overlap it starts right after it.
 / For one hour from $value o'clock we eat, and whatever would overlap is moved to the end of that.
 = 12 11 13
 > if start < $value * 60 + 60 and start + $length > $value * 60:
@@ -82,10 +82,10 @@ last: last, last start, when may the last start, last one, end of the day, closi
   run over, finished by closing, latest, before closing
 ? Must the last one be finished by closing time?
 ? When may the last $what start?
-- The last one has to be over by closing time.
+- The last $what has to be over by closing time.
 / Nothing may run beyond closing time.
 > start + $length <= $closes
-- The last one only has to start before closing time, it may run over.
+- The last $what only has to start before closing time, it may run over.
 / As long as it starts before we close, it may end later.
 > start < $closes
 

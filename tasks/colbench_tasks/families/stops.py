@@ -124,7 +124,7 @@ left: left behind, does not fit, overload, squeeze, go on, end there, too much f
 / If there is not room for all $load of one $place, we skip it and try those that follow.
 > if carried + number > $room:
 >     continue
-- At the first $place whose $load do not all fit any more it ends, even if later ones would fit.
+- At the first $place whose $load do not all fit any more the list ends, even if later ones would fit.
 / If there is not room for all $load of one $place, nothing is added after that.
 > if carried + number > $room:
 >     break

@@ -83,7 +83,7 @@ ill: ill, illness, sick, none, absent, doctor, fever
 / None is the same as doing 0 $unit.
 > if count is None:
 >     count = 0
-- A day of illness makes the streak 1 day longer, provided that it is not 0 at that time.
+- A day of illness makes the streak 1 day longer, provided that the streak is not 0 at that time.
 / None adds 1 to a running streak, and with a streak of 0 it changes nothing.
 > if count is None:
 >     streak += streak > 0

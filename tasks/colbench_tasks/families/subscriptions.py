@@ -70,7 +70,7 @@ covered: $many, covered, included, how many $many, good for, family, group
 ? How many $many are covered?
 ? For how many $many is one $thing good?
 ? Up to how many $many is there no surcharge?
-- The price covers $value $many.
+- The price of a month covers $value $many.
 / Up to $value $many are included in the price.
 = 2 3 4 5
 
@@ -78,11 +78,11 @@ each: each further $one, additional $one, extra $one, surcharge, per head, compa
 ? What does each further $one cost?
 ? How much is an additional $one?
 ? What is the surcharge for an extra $one?
-- Each further $one is $value cents a month.
+- Each further $one beyond those covered costs $value cents a month.
 / For every additional $one a month is $value cents dearer.
 = 500 200 300 400 600
 > cents += max(0, $people - $covered) * $value
-- For all further $many together a month is $value cents dearer.
+- For all further $many together, beyond those covered, a month is $value cents dearer.
 / The surcharge is $value cents a month, no matter how many further $many there are.
 = 500 200 300 400 600
 > cents += $value * ($people > $covered)
@@ -95,8 +95,8 @@ rise: rise, dearer, increase, inflation, later, up
 / There is one rise, of 150 cents a month, which holds from month $value on.
 = 12 6 8 10 14
 > cents += 150 * (month >= $value)
-- The price goes up by 50 cents in month $value and again in every month after it, trial or not.
-/ In month $value, and in every month that follows, there is another rise of 50 cents, trial or not.
+- The price goes up by 50 cents in month $value and again in every month after it, paused or not.
+/ In month $value, and in every month that follows, there is another rise of 50 cents, paused or not.
 = 12 6 8 10 14
 > cents += 50 * max(0, month - $value + 1)
 

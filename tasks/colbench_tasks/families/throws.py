@@ -43,8 +43,8 @@ The input is a list of whole numbers, one for each $one, where 0 is a miss.
 cap: most points, maximum, one $one worth, limit for one $one, ceiling, cap
 ? Is there a maximum for one $one?
 ? Are the points of a single $one limited?
-- No $one is worth more than $value points, before any doubling.
-/ A single $one counts for $value points at most, and doubling comes after that.
+- No $one is worth more than $value points, before any doubling or multiplying.
+/ A single $one counts for $value points at most, and any doubling or multiplying comes after that.
 = 40 10 15 20 30 50
 > points = min(points, $value)
 - Every $one counts with all its points.
@@ -55,7 +55,7 @@ streak: streak, in a row, series, consecutive, hot, combo, hits in a row
 ? Is there something for a streak?
 - After $value hits in a row, every further hit counts double until the next miss.
 / Once somebody has $value hits in a row, each hit after that is doubled until a miss.
-= 3 1 2 4
+= 3 2 4 5
 
 miss: miss, missed, player misses, cost of a miss, penalty, minus, lose, deducted,
   points subtracted, subtracted for a zero
@@ -73,7 +73,7 @@ floor: negative, below zero, end below zero, player below zero, under zero, minu
 / Whoever would fall under zero stands at zero and goes on from there.
 > score = max(0, score)
 - The score may well be negative.
-/ Yes, it can go below zero.
+/ The score can go below zero.
 
 last: last, final, final attempt, final $one, final $one worth more, finish, end of the game,
   differently

@@ -81,8 +81,8 @@ gust: wind, gusts, storm, gale, waves, beaufort, rough
 / From force $value on nobody passes all day, and below that the wind plays no role.
 = 7 4 5 6 8
 > calm = $wind < $value
-- For each force of wind, $value centimetres more are needed.
-/ Every single force of the wind makes $value centimetres more necessary.
+- For each point of the wind force, $value centimetres of depth more are needed.
+/ Every single point of the wind force makes $value centimetres of depth more necessary.
 = 5 2 3 8 10
 > needed += $wind * $value
 > calm = True
@@ -91,7 +91,7 @@ falling: falling, ebb, rising, flood, dropping, tide turns, going down
 ? Can one pass on a falling tide?
 ? Does it matter if the water is going down?
 ? What about the ebb?
-- An hour does not count if the water is lower than an hour before, and hour 0 never is.
+- An hour does not count if the water is lower than an hour before; at hour 0 it is not falling.
 / Nobody passes while the water falls, that is at a smaller height than one hour earlier; at hour 0 it is not falling.
 > ebb = hour > 0 and height < $heights[hour - 1]
 - It does not matter whether the water is rising or falling.
@@ -106,7 +106,7 @@ light: daylight, light, dark, night, morning, sunset, pilot
 / We need daylight, so the first hour that counts is $value and the last one is 19.
 = 7 5 6 8 9
 > bright = $value <= hour <= 19
-- All hours count, by day and by night.
+- It does not matter whether an hour is by day or by night.
 / It is done in the dark as well.
 > bright = True
 
@@ -114,7 +114,7 @@ lasting: lasting, in a row, single hour, consecutive, duration, how long, long e
 ? Is a single hour enough?
 ? How long must it last?
 ? How many hours in a row must be good?
-- A single hour is enough.
+- A single good hour is enough.
 / An hour counts even if those before and after it are bad.
 - Only good hours that are part of a row of at least $value count.
 / It takes $value or more good hours in a row, and shorter rows do not count at all.

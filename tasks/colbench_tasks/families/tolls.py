@@ -66,7 +66,7 @@ metre: metre more, longer, surplus, surcharge, extra metre, each further, overlo
 ? What does a long $vehicle pay?
 ? What does each further metre cost?
 ? Is there a surcharge for the long ones?
-- A long $vehicle pays $value cents more for each metre that is too many.
+- A long $vehicle pays $value cents more for each metre beyond the length that the basic price is good for.
 / For every metre over the length, a long $vehicle pays $value cents on top.
 = 100 50 80 120 150
 > price += max(0, $metres - $length) * $value
@@ -79,8 +79,8 @@ height: height, high, tall, centimetres, roof, low
 ? From what height on is a $vehicle high?
 ? How many centimetres are too high?
 ? What counts as tall?
-- A $vehicle of more than $value centimetres is high, and what it costs by its length grows by half, rounded down.
-/ Over $value centimetres it is high, and half of what it costs by its length is added, rounded down to a cent.
+- A $vehicle over $value centimetres is high: the basic price with any surcharge for length grows by half, rounded down.
+/ Over $value centimetres it is high, and half of the price with any surcharge for length is added, rounded down.
 = 250 200 220 270 300
 > price += price // 2 if $tall > $value else 0
 - A $vehicle of more than $value centimetres is high, which adds 350 cents.
@@ -126,7 +126,7 @@ lane: lane, queue, which side, sent to, where to line up, left or right, gate
 - The lane is left for a long $vehicle and right for all others.
 / Long ones are sent left, the others right.
 > lane = "left" if $metres > $length else "right"
-- The lane is left if there is more than the basic price to pay and right otherwise.
+- The lane is left if there is more than the basic price to pay in the end and right otherwise.
 / Whoever has to pay more than the basic price in the end goes left, the others right.
 > lane = "left" if price > $base else "right"
 - The lane is left for the way back on the same day and right for all others.

@@ -68,11 +68,11 @@ young: children, child, who is a child, age limit, young, age, old enough, kids,
 bonus: advantage, preferred, ahead, priority for children, benefit, favoured
 ? What advantage do children have?
 ? How much are children favoured?
-- A child gets $value minutes more on the sum.
+- A child gets $value minutes more on the sum of waiting and urgency.
 / For a child we add $value minutes.
 = 15 7 12 18 25 30
 > score += $value
-- For a child the sum is doubled.
+- For a child the sum of waiting and urgency is doubled.
 / The sum counts twice if it is a child.
 > score *= 2
 
@@ -107,7 +107,7 @@ cut: how many names, length of the list, limited, limited list, list limited to 
 / The list stops after $value names.
 = 3 2 4 5
 > [:$value]
-- All of them are listed.
+- All the names are listed.
 / The list holds everybody.
 """),
     code="""
