@@ -51,32 +51,32 @@ price: price, rate, tariff, per word, one word cost
 ? What does one word cost?
 ? What is the price of a word?
 ? How many cents do you take for each word?
-- A word costs $value cents a day.
-/ For each word we take $value cents a day.
+- Each word that counts costs $value cents a day.
+/ For each counted word we take $value cents a day.
 = 50 20 30 40 60 80 90
 
 short: short, little words, length, letters, tiny, longer
 ? Do short words count?
 ? Are little words free?
 ? Does the length of a word matter?
-- Nothing of up to $value letters or digits counts.
-/ Whatever has $value letters or digits or fewer is not counted.
-= 2 1 3
+- No word or number of up to $value letters or digits counts at all.
+/ Whatever has $value letters or digits or fewer is not counted at all.
+= 2 3 4
 > if len(word) <= $value:
 >     continue
-- Short ones count like long ones.
+- Short words count like long ones.
 / The length makes no difference, all of them count.
 
 repeated: repeated, again, twice, same, double, once more
 ? Do repeated words count again?
 ? What if the same word is there twice?
 ? Is a word paid once more when it comes again?
-- What was there before in the same text does not count again, capitals or not.
+- A word or number that was there before in the same text does not count again, capitals or not.
 / If something is repeated, it only counts the first time, and capitals do not matter for that.
 > if word.lower() in seen:
 >     continue
 > seen.add(word.lower())
-- What is repeated counts every time.
+- A word or number that is repeated counts every time.
 / If something is there again, it counts again.
 
 figures: figures, digits, numbers in the text, phone number, house number, year, sums
@@ -97,8 +97,8 @@ loud: capitals, loud, shout, upper case, block
 ? What about words in capitals?
 ? Do capital letters cost more?
 ? Is it dearer to shout?
-- A word that is all in capitals counts twice.
-/ If a word is all in capitals, we count it as two words.
+- A counted word that is all in capitals counts as two.
+/ If a counted word is all in capitals, we take it for two words.
 > count += word.isupper()
 - A counted word that is all in capitals costs $value cents more a day.
 / If a counted word is all in capitals, there are $value cents a day on top for it.
@@ -109,7 +109,7 @@ least: least, minimum, very brief, at least, smallest, how few
 ? Is there a minimum?
 ? What is the least that has to be paid for?
 ? What about a very brief text?
-- If fewer than $value words are counted, we take them for $value.
+- If fewer than $value words are counted, or none, $value words have to be paid for.
 / At least $value words have to be paid for, even if fewer are counted.
 = 5 3 4 6 7 8
 > count = max(count, $value)

@@ -100,7 +100,7 @@ clear: clear, end an alarm, over, all-clear, warm enough, switched off, recover,
 ? When is an alarm over?
 ? How warm must it get for the all-clear?
 ? What switches an alarm off?
-- An alarm ends with the first reading that is at least $value degrees above the limit.
+- An alarm ends with the first reading that is at least $value degrees above the limit of what is too cold.
 / It is over as soon as a reading lies $value degrees or more above the limit.
 = 2 3 4 5
 > temp >= limit + $value
@@ -132,7 +132,7 @@ again: remind, reminder, again, repeat, every few hours, keep telling, nag
 = 3 2 4 5 6
 > if since % $value == 0:
 >     messages.append(($position, "again"))
-- While an alarm lasts, nothing is repeated.
+- While an alarm lasts, no message is repeated.
 / There are no reminders, just the beginning and the end.
 
 severe: severe, worse, extreme, bitter, level, stage, grade
@@ -143,7 +143,7 @@ severe: severe, worse, extreme, bitter, level, stage, grade
 / In place of "on" we write "severe" where the alarm begins with a reading of $value degrees or lower.
 = -2 -3 -4 -5 -6
 > "severe" if temp <= $value else "on"
-- There are no levels, every alarm is reported alike.
+- There are no levels of danger, and every alarm begins with the same word "on".
 / However bitter the frost, one word serves for all.
 > "on"
 

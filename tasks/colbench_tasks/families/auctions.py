@@ -77,8 +77,8 @@ step: step, round, rounded, odd amounts, multiple, even sums, crooked
 ? Are bids rounded?
 ? In what steps can people bid?
 ? How do you treat odd amounts?
-- Each bid that counts is rounded down to a multiple of $value euros, for all that follows.
-/ We only know steps of $value euros, and a bid that counts is lowered to the step below for all that follows.
+- Each bid that counts is first rounded down to a multiple of $value euros, for ranking and for paying.
+/ We only know steps of $value euros, and a bid that counts is first lowered to the step below unless it is on a step.
 = 10 2 3 4 5 6
 
 favour: $who, favour, prefer, privilege, advantage, flag, home bonus
@@ -137,13 +137,13 @@ form: format, form, output, result, returned, look like, type, written, shape
 ? What form does the result have?
 ? How should the output look?
 ? Do you want a tuple, a dictionary or a text?
-- If there is a winner, the result is a tuple of the name and the euros.
+- If there is a winner, the result is a tuple of the winner's name and the euros to pay.
 / Give me a tuple, first the winner's name, then the euros as a number.
 > return name, price
-- If there is a winner, the result is a dictionary from the name to the euros.
+- If there is a winner, the result is a dictionary from the winner's name to the euros to pay.
 / Give me a dictionary with the winner's name as its only key and the euros as the value.
 > return {name: price}
-- If there is a winner, the result is text such as Ada pays 45 euros.
+- If there is a winner, the result is text such as Ada pays 45 euros, the name and what is to pay.
 / Give me text with the winner and the price, in the manner of Ada pays 45 euros.
 > return f"{name} pays {price} euros"
 """),

@@ -65,19 +65,19 @@ void: twice, same name twice, repeated name, duplicate, invalid sheet, void, spo
   ballot that lists the same name more than once
 ? What if somebody names the same one twice?
 ? Are sheets with a repeated name invalid?
-- A sheet with the same name twice is void but still counts for the quorum.
+- A sheet with the same name twice gives no points, but it still counts as a sheet that was handed in.
 / If somebody repeats a name, that sheet gives no points, though it counts as handed in.
 > if len(set(ballot)) < len(ballot):
 >     continue
-- If a name is there twice, it simply gets the points for both places.
+- If a name is twice on a sheet, it simply gets the points for both places.
 / Somebody who repeats a name gives it points each time.
 
 quorum: quorum, enough sheets, turnout, minimum number, sheets needed, how many sheets, hand in,
   few votes, how many ballots, ballots needed
 ? How many sheets are needed at least?
 ? Is there a quorum?
-- We need at least $value sheets, or the result is the text no vote.
-/ With fewer than $value sheets, the result is the text no vote.
+- We need at least $value sheets, and any points at all, or the result is the text no vote.
+/ With fewer than $value sheets, or without any points, the result is the text no vote.
 = 5 3 4 6 7 8
 
 tie: tie, equal, same points, draw, equal points
@@ -93,13 +93,13 @@ tie: tie, equal, same points, draw, equal points
 result: output, result, returned, return, winner or points, how shown, form
 ? What should the result be?
 ? What exactly is returned?
-- The result is text such as zoo (9), the winner and the points.
+- The result is text such as zoo (9), the winner and its points.
 / Give me text with the winner and in brackets the points, like zoo (9).
 > return f"{winner} ({points[winner]})"
-- The result is a list of the winner's name and the points as a number.
+- The result is a list of the winner's name and its points as a number.
 / Give me a small list, first the winner's name, then the points as a number.
 > return [winner, points[winner]]
-- The result is a dictionary with just the winner and the points.
+- The result is a dictionary with just the winner as the key and its points as the value.
 / Give me a dictionary whose only key is the winner, with the points.
 > return {winner: points[winner]}
 """),

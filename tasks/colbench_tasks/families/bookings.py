@@ -48,11 +48,11 @@ swapped: swapped, reversed, wrong order, last before first, first after last,
   first larger than last, backwards, pairs, mistake, invalid, first day after the last day
 ? What if the days of a $one are swapped?
 ? How do you treat an entry whose last day is before the first?
-- If the two days are swapped, we just swap them back.
+- If the two days of a $one are swapped, we just swap them back.
 / An entry that is the wrong way round is turned around.
 > if last < first:
 >     first, last = last, first
-- If the two days are swapped, we ignore that $one.
+- If the two days of a $one are swapped, we ignore that $one.
 / An entry that is the wrong way round is left out.
 > if last < first:
 >     continue
@@ -60,10 +60,10 @@ swapped: swapped, reversed, wrong order, last before first, first after last,
 ends: last day, departure, final day, inclusive, inclusively, checkout, day of leaving
 ? Does the last day count as occupied?
 ? Is the final day included?
-- The last day counts as occupied.
+- The last day of a $one counts as occupied.
 / The last day is included.
 > days = last - first + 1
-- The last day is free again, it does not count.
+- The last day of a $one is free again, it does not count as occupied.
 / The day of leaving is not included.
 > days = last - first
 
@@ -93,10 +93,10 @@ season: season, end of the season, late, latest day, cut-off, far in the future,
 gap: gap, merge, merged, close, free days between, together, apart, distance, belong together
 ? How large may the gap within a block be?
 ? When do two of them belong together?
-- With at most $value free days in between, they belong together.
-/ They are one block if no more than $value free days lie between them.
+- Two entries belong to one block if the number of free days between them is at most $value.
+/ They are one block if the free days that lie between them are $value or fewer.
 = 1 2 3 4
-- They belong together only without a free day in between.
+- Two entries belong to one block only without a free day between them.
 / They are one block if no free day lies between them, one free day parts them.
 > 0
 

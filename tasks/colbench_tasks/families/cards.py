@@ -68,34 +68,34 @@ empty: empty, nothing at all, no $cards, nobody, without any, zero $cards
 high: high, high numbers, large, big numbers, face value, picture, highest
 ? What are high numbers worth?
 ? Does a $card always count the number on it?
-- A number above $value brings only $value points.
-/ A high number brings $value points if it is more than that.
+- A $card brings its number in points, but a number above $value brings only $value.
+/ A $card brings as many points as its number says, and a number higher than $value just $value.
 = 10 7 8 9 11
 > min(number, $value)
-- A high number brings all its points, however high it is.
-/ High numbers bring exactly as many points as they say.
+- A $card brings its number in points, however high that is.
+/ High numbers bring exactly as many points as they say, and so do all others.
 > number
 
 one: ace, 1, one, lowest, smallest
 ? What is a 1 worth?
 ? Is the 1 something better, like an ace?
-- A 1 is worth $value points.
+- A $card with the number 1 is worth $value points.
 / A $card with a 1 on it brings $value points.
 = 11 14 15 16 18 20
-- A 1 is worth a single point.
+- A $card with the number 1 is worth a single point.
 / A $card with a 1 on it brings no more than one point.
 > 1
 
 suit: colour, coloured, trump, suit, favourite colour, red, blue
 ? Does the colour matter?
 ? Is there a special colour?
-- Each $value $card counts double.
+- Each $value $card brings its own points twice.
 / Whatever is $value brings twice the points that it would bring otherwise.
 = red blue green yellow
 > if colour == $value:
 >     worth *= 2
-- Each $value $card counts nothing.
-/ Whatever is $value brings no points of its own.
+- Each $value $card brings no points of its own, but its number is there for everything else.
+/ Whatever is $value brings nothing itself, though its number is there for everything else.
 = red blue green yellow
 > if colour == $value:
 >     worth = 0

@@ -88,11 +88,11 @@ bonus: bonus, reward, on top, gift, extra, generous, large banknote
 ? Is there a bonus for paying in a lot?
 ? Does anybody get something on top?
 ? Is there a gift for somebody who pays in a lot?
-- Whoever paid $value cents or more gets 20 cents on top of the difference.
+- Whoever paid $value cents or more, and enough, gets back 20 cents on top of the difference to what is due.
 / From $value cents paid on, there are 20 cents of bonus besides the difference.
 = 1000 300 500 800 1200 1500
 > back += 20 * ($paid >= $value)
-- Nobody gets more than the difference.
+- Nobody gets back more than the difference to what is due.
 / There is no bonus, only the difference comes back.
 
 fee: fee, surcharge for cash, expense, handling, cost of cash, added to what is due

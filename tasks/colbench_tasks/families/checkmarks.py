@@ -40,24 +40,24 @@ The number comes as text made of digits, and text comes back.
 direction: left, right, direction, from which end, start from, counted from, which side
 ? Do you count from the left or from the right?
 ? From which end do you start?
-- We count the places from the right.
+- We count the places of the digits from the right.
 / We start with the last digit and go to the left.
 > reversed($number)
-- We count the places from the left.
+- We count the places of the digits from the left.
 / We start with the first digit and go to the right.
 > $number
 
 weight: weight, weights, multiplied, multiply, factor, times
 ? What weights do the digits have?
 ? By what is each digit multiplied?
-- The weights are alternately 3 and 1, beginning with 3.
+- Place by place the digits are multiplied by 3 and 1 in turn, beginning with 3, and added up.
 / The first place is multiplied by 3, the second by 1, the next by 3 again, and so on.
 > (1 if place % 2 else 3)
-- The weights are alternately 1 and $value, beginning with 1.
+- Place by place the digits are multiplied by 1 and $value in turn, beginning with 1, and added up.
 / The first place is multiplied by 1, the second by $value, the next by 1 again, and so on.
 = 2 4 5 6
 > ($value if place % 2 else 1)
-- The weights go up one by one, beginning with $value.
+- The digit at the first place is multiplied by $value, each next one by one more, and all are added up.
 / The first place is multiplied by $value, and each next place by one more.
 = 1 2 3 4
 > (place + $value)
@@ -65,7 +65,7 @@ weight: weight, weights, multiplied, multiply, factor, times
 modulus: modulus, modulo, divide, divided, divisor
 ? What do you divide by?
 ? What is the modulus?
-- The modulus is $value.
+- The sum of the multiplied digits is divided by $value to find the remainder.
 / We divide the sum by $value and look at the remainder.
 = 11 13 16 17 19 23
 
@@ -73,10 +73,10 @@ complement: complement, remainder itself, difference, lacking, subtract, use the
   directly
 ? Do you take the remainder itself or the complement?
 ? Is the rest used directly, or the difference to a full multiple?
-- We take the remainder itself.
+- For the check character we take the remainder of the division itself.
 / The rest is used directly.
 > rest = total % $modulus
-- We take what is lacking to the next full multiple, and 0 if nothing is.
+- For the check character we take what the sum lacks to the next full multiple of the divisor, or 0 if nothing.
 / We use the complement, so what has to be added to reach a full multiple, or 0.
 > rest = -total % $modulus
 
@@ -84,13 +84,13 @@ large: ten, two digits, two-digit, two-digit results, 10, above nine, larger tha
   bigger than 9, letter, remainder of ten
 ? What if it is above nine?
 ? What do you write for ten or more?
-- Ten or more is written as a capital X.
+- A check character for ten or more is written as a capital X.
 / Above nine we put an X.
 > mark = "X" if rest > 9 else str(rest)
-- Ten or more is written as a 0.
+- A check character for ten or more is written as a 0.
 / Above nine we put a 0.
 > mark = "0" if rest > 9 else str(rest)
-- Ten or more is written with its last digit only.
+- A check character for ten or more is written as the last digit of that only.
 / Above nine we put just the last digit of it.
 > mark = str(rest % 10)
 
@@ -104,7 +104,7 @@ result: output, result, returned, return, appended, whole number, complete numbe
 - The result is the number with the check character at its end.
 / Give me the whole number with the character right behind it.
 > $number + mark
-- The result is the number, a hyphen and then the check character.
+- The result is the number, then a hyphen, then the check character.
 / Give me the whole number, then a hyphen, then the character.
 > $number + "-" + mark
 """),

@@ -94,7 +94,7 @@ vowels: vowel, vowels, a e i o u
 - The vowels a, e, i, o and u of the plain text are left out.
 / Whatever is a, e, i, o or u in the plain text disappears.
 > pass
-- The vowels are treated like all the others.
+- The vowels are treated like all other letters.
 / Whether it is a vowel makes no difference.
 > code += $replace
 
@@ -128,23 +128,23 @@ digits: digit, digits, number, numbers, figures, numerals
 groups: group, groups, blocks, chunks, pieces, hyphens, cut, equal parts
 ? Is the result cut into groups?
 ? How long are the blocks?
-- The result is cut into groups of $value characters of any kind, with a hyphen between two groups.
+- The secret text is cut into groups of $value characters of any kind, with a hyphen between two groups.
 / After every $value characters, whatever they are, there is a hyphen, but never at the very end.
 = 5 2 3 4 6
 > code = "-".join(code[i : i + $value] for i in range(0, len(code), $value))
-- There are no groups.
+- The secret text is not cut into groups.
 / The result is not cut up.
 
 frame: frame, in front, ahead, at the end, added, prefix, suffix, count, label, checksum
 ? Is anything added in front or at the end?
 ? Does the result carry a count or the like?
-- In front of all the rest there is the number of words, numbers included, and a colon.
-/ The first thing in it is how many words there are, where a number counts too, and then a colon.
+- In front of the finished secret text we put the number of words, numbers included, and a colon.
+/ Before the finished text there is first how many words there are, where a number counts too, and then a colon.
 > f"{len($text.split())}:{code}"
-- After all the rest there is a slash and the length of the plain text, spaces included.
-/ The last thing in it is a slash and how many characters the plain text has, with its spaces.
+- After the finished secret text we put a slash and the length of the plain text, spaces included.
+/ Behind the finished text there is a slash and how many characters the plain text has, with its spaces.
 > f"{code}/{len($text)}"
-- Nothing else is added.
+- Nothing is added in front of the secret text or after it.
 / There is neither something in front nor something at the end.
 > code
 """),

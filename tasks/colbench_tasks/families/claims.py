@@ -72,8 +72,8 @@ old: age, great age, aged, ancient, antique, expired
 = 8 4 5 6 7 9
 > if age >= $value:
 >     worth = 0
-- From an age of $value years on we pay 10 euros for a $thing, whatever it was worth.
-/ A $thing that is $value years old or older always brings 10 euros.
+- From an age of $value years on a $thing is worth just 10 euros, before we ask for a receipt.
+/ A $thing that is $value years old or older is worth 10 euros, whatever its price, before the receipt counts.
 = 8 4 5 6 7 9
 > if age >= $value:
 >     worth = 10
@@ -96,22 +96,22 @@ single: single, one $thing at most, most for one, per piece, dearest, luxury
 ? What is the most you pay for one $thing?
 ? What is the highest sum for one $thing?
 ? Do you pay in full for a very dear $thing?
-- For one $thing we never pay more than $value euros, and this limit comes after all other rules for it.
+- For one $thing we never pay more than $value euros, and this limit comes after all other rules for that $thing.
 / A single $thing brings $value euros at most, whatever comes out by all other rules for it.
 = 400 100 150 200 250 300
 > worth = min(worth, $value)
-- For one $thing there is no limit.
+- For one $thing we pay without any upper limit.
 / A single $thing may bring any number of euros.
 
 bear: bear, deductible, excess, pay themselves, own part, own risk, franchise
 ? What do $insured bear themselves?
 ? Is there a deductible?
 ? How large is the excess?
-- Of the sum $insured bear $value euros themselves, or all of it if it is less.
+- Of the sum for all $things $insured bear $value euros themselves, or the whole sum if it is less.
 / There is a deductible of $value euros from the sum, which never falls below zero.
 = 50 20 30 75 100 150
 > paid = max(0, total - $value)
-- Of the sum $insured bear $value percent themselves, rounded up to whole euros.
+- Of the sum for all $things $insured bear $value percent themselves, rounded up to whole euros.
 / There is a deductible of $value percent of the sum, rounded up to whole euros.
 = 10 5 15 20 25 30
 > paid = total - -(-total * $value // 100)
@@ -120,12 +120,12 @@ loyal: loyal, faithful, long insured, years with us, bonus, old clients, thank
 ? Is there something for loyal $insured?
 ? What do the years with you change?
 ? Do faithful clients get more?
-- Whoever has been with us for $value years or more gets 40 euros on top if anything is paid at all.
+- Whoever has been with us for $value years or more gets 40 euros on top in the end, if anything is paid at all.
 / Loyal $insured, from $value years with us on, get 40 euros extra, but only if there is something to pay.
 = 5 2 3 4 6 10
 > if $years >= $value and paid:
 >     paid += 40
-- Whoever has been with us for $value years or more bears nothing and gets the whole sum.
+- Whoever has been with us for $value years or more bears nothing and gets the whole sum for all $things.
 / Loyal $insured, from $value years with us on, are spared the deductible.
 = 5 2 3 4 6 10
 > if $years >= $value:
@@ -138,11 +138,11 @@ form: format, form, output, result, returned, look like, type, written, shape
 - The result is one number, the euros that we pay in the end.
 / Give me just the final euros as one number.
 > return paid
-- The result is a list with the euros for each $thing before anything comes off the sum, and then the final euros.
+- The result is a list with the euros for each $thing before anything comes off their sum, and then the final euros.
 / Give me a list of what each $thing brings, in the same order, and as its last number the final euros.
 > return [*each, paid]
-- The result is a dictionary with the keys sum, for all of it together, and paid, for the final euros.
-/ Give me a dictionary with two keys, sum for what all together bring and paid for the final euros.
+- The result is a dictionary with the keys sum, for all $things with nothing taken off, and paid, for the final euros.
+/ Give me a dictionary with two keys, sum for what all bring before anything comes off and paid for the final euros.
 > return {"sum": total, "paid": paid}
 """),
     code="""

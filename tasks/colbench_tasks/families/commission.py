@@ -62,13 +62,13 @@ back: taken back, returned, returns, cancelled, refunds, withdrawn, sent back, u
 ? What happens with what was taken back?
 ? Are returns subtracted?
 ? Who bears the loss when something is cancelled?
-- What was taken back is subtracted from the sum, which never falls below zero.
+- What was taken back is first subtracted from the sum of the $deals, which never falls below zero.
 / The euros taken back go off the sum, but not below zero.
 > total = max(0, sum(counted) - $returned)
-- Only half of what was taken back, rounded down to a euro, is subtracted from the sum, which never falls below zero.
+- Half of what was taken back, rounded down to a euro, is first subtracted from the sum of the $deals, down to zero.
 / Half of the euros taken back go off the sum, rounded down to a whole euro, but not below zero.
 > total = max(0, sum(counted) - $returned // 2)
-- What was taken back changes nothing.
+- What was taken back changes nothing about the pay.
 / The euros taken back are our loss and do not go off the sum.
 > total = sum(counted)
 
@@ -76,7 +76,7 @@ percent: percentage, percent, rate, share, how much of it, cut, proportion
 ? What percentage do they get?
 ? What is the rate?
 ? What share of the sum is theirs?
-- We pay $value percent of the sum.
+- We pay $value percent of the sum of the $deals.
 / Of the sum, $value percent is paid out.
 = 5 3 4 6 8 10
 
@@ -84,11 +84,11 @@ step: step, higher part, more for a high sum, above, climb, accelerate, second t
 ? Does the percentage climb with a high sum?
 ? Is more paid above some sum?
 ? From which sum on is there more?
-- Of the part of the sum above $value euros, we pay another 5 percent.
+- Of what the sum of the $deals has above $value euros, we pay another 5 percent.
 / On top there are 5 percent of whatever the sum has above $value euros.
 = 500 300 400 600 700 800
 > cents += max(0, total - $value) * 5
-- If the sum is above $value euros, we pay another 2 percent of all of it.
+- If the sum of the $deals is above $value euros, we pay another 2 percent of the entire sum.
 / With a sum above $value euros there are 2 percent of the entire sum on top.
 = 500 300 400 600 700 800
 > cents += total * 2 if total > $value else 0
@@ -110,8 +110,8 @@ top: ceiling, cap, maximum, most, upper limit, at most, highest
 ? Is there a ceiling for the pay?
 ? What is the most that somebody can earn?
 ? Is the pay capped?
-- Nobody gets more than $value cents in a month, bonus and all.
-/ The pay of a month ends at $value cents, everything included.
+- Nobody gets more than $value cents in a month, everything included.
+/ The pay of a month ends at $value cents, bonus and all.
 = 20000 12000 15000 18000 25000
 > cents = min(cents, $value)
 - The pay has no upper limit.
@@ -121,13 +121,13 @@ beginner: beginner, new, newcomer, first months, trial, just started, learning, 
 ? Is there a rule for beginners?
 ? What do newcomers get?
 ? How long is somebody new?
-- In the first $value months we pay at least 10000 cents, whatever comes out.
+- In the first $value months we pay at least 10000 cents, whatever comes out by the other rules.
 / Up to and including month $value nobody goes home with less than 10000 cents.
 = 3 2 4 6 12
 > if $months <= $value:
 >     cents = max(cents, 10000)
-- In the first $value months we pay half of what comes out, rounded down to a cent.
-/ Up to and including month $value everybody gets only half of the pay, rounded down to a cent.
+- In the first $value months we pay half of what comes out by all the other rules, rounded down to a cent.
+/ Up to and including month $value everybody gets only half of the final pay, rounded down to a cent.
 = 3 2 4 6 12
 > if $months <= $value:
 >     cents //= 2

@@ -61,7 +61,7 @@ evening: evening, o'clock, hour, too late, clock, afternoon, closing hour
 = 17 12 14 15 16 18
 > if $hour >= $value:
 >     day += timedelta(days=1)
-- The time of day plays no role, even shortly before midnight it is that same day.
+- The time of day plays no role, whatever comes in shortly before midnight came in that same day.
 / Nobody looks at the clock, the date alone decides.
 
 weekdays: weekdays, weekend, saturday, sunday, monday, which days of the week, opening days
@@ -115,11 +115,11 @@ rush: pressing, faster, rush, priority, quick, flag, halved, cannot wait, $urgen
 ? What if it is $urgent?
 ? How much faster must the $thing be when the flag is set?
 ? What changes when the flag is True?
-- If the flag is True, the number of working days is just $value instead.
+- If the flag is True, the number of working days that we have is just $value.
 / With the flag set, working days are reduced to $value in number, whatever is ordinary.
 = 2 1
 > left = $value
-- If the flag is True, we take half of the ordinary days, rounded up.
+- If the flag is True, we take half of the ordinary number of working days, rounded up.
 / With the flag set, the ordinary number of days is halved, and half a day counts as a whole one.
 > left = -(-left // 2)
 
@@ -137,13 +137,13 @@ form: form, format, output, type, returned, text or number, look like, notation
 ? In what form do you want the due day?
 ? What does the output look like?
 ? Should it return text or something else?
-- It should be text in the same notation as the input, YYYY-MM-DD.
+- The due day should be text in the same notation as the input, YYYY-MM-DD.
 / Return the due date as a string like YYYY-MM-DD, as in the input.
 > day.isoformat()
-- It should be a tuple of three whole numbers: year, month, day.
+- The due day should be a tuple of three whole numbers: year, month, day.
 / Return the due date as (year, month, day), a tuple of integers.
 > (day.year, day.month, day.day)
-- It should be a whole number: how many calendar days after the date in the input the due day is.
+- The due day should be a whole number: how many calendar days it is after the date in the input.
 / Return the calendar days from the given date to the due date, as an integer.
 > (day - date.fromisoformat($received)).days
 """),

@@ -80,12 +80,12 @@ double: double, doubles, doublets, twins, alike, both dice the same, pasch
 leave: leave, away from the start, set off, depart, freed, released, stuck, get going
 ? What does it take to leave the start?
 ? Is any throw enough to get away from the start?
-- To leave the start, a throw must show a $value on one die at least, and it moves by that throw at once.
+- To leave the start, a throw must show a $value on one die at least, and the $token moves by that throw at once.
 / At the start it is stuck until a $value is thrown, with one die or both, and that throw moves it too.
 = 6 1 5
 > if before == 0 and $value not in (one, other):
 >     steps = 0
-- To leave the start, the two dice must show $value or more in all, and it moves by that throw at once.
+- To leave the start, the two dice must show $value or more in all, and the $token moves by that throw at once.
 / At the start it is stuck until both dice have $value or more together, and that throw moves it too.
 = 8 5 6 7 9
 > if before == 0 and one + other < $value:
@@ -96,32 +96,32 @@ leave: leave, away from the start, set off, depart, freed, released, stuck, get 
 goal: goal, finish, target, length of the row, end of the row, how many $square numbers, final
 ? Where is the goal?
 ? How long is the row to the goal?
-- The goal is at number $value.
+- The goal is at $square number $value.
 / It has reached the goal on number $value.
 = 30 25 32 40 50
 
 over: over, beyond, overshoot, exact, exactly, too far, surplus, past the end
 ? Must the goal be hit exactly?
 ? What if a throw leads beyond the goal?
-- What would lead beyond the goal is not moved at all.
+- A throw that would lead beyond the goal does not move the $token at all.
 / If a throw is too far, the $token stays where it was.
 > $square = before
-- What would lead beyond the goal stops there, so no exact throw is needed.
+- A throw that would lead beyond the goal just leads to the goal, so no exact throw is needed.
 / If a throw is too far, the surplus is lost and it is home.
 > $square = $goal
-- What would lead beyond the goal goes to the goal and then back by the surplus.
+- A throw that would lead beyond the goal moves the $token to the goal and then back by the surplus.
 / If a throw is too far, it turns round at the goal and walks back what is left.
 > $square = 2 * $goal - $square
 
 trap: trap, traps, multiple, multiples, danger, dangerous, bad luck, forbidden, bewitched
 ? Are there traps on the way?
 ? Is any number a bad place to land on?
-- Whoever lands on a multiple of $value falls back to the start at once.
+- A $token that lands on a multiple of $value falls back to the start at once.
 / The multiples of $value are traps, and from there it goes back to 0 at once.
 = 7 9 11 13 17
 > if $square % $value == 0:
 >     $square = 0
-- Whoever lands on a multiple of $value, other than 0, returns to where it was before that throw.
+- A $token that lands on a multiple of $value, other than 0, returns to where it was before that throw.
 / The multiples of $value, without 0, are forbidden, and the throw is taken back when it ends there.
 = 7 9 11 13 17
 > if $square and $square % $value == 0:
@@ -132,13 +132,13 @@ trap: trap, traps, multiple, multiples, danger, dangerous, bad luck, forbidden, 
 report: report, returned, list of all, path, result, final position, tuple, how many throws
 ? What exactly should be returned?
 ? Should the result be the whole path or the final position?
-- The result is a list of where it stands after each throw, moved or not, up to the goal.
+- The result is a list of where the $token stands after each throw, moved or not, up to the goal.
 / For each throw up to the goal, even without a move, a list holds the number where it ends up.
 > path
-- The result is the last number it stands on, a single whole number.
+- The result is the last number the $token stands on, a single whole number.
 / Only the number where it is in the end is returned.
 > $square
-- The result is a tuple: where it is in the end, and how many throws were made, moved or not.
+- The result is a tuple: where the $token is in the end, and how many throws were made, moved or not.
 / We want a pair, the last number it stands on and then the count of throws up to there, even those without a move.
 > ($square, len(path))
 """),

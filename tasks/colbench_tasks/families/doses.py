@@ -88,14 +88,14 @@ gentle: gentle, less for the young, little ones, babies, careful, reduce, smalle
 ? What do the young ones get?
 ? Is the dose smaller for little ones?
 ? How careful are you with babies?
-- The young get half of the rounded dose, and half a milligram is dropped.
+- A young $patient gets half of the rounded dose, and half a milligram is dropped.
 / For the young the rounded dose is halved, down to a whole milligram.
 > dose //= 2
-- The young get $value milligrams less than the rounded dose, but at least 1 milligram.
+- A young $patient gets $value milligrams less than the rounded dose, but at least 1 milligram.
 / For the young we take $value milligrams off the rounded dose, and 1 milligram is the least.
 = 30 15 20 40 60
 > dose = max(1, dose - $value)
-- The young get nothing at all, so each of their doses is 0.
+- A young $patient gets nothing at all, so each of its doses in the plan is 0.
 / For the young every dose is 0 milligrams.
 > dose = 0
 
@@ -103,11 +103,11 @@ most: most, maximum, cap, ceiling, upper limit, overdose, too much
 ? Is there a maximum for a dose?
 ? What is the most that may be given?
 ? Is a dose capped?
-- No dose is ever above $value milligrams, whatever was worked out.
+- No dose is ever above $value milligrams, whatever was worked out by the other rules.
 / A dose is cut to $value milligrams if it would be more.
 = 200 120 150 180 240
 > dose = min(dose, $value)
-- There is no upper limit.
+- There is no upper limit for a dose.
 / A dose may be as large as it comes out.
 
 night: night, sleep, wake, asleep, dark, quiet hours, midnight
@@ -125,13 +125,13 @@ form: form, format, output, look like, returned, type, dictionary or list, text
 ? In what form do you want the plan?
 ? What does the output look like?
 ? Should it be a list or a dictionary?
-- It should be a list of pairs (hour, milligrams), in the order in which they are given.
+- The plan should be a list of pairs (hour, milligrams), in the order in which the doses are given.
 / Return a list of tuples, hour and milligrams, from the first dose to the last.
 > plan
-- It should be a dictionary from the hour to the milligrams.
+- The plan should be a dictionary from the hour to the milligrams.
 / Return a dictionary with hours as keys and milligrams as values.
 > dict(plan)
-- It should be a list of texts like "14:00 75 mg", in the order in which they are given.
+- The plan should be a list of texts like "14:00 75 mg", in the order in which the doses are given.
 / Return strings like "14:00 75 mg" in a list, the hour with two digits, from the first dose to the last.
 > [f"{at:02}:00 {mg} mg" for at, mg in plan]
 """),

@@ -53,10 +53,10 @@ counting: counted from, start counting, starting point, included in the count, r
 ? From which day is interest counted?
 ? Do the days of waiting count for the interest?
 ? On what day does interest start?
-- Interest counts all the days late, those in which we waited too.
+- Interest counts all the days late, also those in which we just waited.
 / For interest we count every day since the $bill was due.
 > late = $days
-- Interest counts only the days late after those in which we waited.
+- Interest counts only the days late after those in which we just waited.
 / For interest the days in which we just waited are not counted.
 > late = $days - $patience
 
@@ -64,11 +64,11 @@ interest: interest rate, percent interest, per month, daily sum, compensation
 ? How much interest do you take?
 ? What is the interest rate?
 ? Is the interest a percentage or a daily sum?
-- The interest is $value percent of the $bill for each full 30 days counted.
+- The interest is $value percent of the $bill for each full 30 days that count for it.
 / For every complete 30 days that count, $value percent of the $bill is added as interest.
 = 1 2 3 4 5
 > extra = late // 30 * $amount * $value
-- The interest is $value cents for every day counted.
+- The interest is $value cents for every day that counts for it.
 / Each day that counts adds $value cents of interest.
 = 10 5 15 20 25 50
 > extra = late * $value
@@ -90,7 +90,7 @@ ceiling: ceiling, cap, maximum, no more than, grow forever, exceed, at most, upp
 ? Is there a ceiling for what comes on top of the $bill?
 ? Are the extra costs capped?
 ? Can the extras grow forever?
-- What comes on top of the $bill is never more than $value percent of it.
+- All that comes on top of the $bill together is never more than $value percent of the $bill.
 / There is a ceiling: all extras together are at most $value percent of the $bill.
 = 50 10 20 25 40 100
 > extra = min(extra, $amount * $value)
@@ -101,12 +101,12 @@ collector: collector, collection agency, hand over, give up, debt collector, law
 ? When does the case go to the collector?
 ? When do you hand it over?
 ? Is the collector called by days or by letters?
-- From $value days late on the step is collector, before that it is reminder.
+- Once the step is no longer wait, it is collector from $value days late on, and reminder before that.
 / Whoever is $value days late or more goes to the collector, and all others who get past waiting get a reminder.
 = 60 40 45 50 75 90
 > step = "collector" if $days >= $value else "reminder"
-- From $value letters sent on the step is collector, before that it is reminder.
-/ Whoever has had $value letters or more goes to the collector, and all others who get past waiting get a reminder.
+- Once the step is no longer wait, it is collector from $value letters sent on, and reminder before that.
+/ Among those who get past waiting, whoever has had $value letters or more goes to the collector, others get a reminder.
 = 3 2 4 5
 > step = "collector" if $letters >= $value else "reminder"
 

@@ -88,11 +88,11 @@ margin: margin, keep, earn, commission, our cut, own share, fee
 ? What do you keep for yourselves?
 ? How large is your margin?
 ? Do you take a commission?
-- We keep $value percent of the full value, rounded up to a whole cent.
+- We keep $value percent of what the $many are worth, rounded up to a whole cent.
 / Our margin is $value percent of the full value, and a started cent is ours.
 = 5 2 3 4 6 8 10
 > kept = -(-full * $value // 100)
-- We keep $value cents of each exchange, or everything if it is worth less.
+- We keep $value cents of what the $many are worth, or everything if it is less.
 / Our margin is a fixed sum of $value cents, or everything if it is worth less.
 = 200 100 150 250 300
 > kept = min(full, $value)
@@ -101,11 +101,11 @@ favour: favour, loyal, $regulars, regular, familiar, known, flag, privilege
 ? What do $regulars get?
 ? How are $regulars favoured?
 ? What changes when the flag is True?
-- For $regulars we keep nothing at all.
+- We keep nothing at all of what $regulars bring.
 / We pay $regulars the full value and keep none of it.
 > if $regular:
 >     kept = 0
-- For $regulars we keep only half, and a half cent is for them.
+- Of what $regulars bring we keep only half of the cents that we usually keep, rounded down to a cent.
 / With $regulars we are content with half of what we usually keep, rounded down to a cent.
 > if $regular:
 >     kept //= 2
@@ -114,11 +114,11 @@ coins: coins, round, rounded, small change, coppers, multiple
 ? How is the payout rounded?
 ? Do you hand out small coins?
 ? To what multiple do you round?
-- What we pay is rounded down to a multiple of $value cents.
+- What we pay is in the end rounded down to a multiple of $value cents.
 / Our smallest coin is $value cents, and the payout is rounded down to that.
 = 10 5 20 50 100
 > paid = paid // $value * $value
-- What we pay is rounded up to a multiple of $value cents.
+- What we pay is in the end rounded up to a multiple of $value cents.
 / Our smallest coin is $value cents, and the payout is rounded up to that.
 = 10 5 20 50 100
 > paid = -(-paid // $value) * $value

@@ -92,7 +92,7 @@ daily: daily, times a day, how often, number of portions, allowance, allowed, qu
 ? How many portions are there for each $one?
 ? How often a day is one served?
 ? Is there a daily quota?
-- Each $one gets $value portions a day at most, and those of 0 do not count.
+- Each $one gets $value portions a day at most, and a visit that gets nothing is not a portion.
 / Nobody has more than $value portions on one day, not counting any that were 0.
 = 2 3
 
@@ -121,10 +121,10 @@ rest: runs out, last bit, not enough, remainder, rest, incomplete, nearly empty
 ? What if there is not enough for a whole portion?
 ? Who gets the last bit?
 ? What happens when the machine nearly runs out?
-- If less than a portion is left, one gets what is left.
+- If less than a portion is left in the machine, the $one gets what is left.
 / When the machine has not enough for a portion, it gives its last bit.
 > amount = min(amount, left)
-- If less than a portion is left, one gets nothing, and the machine keeps it for smaller portions.
+- If less than a portion is left in the machine, the $one gets nothing, and it is kept for smaller portions.
 / When the machine has not enough for a portion, that visit is in vain and the last bit stays in.
 > amount = amount if amount <= left else 0
 
@@ -135,10 +135,10 @@ form: form, format, output, returned, look like, dictionary, list, type, give ba
 - Return a dictionary from the name to all $unit of the day, without those who got nothing.
 / The result maps names to their sum of $unit, and who had none is not in it.
 > total
-- Return a list with the $unit of each visit in the log, 0 for those in vain.
+- Return a list with the $unit of each visit in the log, 0 for those that got nothing.
 / The result is a list as long as the log: the number of $unit for every visit, maybe 0.
 > amounts
-- Return a tuple: the $unit left in the machine, and how many visits were in vain.
+- Return a tuple: the $unit left in the machine, and how many visits got nothing.
 / The result is a tuple of two whole numbers, what is left in the machine and the number of visits that got 0.
 > (left, amounts.count(0))
 """),

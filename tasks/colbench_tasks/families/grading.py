@@ -60,22 +60,22 @@ missing: missing, none, skip none, missing as zero, count a none, not handed in,
 empty: empty, no marks, no marks at all, nothing, nobody
 ? What is the result if there are no marks at all?
 ? What should come out for an empty list?
-- Without any mark the result is the text n/a.
+- Without any mark that counts the result is the text n/a.
 / If there is nothing to count, return the text n/a.
 > "n/a"
-- Without any mark the result is the number $value.
+- Without any mark that counts the result is just the number $value.
 / If there is nothing to count, return the number $value.
 = 0 -1 1
 
 drop: dropped, worst, lowest, best and worst, outliers, strike, discard
 ? Do you drop the worst mark?
 ? Are the lowest or highest marks discarded?
-- The lowest mark is dropped if there are at least two.
-/ With two marks or more, the worst one is struck.
+- The lowest mark is dropped, only one, if at least two marks count.
+/ With two marks or more that count, a single one, the worst, is struck.
 > if len(kept) >= 2:
 >     kept.remove(min(kept))
-- The highest and the lowest mark are dropped if there are at least three.
-/ With three marks or more, the best one and the worst one are struck.
+- The highest and the lowest mark are dropped, one of each, if at least three marks count.
+/ With three marks or more that count, a single best one and a single worst one are struck.
 > if len(kept) >= 3:
 >     kept.remove(min(kept))
 >     kept.remove(max(kept))
@@ -99,22 +99,22 @@ bonus: bonus, extra points, extra credit, reward, perfect, complete, on top,
   on top of the average, something added
 ? Are there bonus points?
 ? Does anybody get something on top of the average?
-- Whoever has a mark of 100 gets $value points on top of the rounded average, even above 100.
-/ One perfect 100 in the list brings $value extra points after rounding, without a limit.
-= 2 1 3 4 5
+- Whoever has a mark of 100, dropped or not, gets $value points on top of the rounded average once, even above 100.
+/ A perfect 100 in the list, dropped or not, brings $value extra points after rounding, once however many there are.
+= 2 3 4 5 6
 > if 100 in $marks:
 >     grade += $value
-- Whoever has nothing missing gets $value points on top of the rounded average, even above 100.
+- Whoever has no $work missing gets $value points on top of the rounded average, even above 100.
 / A complete list brings $value extra points after rounding, without a limit.
-= 2 1 3 4 5
+= 2 3 4 5 6
 > if None not in $marks:
 >     grade += $value
 
 fail: pass, fail, failed, pass mark, threshold, enough, minimum
 ? What is the pass mark?
 ? When has somebody failed?
-- Below $value the result is the word failed in place of the number.
-/ Whoever ends up under $value just gets the word failed.
+- If an average is below $value after any bonus, the result is the word failed in place of the number.
+/ Whoever has marks and ends up under $value, any bonus included, just gets the word failed.
 = 50 40 45 55 60 65
 """),
     code="""

@@ -50,20 +50,20 @@ included: included, included people, covered, cover, how many for that price,
   price for how many people, number of guests, guests included
 ? How many people are included in the price?
 ? How many guests does the price cover?
-- The price of a night covers $value people, big or small.
-/ That is for up to $value people, children counted like adults.
+- The price of a night covers a party of up to $value, big or small.
+/ The price of a night is for a party of up to $value, children counted like adults.
 = 2 1 3 4
 
 more: additional person, additional guest, extra person, extra guest, further guest,
   more cost for more people, more guests, each more
 ? What does an additional person cost?
 ? How much is each extra guest?
-- Each additional person is $value euros a night.
-/ For everybody beyond that we take $value euros a night.
+- Each additional person that the price of a night does not cover is $value euros a night.
+/ For everybody who is not included, adult or child, we take $value euros a night.
 = 15 5 8 10 20 25
 > cost += $nights * extra * $value
-- Each additional person is $value euros for the whole stay.
-/ For everybody beyond that we take $value euros once.
+- Each additional person that the price of a night does not cover is $value euros for the whole stay.
+/ For everybody who is not included, adult or child, we take $value euros once.
 = 30 12 18 22 35 40
 > cost += extra * $value
 
@@ -78,8 +78,8 @@ benefit: discount, reduction, cheaper, long stay cheaper, taken off, reward for 
   advantage
 ? What is the discount for a long stay?
 ? How much cheaper is a long stay?
-- For a long stay, one night at the basic price is free.
-/ A long stay gets the basic price of one night taken off.
+- For a long stay, the basic price of one night is taken off.
+/ A long stay gets one night free, at the basic price without any extras.
 > cost -= $price
 - For a long stay, $value euros are taken off.
 / A long stay is $value euros cheaper.
@@ -91,7 +91,7 @@ tax: tax, city tax, visitor tax, fee for the town, cleaning, final cleaning, add
 ? What additional charges are there?
 - The town takes a tax of $value euros a night for each adult, which comes on top.
 / On top there are $value euros of tax for each adult and night.
-= 2 1 3 4
+= 2 3 4 5
 > cost += $nights * $adults * $value
 - At the end there are $value euros for cleaning on top.
 / On top there are $value euros for cleaning, once for each stay.

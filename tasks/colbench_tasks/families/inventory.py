@@ -44,25 +44,25 @@ days a delivery takes.
 demand: demand, daily use, consumption, average, typical day, forecast, expected sales, per day
 ? How do you estimate the use per day?
 ? What daily demand do you expect?
-- For a day we take the average of the whole list, rounded up to whole pieces.
+- As the use per day we expect the average of the whole list, rounded up to whole pieces.
 / The daily use is the average over all days given, rounded up.
 > daily = -(-sum($sales) // len($sales))
-- For a day we take the average of the last $value days in the list, rounded up to whole pieces.
+- As the use per day we expect the average of the last $value days in the list, rounded up to whole pieces.
 / The daily use is the average over the latest $value days, rounded up.
 = 3 2 4 5 7
 > daily = -(-sum($sales[-$value:]) // $value)
-- For a day we take the busiest day of the list.
+- As the use per day we expect that of the busiest day of the list.
 / The daily use is the highest number in the list.
 > daily = max($sales)
 
 reserve: reserve, safety, safety stock, buffer, cushion, emergency
 ? How much reserve do you keep?
 ? Is there a safety stock?
-- As a reserve we want the use of $value more days.
+- Besides the use until delivery we want a reserve, the expected use of $value more days.
 / The safety stock is enough for $value extra days.
-= 2 1 3 4 5
+= 2 3 4 5 6
 > target += daily * $value
-- As a reserve we want $value pieces more.
+- Besides the use until delivery we want a reserve of $value pieces.
 / The safety stock is always $value pieces.
 = 10 5 8 15 20
 > target += $value
@@ -75,18 +75,18 @@ small: small order, little, one piece, few pieces, minimum order, too few, worth
 = 10 5 8 12 15
 > if lacking < $value:
 >     return 0
-- If fewer than $value pieces are missing, we still count it as $value.
-/ When we do order, the minimum is $value pieces before packing.
+- If pieces are missing, but fewer than $value, we count it as $value before packing.
+/ When anything is missing at all, the minimum is $value pieces before packing.
 = 10 16 20 25 30
 > lacking = max(lacking, $value)
-- However little is missing, we order it.
+- However few pieces are missing, we order them.
 / No order is too small for us.
 
 pack: pack, packs, pieces in a pack, how many in a pack, box, boxes, multiples, pack size, bundle,
   units per pack, number per pack
 ? How many pieces are in a pack?
 ? What is the pack size?
-- They come in packs of $value, and we round up to whole packs.
+- The $thing come in packs of $value, and we round up to whole packs.
 / One pack holds $value pieces, and we only order whole packs.
 = 10 4 6 8 12 20
 
@@ -94,10 +94,10 @@ unit: result, unit, output, returned, return packs, pieces or packs, packs or pi
   number means
 ? Is the result in pieces or in packs?
 ? What unit should the output have?
-- The result is the number of packs.
+- The result is the number of packs to order.
 / I want to see how many packs it is.
 > return packs
-- The result is the number of single pieces in all packs.
+- The result is the number of single pieces in all packs to order.
 / I want to see how many single pieces it is.
 > return packs * $pack
 """),

@@ -59,11 +59,11 @@ dry: dry, dry enough, threshold, moisture limit, thirsty, when to water, wet eno
 ? From what moisture on is the $bed dry?
 ? When is the $bed too dry?
 ? How dry must the soil be?
-- Anything below $value percent of moisture is watered, and at just $value percent it is not.
+- Each $bed below $value percent of moisture is dry and watered, and at just $value percent it is not.
 / Only under $value percent of moisture the soil is dry, $value itself is wet enough.
 = 40 30 35 45 50
 > moisture < $value
-- Anything at $value percent of moisture or below is watered.
+- Each $bed at $value percent of moisture or below is dry and watered.
 / With $value percent of moisture or less the soil is dry, so $value itself still counts as dry.
 = 40 30 35 45 50
 > moisture <= $value
@@ -76,7 +76,7 @@ probe: probe, broken, none, missing, sensor, no measurement, defective, fails
 / None is taken as a moisture of 0 percent.
 > if moisture is None:
 >     moisture = 0
-- A broken probe counts as 100 percent, so nothing is given there.
+- A broken probe counts as 100 percent, so that $bed gets nothing.
 / None is taken as a moisture of 100 percent, which is never dry.
 > if moisture is None:
 >     moisture = 100
@@ -85,11 +85,11 @@ amount: amount, dose, ration, serving, how many litres, litres per square metre,
 ? How many litres does the $bed get when it is dry?
 ? How is the amount worked out?
 ? How much water is it for each square metre?
-- Where it is dry, we give $value litres for each square metre.
+- A dry $bed gets $value litres for each square metre.
 / The basic amount for dry soil is $value litres a square metre, no matter how dry.
 = 5 3 4 6 7
 > area * $value
-- Dry soil gets one litre a square metre for every full $value percent that it lacks to 100.
+- A dry $bed gets one litre a square metre for every full $value percent that its moisture lacks to 100.
 / For each complete $value percent between the moisture and 100, dry soil gets a litre a square metre.
 = 10 5 8 12 16
 > area * ((100 - moisture) // $value)
@@ -133,12 +133,12 @@ scarce: scarce, shortage, not enough, does not suffice, run dry, priority, share
 ? What if there is not enough for all?
 ? Who has priority in a shortage?
 ? How is it shared out when it does not suffice?
-- If there is not enough, the driest come first, equally dry ones by name, and the last one gets just the rest.
+- If the tank has not enough, the driest come first, equally dry ones by name, and the last one gets just the rest.
 / In a shortage we serve from dry to wet, then by the alphabet, until all is used up, even in the middle of one.
 > needs.sort()
-- If there is not enough, we serve in the order of the list, and the last one gets just the rest.
+- If the tank has not enough, we serve in the order of the list, and the last one gets just the rest.
 / In a shortage we go through the list from its beginning until all is used up, even in the middle of one.
-- If there is not enough, each need is multiplied by supply / sum of all needs and rounded down to a litre.
+- If the tank has not enough, each need is multiplied by tank / sum of all needs and rounded down to a litre.
 / In a shortage everybody gets need times supply divided by the sum of all needs, rounded down to a litre.
 > total = sum(litres for _, _, litres in needs)
 > if total > $tank:
@@ -148,13 +148,13 @@ form: form, format, output, returned, dictionary, list or dictionary, look like,
 ? In what form do you want the plan?
 ? What does the output look like?
 ? Should it be a dictionary or a list?
-- It should be a dictionary from each name to its litres, with 0 for those that get nothing.
+- The plan should be a dictionary from each name to its litres, with 0 for those that get nothing.
 / Return a dictionary, name to litres, in which everyone from the list appears, even with 0.
 > given
-- It should be a list of texts like "pond: 12" in the order of the input, without those that get nothing.
+- The plan should be a list of texts like "pond: 12" in the order of the input, without those that get nothing.
 / Return strings like "pond: 12" in a list: name and litres, in input order and leaving out zeros.
 > [f"{name}: {given[name]}" for name, _, _ in $beds if given[name]]
-- It should be a list of pairs (name, litres) sorted by name, without those that get nothing.
+- The plan should be a list of pairs (name, litres) sorted by name, without those that get nothing.
 / Return tuples of name and litres in a list, in alphabetical order and leaving out zeros.
 > sorted((name, litres) for name, litres in given.items() if litres)
 """),
