@@ -44,7 +44,7 @@ I know the amount in cents, and True or False for being a $status and for having
 least: smallest purchase, minimum purchase, too small, small amounts, minimum, from what amount
 ? Is there a minimum purchase for getting points?
 ? Do very small purchases bring points too?
-- A purchase under $value cents brings nothing at all.
+- A purchase under $value cents brings nothing at all, birthday or not.
 / You have to spend at least $value cents, or you get 0, birthday or not.
 = 1000 500 800 1500 2000
 > if $amount < $value:

@@ -85,7 +85,7 @@ last: last, last start, when may the last start, last one, end of the day, closi
 - The last $what has to be over by closing time.
 / Nothing may run beyond closing time.
 > start + $length <= $closes
-- The last $what only has to start before closing time, it may run over.
+- The last $what only has to start before closing time, and may run over.
 / As long as it starts before we close, it may end later.
 > start < $closes
 

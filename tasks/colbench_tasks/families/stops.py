@@ -160,7 +160,7 @@ def $function($stops):
     $order
     $urgent
     chosen, carried = [], 0
-    for name, distance, number, urgent in queue:
+    for name, distance, number, _ in queue:
         $far
         $left
         carried += number

@@ -79,7 +79,7 @@ last: last, final, final attempt, final $one, final $one worth more, finish, end
   differently
 ? Is the last $one special?
 ? How does the final $one count?
-- If the last $one is a hit, it counts $value times, on top of any doubling.
+- A hit with the last $one counts $value times, on top of any doubling.
 / A hit at the very end is multiplied by $value, after everything else.
 = 2 3 4 5
 > if number == len($throws):

@@ -106,7 +106,7 @@ light: daylight, light, dark, night, morning, sunset, pilot
 / We need daylight, so the first hour that counts is $value and the last one is 19.
 = 7 5 6 8 9
 > bright = $value <= hour <= 19
-- It does not matter whether an hour is by day or by night.
+- All hours are alike for us, by day and by night.
 / It is done in the dark as well.
 > bright = True
 
