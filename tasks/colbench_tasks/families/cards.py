@@ -68,12 +68,12 @@ empty: empty, nothing at all, no $cards, nobody, without any, zero $cards
 high: high, high numbers, large, big numbers, face value, picture, highest
 ? What are high numbers worth?
 ? Does a $card always count the number on it?
-- A $card brings its number in points, but a number above $value brings only $value.
-/ A $card brings as many points as its number says, and a number higher than $value just $value.
+- From number 2 on, a $card brings its number in points, but above $value only $value.
+/ Any number from 2 on brings as many points as it says, and a number higher than $value just $value.
 = 10 7 8 9 11
 > min(number, $value)
-- A $card brings its number in points, however high that is.
-/ High numbers bring exactly as many points as they say, and so do all others.
+- From number 2 on, a $card brings its number in points, however high that is.
+/ High numbers bring exactly as many points as they say, and so do all others from 2 on.
 > number
 
 one: ace, 1, one, lowest, smallest

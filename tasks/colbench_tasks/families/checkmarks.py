@@ -84,13 +84,13 @@ large: ten, two digits, two-digit, two-digit results, 10, above nine, larger tha
   bigger than 9, letter, remainder of ten
 ? What if it is above nine?
 ? What do you write for ten or more?
-- A check character for ten or more is written as a capital X.
+- Where the check character would be ten or more, we write a capital X.
 / Above nine we put an X.
 > mark = "X" if rest > 9 else str(rest)
-- A check character for ten or more is written as a 0.
+- Where the check character would be ten or more, we write a 0.
 / Above nine we put a 0.
 > mark = "0" if rest > 9 else str(rest)
-- A check character for ten or more is written as the last digit of that only.
+- Where the check character would be ten or more, we write only the last digit of that.
 / Above nine we put just the last digit of it.
 > mark = str(rest % 10)
 

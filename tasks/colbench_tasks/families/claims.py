@@ -141,8 +141,8 @@ form: format, form, output, result, returned, look like, type, written, shape
 - The result is a list with the euros for each $thing before anything comes off their sum, and then the final euros.
 / Give me a list of what each $thing brings, in the same order, and as its last number the final euros.
 > return [*each, paid]
-- The result is a dictionary with the keys sum, for all $things with nothing taken off, and paid, for the final euros.
-/ Give me a dictionary with two keys, sum for what all bring before anything comes off and paid for the final euros.
+- The result is a dictionary with the keys sum, before $insured bear their part, and paid, for the final euros.
+/ Give me a dictionary with two keys, sum before $insured bear their part and paid for the final euros.
 > return {"sum": total, "paid": paid}
 """),
     code="""
