@@ -1,7 +1,8 @@
 """`colbench tasks export`: write the tasks of a source to a file.
 
 `jsonl` and `parquet` hold everything, facts included, and are read back as the same tasks by `--tasks FILE`;
-`official` is JSON lines with the columns of the official files and no others.
+`official` is JSON lines with the columns of the official files and no others. JSON lines are compressed in a file
+whose name ends in .jsonl.gz.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,10 @@ from colbench.cli.files import add_overwrite, written_whole
 from colbench.cli.options import add_config_flags, read_config
 from colbench.cli.selection import find_tasks
 from colbench.config import RunConfig
+from colbench.errors import UserError
 from colbench.task import Task, row_from_task
+
+Write = Callable[[Path, Sequence[Task]], None]
 
 
 def add_to(actions: Any) -> None:
@@ -28,13 +33,17 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "source", metavar="SOURCE", help="bundled:…, official:…, a file: as for --tasks"
     )
-    parser.add_argument("--out", metavar="FILE", required=True, help="the file to write")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        required=True,
+        help="the file to write: .jsonl, .jsonl.gz or .parquet",
+    )
     parser.add_argument(
         "--format",
         choices=tuple(FORMATS),
-        default="jsonl",
         help="jsonl: one JSON object a line, everything; parquet: the same as a table; "
-        "official: JSON lines without facts, ids and families (default: jsonl)",
+        "official: JSON lines without facts, ids and families (default: as FILE ends)",
     )
     add_overwrite(parser)
     add_config_flags(parser, only=("domain", "task_ids", "limit"))
@@ -48,8 +57,9 @@ def run(args: argparse.Namespace) -> int:
     args.tasks = args.source
     path = Path(args.out).expanduser()
     with written_whole(path, overwrite=args.overwrite) as part:
+        write = _writer(path, args.format)
         _, tasks = find_tasks(read_config(args, base=RunConfig()))
-        FORMATS[args.format](part, tasks)
+        write(part, tasks)
         digest = sha256(part)
     print(f"{path}: {count(len(tasks), 'task')}, SHA-256 {digest}", file=sys.stderr)
     return 0
@@ -98,6 +108,28 @@ def _encoded(rows: Iterable[Any]) -> Iterator[bytes]:
     return (msgspec.json.encode(row) + b"\n" for row in rows)
 
 
+def _writer(path: Path, form: str | None) -> Write:
+    """What writes the format, or without one that which the name of the file means.
+
+    Raises UserError if the name means none, or another.
+    """
+    suffix = next((suffix for suffix in SUFFIXES if path.name.endswith(suffix)), None)
+    if suffix is None:
+        raise UserError(f"--out {path}: give a name that ends in {', '.join(SUFFIXES)}")
+    if form not in (None, *SUFFIXES[suffix]):
+        raise UserError(f"--out {path}: --format {form} does not go with {suffix}")
+    write = FORMATS[form or SUFFIXES[suffix][0]]
+    return partial(_compressed, write) if suffix.endswith(".gz") else write
+
+
+def _compressed(write: Write, path: Path, tasks: Sequence[Task]) -> None:
+    """What is written, compressed in its place: the same bytes whenever and under whatever name."""
+    import gzip
+
+    write(path, tasks)
+    path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+
+
 def _write_jsonl(path: Path, tasks: Sequence[Task]) -> None:
     with path.open("wb") as file:
         file.writelines(lines(_watched(tasks)))
@@ -119,11 +151,17 @@ def _write_parquet(path: Path, tasks: Sequence[Task]) -> None:
     table.to_parquet(str(path))
 
 
-FORMATS: dict[str, Callable[[Path, Sequence[Task]], None]] = {
+FORMATS: dict[str, Write] = {
     "jsonl": _write_jsonl,
     "parquet": _write_parquet,
     "official": _write_official,
 }
+SUFFIXES = {
+    ".jsonl": ("jsonl", "official"),
+    ".jsonl.gz": ("jsonl", "official"),
+    ".parquet": ("parquet",),
+}
+"""The formats that go with the end of a name; the first is meant where none is named."""
 
 
 def _watched(tasks: Sequence[Task]) -> Iterable[Task]:

@@ -181,6 +181,38 @@ def test_a_place_that_cannot_be_written_is_said_and_nothing_is_left(
     assert os.listdir(tmp_path) == ["source.jsonl"]
 
 
+def test_the_name_of_the_file_says_its_format(tasks, write):
+    import gzip
+
+    assert gzip.decompress(write(tasks, "out.jsonl.gz").read_bytes()) == lines(tasks)
+    assert write(tasks, "out.parquet").read_bytes().startswith(b"PAR1")
+    official = write(tasks, "official.jsonl", "--format", "official").read_bytes()
+    compressed = write(tasks, "official.jsonl.gz", "--format", "official").read_bytes()
+    assert gzip.decompress(compressed) == official
+    assert resolve_tasks(str(write(tasks, "again.jsonl.gz"))) == tasks
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "message"),
+    [
+        ("out.csv", (), "give a name that ends in .jsonl, .jsonl.gz, .parquet"),
+        ("out", ("--format", "jsonl"), "give a name that ends in .jsonl, .jsonl.gz, .parquet"),
+        ("out.gz", (), "give a name that ends in"),
+        ("out.jsonl", ("--format", "parquet"), "--format parquet does not go with .jsonl"),
+        ("out.parquet", ("--format", "jsonl"), "--format jsonl does not go with .parquet"),
+        ("out.parquet", ("--format", "official"), "--format official does not go with .parquet"),
+    ],
+)
+def test_a_name_that_means_no_format_or_another_is_a_mistake(
+    tasks, tmp_path, capsys, name, flags, message
+):
+    source = tmp_path / "source.jsonl"
+    source.write_bytes(lines(tasks[:1]))
+    assert main(["tasks", "export", str(source), "--out", str(tmp_path / name), *flags]) == 2
+    assert message in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["source.jsonl"]
+
+
 def test_an_unknown_format_names_the_known_ones(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["tasks", "export", "source.jsonl", "--out", "out", "--format", "xml"])
