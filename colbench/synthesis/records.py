@@ -82,6 +82,8 @@ class Ledger:
     def __init__(self, out: Path, guess: str = "") -> None:
         if out.suffix != ".jsonl":
             raise UserError(f"--out {out}: give a name that ends in .jsonl")
+        if not out.parent.is_dir():
+            raise UserError(f"--out {out}: there is no folder {out.parent}")
         self.out = out
         self.rejected = out.with_suffix(".rejected.jsonl")
         self._guess = guess
