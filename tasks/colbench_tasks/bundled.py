@@ -7,9 +7,9 @@ cache folder. `bundled:backend` is `bundled:backend/test`.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,9 @@ from msgspec import Struct
 from colbench.config import cache_folder
 from colbench.errors import UserError
 from colbench.task import Task, read_tasks, row_from_task
-from colbench_tasks.generated import Make, Wishes, make
+from colbench_tasks.generated import Wishes, make
+
+logger = logging.getLogger("colbench")
 
 
 class Frozen(Struct, frozen=True, kw_only=True):
@@ -72,7 +74,7 @@ def _loaded(name: str) -> tuple[Task, ...]:
     if _sha256(kept) == frozen.sha256:
         return tuple(read_tasks(kept))
     domain, _, seed = name.partition("/")
-    tasks = make(domain, seed, Wishes(number=frozen.number), lambda makers: _shown(makers, name))
+    tasks = make(domain, seed, Wishes(number=frozen.number), f"bundled:{name}")
     content = lines(tasks)
     made = hashlib.sha256(content).hexdigest()
     if made != frozen.sha256:
@@ -80,18 +82,11 @@ def _loaded(name: str) -> tuple[Task, ...]:
             f"--tasks bundled:{name}: this installation makes a set with the SHA-256 {made}, the frozen one has "
             f"{frozen.sha256}; reinstall ColBench, or use generated:{name}?number={frozen.number} for a set of your own"
         )
-    with suppress(OSError):  # kept where that is possible
-        _keep(kept, content)
+    try:
+        keep(kept, content)
+    except OSError as cause:
+        logger.warning("bundled:%s is made anew each time, as it cannot be kept: %s", name, cause)
     return tuple(tasks)
-
-
-def _shown(makers: list[Make], name: str) -> Iterator[Make]:
-    """The makers, with a bar on the terminal that shows how many are done."""
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    yield from track(makers, f"Making bundled:{name}", console=console, transient=True)
 
 
 def _sha256(path: Path) -> str:
@@ -101,8 +96,12 @@ def _sha256(path: Path) -> str:
     return ""
 
 
-def _keep(path: Path, content: bytes) -> None:
+def keep(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all. Raises OSError where that cannot be."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    os.replace(file.name, path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(content)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

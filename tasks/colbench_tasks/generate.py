@@ -13,7 +13,7 @@ from msgspec import Struct
 from colbench.config import derive_seed
 from colbench.task import Fact, Hidden, Task
 from colbench_tasks.family import Choice, Decision, Design, Family, Theme, fill, statement
-from colbench_tasks.splits import Split, side, split_of
+from colbench_tasks.splits import Split, share, side, split_of
 
 CALLS = 10
 DISTINCT_OUTPUTS = 4
@@ -42,6 +42,8 @@ STATED = (
 )
 """What comes before the decisions that the request gives away."""
 FEWEST_HIDDEN = 3
+FRUITLESS = 200
+"""After so many attempts without a new task a family has no more."""
 GUESSED = 0.05
 """The hidden decisions together are guessed with at most this chance."""
 
@@ -50,7 +52,7 @@ Drawn = TypeVar("Drawn")
 
 
 class GeneratorError(Exception):
-    """A family cannot make a valid task; its author has to mend it."""
+    """A family cannot make a valid task, or not so many."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -69,17 +71,29 @@ class Draft(Struct, frozen=True, kw_only=True):
 def generate(
     family: Family, number: int, seed: str, *, difficulty: int | None = None
 ) -> list[Task]:
+    """All that `stream` gives."""
+    return list(stream(family, number, seed, difficulty=difficulty))
+
+
+def stream(
+    family: Family, number: int, seed: str, *, difficulty: int | None = None
+) -> Iterator[Task]:
     """The first `number` tasks of a family under a seed's name; no two share request or design.
 
     `difficulty` is how many decisions each task hides, of those that its family has; without it from 3 to all,
     at random. A design that no ten calls can show is passed over. Raises GeneratorError, with the last reason, when
-    most attempts end that way.
+    most attempts end that way or the last `FRUITLESS` gave nothing new, and at once if there are fewer designs.
     """
+    designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
+    if number > designs_there:
+        raise too_few(family.name, int(designs_there), "it has no more designs")
     requests: set[str] = set()
     designs: set[str] = set()
-    tasks: list[Task] = []
+    made = last = 0
     reason = "designs repeat"
     for attempt in range(5 * number + 10):
+        if attempt - last > FRUITLESS:
+            break
         random = Random(derive_seed(seed, family.name, attempt))  # noqa: S311 - reproducible on purpose
         try:
             draft = _draft(random, family, split_of(seed), difficulty)
@@ -92,15 +106,21 @@ def generate(
             continue
         requests.add(draft.request)
         designs.add(key)
-        name = f"{family.name}-{seed}-{len(tasks):04}"
-        tasks.append(
-            Task(
-                id=name, domain="backend", request=draft.request, hidden=hidden, family=family.name
-            )
+        name = f"{family.name}-{seed}-{made:04}"
+        yield Task(
+            id=name, domain="backend", request=draft.request, hidden=hidden, family=family.name
         )
-        if len(tasks) == number:
-            return tasks
-    raise GeneratorError(f"{family.name}: only {len(tasks)} of {number} tasks: {reason}")
+        made, last = made + 1, attempt
+        if made == number:
+            return
+    raise too_few(family.name, made, reason)
+
+
+def too_few(family: str, made: int, reason: str) -> GeneratorError:
+    """What is wrong where a family is asked for more tasks than it has."""
+    return GeneratorError(
+        f"family {family} has only about {made:,} different tasks ({reason}); ask for fewer or for more families"
+    )
 
 
 def _draft(random: Random, family: Family, split: Split, difficulty: int | None) -> Draft:

@@ -6,6 +6,7 @@ request with the training set.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal
 
 from colbench.config import derive_seed
@@ -20,6 +21,12 @@ _TEST_SHARE = 11
 def split_of(seed: str) -> Split:
     """The side that a seed draws from."""
     return "train" if seed == TRAIN else "test"
+
+
+def share(split: Split) -> Fraction:
+    """The share of designs, and of requests, that is to be expected on a side."""
+    test = Fraction(1, _TEST_SHARE)
+    return test if split == "test" else 1 - test
 
 
 def side(text: str) -> Split:

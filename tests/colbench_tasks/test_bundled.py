@@ -16,7 +16,7 @@ import pytest
 
 from colbench.errors import UserError
 from colbench.task import Task, row_from_task, task_from_row
-from colbench_tasks.bundled import SETS, lines, load
+from colbench_tasks.bundled import SETS, keep, lines, load
 from colbench_tasks.families import FAMILIES
 from colbench_tasks.family import Choice, Family, Theme, statements
 
@@ -77,6 +77,37 @@ def test_a_set_in_the_cache_that_was_cut_off_is_made_anew(tmp_path: Path) -> Non
     )
     assert made.stdout == "1000\n"
     assert kept.read_bytes() == lines(load("backend"))
+
+
+def test_a_set_that_cannot_be_kept_is_made_all_the_same_with_a_warning(tmp_path: Path) -> None:
+    no_folder = tmp_path / "file"
+    no_folder.touch()
+    code = "from colbench_tasks.bundled import load; print(len(load('frontend')))"
+    made = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"COLBENCH_CACHE": str(no_folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert made.stdout == "500\n"
+    assert made.stderr.count("\n") == 1
+    assert "bundled:frontend/test is made anew each time, as it cannot be kept" in made.stderr
+
+
+def test_a_kept_file_has_ordinary_permissions(tmp_path: Path) -> None:
+    ordinary, kept = tmp_path / "ordinary", tmp_path / "folder" / "kept"
+    ordinary.touch()
+    keep(kept, b"task\n")
+    assert kept.read_bytes() == b"task\n"
+    assert kept.stat().st_mode == ordinary.stat().st_mode
+
+
+def test_what_cannot_be_put_in_its_place_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(OSError, match="kept"):
+        keep(tmp_path / "kept", b"task\n")
+    assert os.listdir(tmp_path) == ["kept"]
 
 
 def test_training_and_test_share_no_request_and_no_reference() -> None:

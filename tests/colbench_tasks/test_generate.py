@@ -66,8 +66,18 @@ def test_more_tasks_of_a_seed_begin_with_the_same_ones() -> None:
 
 
 def test_no_two_tasks_have_the_same_request_or_design() -> None:
-    with pytest.raises(GeneratorError, match=r"eggs: only \d+ of 60 tasks"):
-        generate(EGGS, 60, "a")
+    tasks = generate(EGGS, 60, "train")
+    assert len({task.request for task in tasks}) == 60
+    assert len({task.hidden.reference for task in tasks}) == 60
+
+
+@pytest.mark.parametrize(("number", "seed"), [(60, "a"), (119, "train"), (100_000, "train")])
+def test_a_family_that_runs_out_says_about_how_many_it_has(number: int, seed: str) -> None:
+    """Eleven options with a number by twelve: 132 designs, of which one in eleven is a test's."""
+    with pytest.raises(GeneratorError, match="family eggs has only about .* ask for fewer") as said:
+        generate(EGGS, number, seed)
+    about = int(str(said.value).partition("about ")[2].split()[0])
+    assert 2 <= about <= (120 if seed == "train" else 12)
 
 
 def test_no_design_and_no_request_is_on_both_sides() -> None:
@@ -129,7 +139,7 @@ def $function($eggs):
     price += 0 * $price
     return price
 """)
-    with pytest.raises(GeneratorError, match="eggs: only 0 of 3 tasks: eggs: price: not shown"):
+    with pytest.raises(GeneratorError, match=r"about 0 different tasks \(eggs: price: not shown"):
         generate(dumb, 3, "a")
 
 

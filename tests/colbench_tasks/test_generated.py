@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
+from functools import partial
+
 import pytest
 
 from colbench.errors import UserError
@@ -33,6 +39,32 @@ def test_pages_of_a_seed() -> None:
     assert [task.domain for task in tasks] == ["frontend"] * 3
 
 
+def test_many_tasks_are_made_with_a_bar_on_the_terminal() -> None:
+    """As bytes of a terminal of its own; few tasks, and a file, show none."""
+    for number, on_terminal, barred in ((501, True, True), (4, True, False), (501, False, False)):
+        assert (b"Making generated:frontend/mine" in written(number, on_terminal)) == barred
+
+
+def written(number: int, on_terminal: bool) -> bytes:
+    """What making so many pages writes to a terminal, or to a pipe, as standard error."""
+    code = f"from colbench_tasks.generated import load; load('frontend/mine?number={number}')"
+    ours, theirs = pty.openpty() if on_terminal else os.pipe()
+    with subprocess.Popen([sys.executable, "-c", code], stderr=theirs) as process:
+        os.close(theirs)
+        said = b"".join(iter(partial(read, ours), b""))
+    os.close(ours)
+    assert process.returncode == 0, said
+    return said
+
+
+def read(descriptor: int) -> bytes:
+    """Up to the end, which on a terminal is an error."""
+    try:
+        return os.read(descriptor, 1 << 16)
+    except OSError:
+        return b""
+
+
 @pytest.mark.parametrize(
     ("argument", "words"),
     [
@@ -40,12 +72,27 @@ def test_pages_of_a_seed() -> None:
         ("backend", "expected generated:backend/SEED"),
         ("middle/mine", "expected generated:backend/SEED"),
         ("backend/a b", "expected generated:backend/SEED"),
-        ("backend/mine?size=3", "unknown field `size`"),
+        ("backend/mine?size=3", "unknown `size`; known are number, difficulty, families"),
         ("backend/mine?number", "bad query field"),
         ("backend/mine?number=many", "number"),
-        ("backend/mine?number=0", "number"),
-        ("backend/mine?difficulty=2", "difficulty"),
-        ("backend/mine?difficulty=99", "difficulty"),
+        ("backend/mine?number=0", "number=0: expected a whole number from 1 to 100,000;"),
+        ("backend/mine?number=", "number=: expected a whole number"),
+        ("backend/mine?number=100001", "number=100001: expected a whole number"),
+        ("backend/mine?number=4&number=6", "number is given 2 times"),
+        ("backend/mine?difficulty=2", "difficulty=2: expected a whole number from 3"),
+        ("backend/mine?difficulty=99", "difficulty=99: expected a whole number from 3"),
+        ("backend/mine?families=", "families=: expected names"),
+        ("backend/mine?families=parking,", "families=parking,: expected names"),
+        ("backend/mine?families=parking,parking", "parking is there 2 times"),
+        ("backend/mine?families=parking&families=hotel", "families is given 2 times"),
+        (
+            "backend/mine?difficulty=8&families=parking",
+            f"family parking has only {len(FAMILIES['parking'].decisions)} decisions",
+        ),
+        (
+            "backend/mine?number=100000&families=parking",
+            "family parking has only about .* ask for fewer or for more families",
+        ),
         ("backend/mine?families=parking,eggs", "no family 'eggs'"),
         ("frontend/mine?difficulty=3", "difficulty is for backend tasks"),
         ("frontend/mine?families=parking", "no family 'parking'"),

@@ -8,6 +8,7 @@ one side of the wall between training and test (`colbench_tasks.splits`).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from random import Random
 from string import Template
 
@@ -22,7 +23,7 @@ from colbench_tasks.frontend.kind import Kind, Sections
 from colbench_tasks.frontend.markup import element, page
 from colbench_tasks.frontend.subjects import Subject
 from colbench_tasks.frontend.subjects import draw as draw_subject
-from colbench_tasks.generate import GeneratorError
+from colbench_tasks.generate import FRUITLESS, GeneratorError, too_few
 from colbench_tasks.splits import Split, side, split_of
 
 STYLES = (
@@ -109,6 +110,11 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 def generate(kind: Kind, number: int, seed: str) -> list[Task]:
+    """All that `stream` gives."""
+    return list(stream(kind, number, seed))
+
+
+def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
     """The first `number` tasks of a kind under a seed's name, on the side of `splits` that the seed draws from.
 
     Raises GeneratorError if the kind has not so many that differ enough.
@@ -116,8 +122,10 @@ def generate(kind: Kind, number: int, seed: str) -> list[Task]:
     faces: set[str] = set()
     requests: set[str] = set()
     pages: dict[str, list[frozenset[str]]] = {}
-    tasks: list[Task] = []
+    made = last = 0
     for attempt in range(20 * number + 10):
+        if attempt - last > FRUITLESS:
+            break
         random = Random(derive_seed(seed, kind.name, attempt))  # noqa: S311 - reproducible on purpose
         draft = _draft(random, kind, split_of(seed))
         request = _request(random, draft, split_of(seed))
@@ -133,10 +141,11 @@ def generate(kind: Kind, number: int, seed: str) -> list[Task]:
         faces.add(draft.face)
         requests.add(request)
         of_trade.append(lines)
-        tasks.append(_task(random, draft, f"{kind.name}-{seed}-{len(tasks):04}", request, html))
-        if len(tasks) == number:
-            return tasks
-    raise GeneratorError(f"{kind.name}: only {len(tasks)} of {number} tasks differ enough")
+        yield _task(random, draft, f"{kind.name}-{seed}-{made:04}", request, html)
+        made, last = made + 1, attempt
+        if made == number:
+            return
+    raise too_few(kind.name, made, "others are too much alike")
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> float:

@@ -1,0 +1,27 @@
+"""A bar on the terminal while many tasks are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from colbench.task import Task
+
+MANY = 500
+
+
+def shown(tasks: Iterable[Task], number: int, source: str) -> Iterable[Task]:
+    """The tasks; for more than `MANY` of them with a bar that shows how many are made."""
+    if number <= MANY:
+        return tasks
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    return track(
+        tasks,
+        f"Making {source}",
+        total=number,
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
