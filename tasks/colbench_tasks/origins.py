@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from colbench.interfaces import Origin
 from colbench_tasks import official as official_tasks
 from colbench_tasks import websight as websight_tasks
+from colbench_tasks.bundled import SETS
 from colbench_tasks.splits import split_of
 
 KINDS = {
@@ -22,12 +25,14 @@ OURS = "Apache-2.0, as the repository"
 def bundled(name: str) -> Origin:
     """Of `bundled:NAME`."""
     domain, _, seed = name.partition("/")
-    return _generated(
+    origin = _generated(
         domain,
         seed or "test",
         f"Nothing to fetch: `--tasks bundled:{name}` makes it on first use, checks its SHA-256 and keeps it. As a "
         f"file: `colbench tasks export bundled:{name} --out {domain}-{seed or 'test'}.jsonl`",
     )
+    whole = SETS.get(f"{domain}/{seed or 'test'}")
+    return replace(origin, tasks=whole.number if whole else None)
 
 
 def generated(argument: str) -> Origin:

@@ -125,7 +125,7 @@ def test_the_hash_is_of_the_exported_bytes_and_no_row_is_shown(sheet, tmp_path):
 
 
 def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
-    tasks = generate(FAMILIES["parking"], 9, "sheet") + generate(FAMILIES["grading"], 5, "sheet")
+    tasks = generate(FAMILIES["parking"], 10, "sheet") + generate(FAMILIES["grading"], 10, "sheet")
     path = tmp_path / "tasks.jsonl"
     path.write_bytes(lines(tasks))
     cells, text = sheet(path)
@@ -133,7 +133,7 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
     usual = [by_the_book(task)[fact.name][1] for task, fact in hidden]
     cost = f"{100 * sum(usual) / len(usual):.1f} %"
     constant, guess = constant_and_usual(tasks)
-    assert cells["**all**"] == ["14", constant, guess, "100.0 %", cost, cost]
+    assert cells["**all**"] == ["20", constant, guess, "100.0 %", cost, cost]
     assert f"({len(hidden)} dialogues)" in text
     assert f"{len(hidden)} of these dialogues ended as expected" in text
     for family, name in {(task.family, fact.name) for task, fact in hidden}:
@@ -149,6 +149,25 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
         f" of {asked:,}"
     )
     assert cells["an unrelated question gets no fact"][0].endswith(f" of {12 * len(tasks)}")
+
+
+def test_a_policy_fitted_to_few_tasks_is_left_out(sheet, tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    tasks = generate(FAMILIES["parking"], 10, "sheet") + generate(FAMILIES["grading"], 9, "sheet")
+    path.write_bytes(lines(tasks))
+    cells, text = sheet(path)
+    assert cells["grading"][:2] == ["9", "–"]
+    assert cells["**all**"][:2] == ["19", "–"]
+    assert cells["parking"][1].endswith(" %")
+    assert "is left out (–) where those are fewer than 10" in text
+
+
+def test_the_sheet_of_a_part_does_not_call_itself_the_whole_set(sheet):
+    cells, text = sheet("bundled:frontend", "--limit", "6", "--sample", "0")
+    assert text.startswith("# `bundled:frontend`: 6 tasks (`--limit 6`)\n")
+    assert cells["Size"] == ["6 tasks; the whole set has 500, selected by `--limit 6`"]
+    assert "of these tasks as JSON lines (`colbench tasks export --limit 6`)" in cells["SHA-256"][0]
+    assert "datasheet bundled:frontend --limit 6`" in cells["Made with"][0]
 
 
 def decision(task, name):
@@ -225,7 +244,7 @@ def test_a_page_that_changes_is_a_flaw(browser, sheet, tmp_path):
 
 def test_the_sheet_is_printed_without_a_file(flawed, capsys):
     assert main(["tasks", "datasheet", str(flawed), "--licence", "CC0", "--limit", "1"]) == 0
-    assert capsys.readouterr().out.startswith("# `flawed.jsonl`")
+    assert capsys.readouterr().out.startswith("# `flawed.jsonl`: 1 task (`--limit 1`)")
 
 
 @pytest.mark.parametrize(

@@ -76,4 +76,6 @@ def _sheet(args: argparse.Namespace) -> str:
     origin = find_origin(config.tasks, args.licence, args.origin)
     config, tasks = find_tasks(config, malformed)
     measured = asyncio.run(measure(tasks, config, int(args.sample), len(malformed)))
-    return markdown(config.tasks, origin, measured)
+    selected = {"--domain": config.domain, "--limit": config.limit}
+    flags = " ".join(f"{flag} {value}" for flag, value in selected.items() if value)
+    return markdown(config.tasks, origin, measured, flags)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from colbench.cli.datasheet.plays import Forbidden, Played
+from colbench.cli.datasheet.plays import FITTED, Forbidden, Played
 from colbench.cli.datasheet.tables import table
 from colbench.report.text import count, percent
 
@@ -26,7 +26,8 @@ def play_tables(played: Sequence[Played]) -> Iterator[str]:
     agree = sum(one.solved == one.usual for one in forbidden)
     yield (
         f"Success on the first {count(len(played), 'task')}. The constant policy takes for every decision that the "
-        "request leaves open the choice that is most frequent among this set's tasks of the family; the usual "
+        "request leaves open the choice that is most frequent among these tasks of the family, and is left out (–) where "
+        f"those are fewer than {FITTED}, to which it would be fitted; the usual "
         "choices are what `interviewer` takes where it may not ask; `interviewer` asks about all. Then it was "
         f"forbidden to ask about one hidden decision, for each in turn ({len(forbidden):,} dialogues): the expected "
         "success is the share of tasks whose choice is the usual one. "
@@ -45,7 +46,7 @@ def _summary(name: str, played: Sequence[Played]) -> tuple[str, ...]:
     return (
         name,
         f"{len(played):,}",
-        _share(each.constant for each in played),
+        _constant([each.constant for each in played]),
         _share(each.usual for each in played),
         _share(each.asked for each in played),
         _share(one.solved for one in forbidden),
@@ -66,6 +67,11 @@ def _by_decision(family: str, played: Sequence[Played]) -> Iterator[tuple[str, .
             _share(one.solved for one in ones),
             _share(one.usual for one in ones),
         )
+
+
+def _constant(solved: Sequence[bool | None]) -> str:
+    known = [each for each in solved if each is not None]
+    return percent(None) if len(known) < len(solved) else _share(known)
 
 
 def _share(true: Iterable[bool]) -> str:

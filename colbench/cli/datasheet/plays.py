@@ -28,6 +28,8 @@ from colbench.task import Task
 TURNS = RunConfig().max_turns
 DEADLINE = 600.0
 """Seconds for one dialogue."""
+FITTED = 10
+"""A constant policy of fewer tasks says more of those than of the family."""
 Known = tuple[Task, Design]
 
 
@@ -44,8 +46,8 @@ class Played(Struct, frozen=True, kw_only=True):
     """What became of one task."""
 
     family: str
-    constant: bool
-    """Whether the best constant policy solves it."""
+    constant: bool | None
+    """Whether the best constant policy solves it; None if it is fitted to fewer than `FITTED` tasks."""
     usual: bool
     """Whether the usual choices solve it: the interviewer without a question."""
     asked: bool
@@ -58,9 +60,12 @@ async def play_all(
 ) -> list[Played]:
     """Play the tasks `known`; what is frequent is counted over `every`. `done` is called after each."""
     frequent = most_frequent(every)
+    tasks = Counter(task.family for task, _ in every)
 
     async def one(task: Task, design: Design) -> Played:
-        played = await _Table(task, design, scorer).played(frequent[task.family])
+        played = await _Table(task, design, scorer).played(
+            frequent[task.family], fitted=tasks[task.family] >= FITTED
+        )
         done()
         return played
 
@@ -105,11 +110,11 @@ class _Table:
         self._human = _Human()
         self._known: dict[str, bool] = {}
 
-    async def played(self, frequent: Mapping[str, Any]) -> Played:
+    async def played(self, frequent: Mapping[str, Any], *, fitted: bool) -> Played:
         guess = {**self._design.chosen, **{name: frequent[name] for name in hidden(self._task)}}
         return Played(
             family=self._task.family,
-            constant=await self._solves(self._design.source(guess)),
+            constant=await self._solves(self._design.source(guess)) if fitted else None,
             usual=await self._plays(max_questions=0),
             asked=await self._plays(),
             forbidden=tuple([await self._without(name) for name in hidden(self._task)]),

@@ -18,9 +18,10 @@ from colbench.interfaces import Origin
 from colbench.report.text import count, percent, whole_percent
 
 
-def markdown(source: str, origin: Origin, found: Measured) -> str:
-    """The whole sheet of a source."""
-    parts = [f"# `{_title(source)}`", origin.what, _facts(source, origin, found)]
+def markdown(source: str, origin: Origin, found: Measured, flags: str = "") -> str:
+    """The whole sheet of a source, or of what flags such as `--limit 60` select of it."""
+    of = f": {count(found.tasks, 'task')} (`{flags}`)" if flags else ""
+    parts = [f"# `{_title(source)}`{of}", origin.what, _facts(source, origin, found, flags)]
     parts += ["## Statistics", *_numbers(found.numbers)]
     if found.outputs:
         parts += _outputs(found.outputs)
@@ -37,16 +38,19 @@ def _title(source: str) -> str:
     return source.rpartition("/")[2] if Path(source).expanduser().is_file() else source
 
 
-def _facts(source: str, origin: Origin, found: Measured) -> str:
+def _facts(source: str, origin: Origin, found: Measured, flags: str) -> str:
+    export, sheet = (f"colbench tasks {action}" for action in ("export", "datasheet"))
+    selected = f" {flags}" if flags else ""
+    of = "of these tasks " if flags else ""
     rows = [
-        ("Size", _size(origin, found)),
+        ("Size", _size(origin, found) + (f", selected by `{flags}`" if flags else "")),
         ("Origin", origin.made),
         ("Licence", origin.licence),
         ("How to get it", origin.how),
-        ("SHA-256", f"`{found.sha256}`, as JSON lines (`colbench tasks export`)"),
+        ("SHA-256", f"`{found.sha256}`, {of}as JSON lines (`{export}{selected}`)"),
         (
             "Made with",
-            f"`colbench tasks datasheet {_title(source)}`, ColBench {colbench.__version__}",
+            f"`{sheet} {_title(source)}{selected}`, ColBench {colbench.__version__}",
         ),
     ]
     return table(("", ""), [row for row in rows if row[1]])
