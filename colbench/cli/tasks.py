@@ -19,7 +19,7 @@ from colbench.task import Task, row_from_task
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "tasks", help="list, show, validate, write, export or describe tasks", description=__doc__
+        "tasks", help="list, show, validate, synthesize, export, datasheet", description=__doc__
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="one line for each task")

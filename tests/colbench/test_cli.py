@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -392,3 +393,14 @@ def wait_for(condition, seconds=30.0):
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
+
+
+def test_the_line_of_tasks_names_all_its_actions(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["tasks", "--help"])
+    actions = re.findall(r"^  (\w+)(?: |$)", capsys.readouterr().out, re.MULTILINE)
+    assert "datasheet" in actions
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    (line,) = re.findall(r"^ +tasks .*", capsys.readouterr().out, re.MULTILINE)
+    assert set(actions) <= set(re.findall(r"\w+", line))
