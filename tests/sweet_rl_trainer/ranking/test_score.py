@@ -95,10 +95,10 @@ def by_hand(preset, critic, reference, chat, turn, reply, told):
             return value(critic, told) / (length + 1) - value(reference) / length
 
 
-@pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(
-    "kind", ["llama", "mistral"]
-)  # which shares beginnings, and which does not
+    ("preset", "kind"),
+    [*((preset, "llama") for preset in PRESETS), ("critic", "mistral")],  # which cannot share
+)
 def test_scores_are_those_of_a_plain_loop(preset, kind, candidates, byte_model, make_scorer, chat):
     critic, reference = byte_model(1, kind).eval(), byte_model(0, kind).eval()
     found = score_candidates(
@@ -122,8 +122,15 @@ def test_scores_are_those_of_a_plain_loop(preset, kind, candidates, byte_model, 
             assert length == len(reply.text.encode()) + (reply.text != "cut sho")
 
 
-@pytest.mark.parametrize("preset", ["critic", "critic-without-hidden", "critic-sum"])
-@pytest.mark.parametrize("kind", ["llama", "mistral"])
+@pytest.mark.parametrize(
+    ("preset", "kind"),
+    [
+        ("critic", "llama"),
+        ("critic", "mistral"),
+        ("critic-without-hidden", "llama"),
+        ("critic-sum", "llama"),
+    ],
+)
 def test_a_critic_that_has_not_learnt_yet_scores_nothing(
     preset, kind, candidates, byte_model, make_scorer, chat
 ):
