@@ -35,10 +35,10 @@ class Frozen(Struct, frozen=True, kw_only=True):
 
 SETS = {
     "backend/test": Frozen(
-        number=1000, sha256="230cf8df840b21252ed054553a8404f911bf5f8858a15d416b5904e0f379bc49"
+        number=1000, sha256="f3dff93759095617cdc23cee0dec86bef962622520621873321f0b7a6327d041"
     ),
     "backend/train": Frozen(
-        number=10_000, sha256="69f937dcc2310514f339977f8c660931c342ef78906ef342606dc3538b5b0e32"
+        number=10_000, sha256="dfa6c5c4df9eed1c94dc0245e7b49d9326c90f23da6c74e759a20ab96d967173"
     ),
     "frontend/test": Frozen(
         number=500, sha256="1a48754869bcfa00e0e496175751f6cbf4a3d5c98f750c14d64e1c5da5f1504d"
