@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import torch
+from accelerate import PartialState
 from msgspec import Struct
 from torch import nn
 
 from colbench.errors import DataError, UserError
 from sweet_rl_trainer.checkpoints import last_checkpoint
 from sweet_rl_trainer.collator import Examples, group
+from sweet_rl_trainer.lora import adapt
 from sweet_rl_trainer.reference import ReferenceCache, content_key
-from sweet_rl_trainer.settings import TrainSettings
+from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 from sweet_rl_trainer.trainer import Trainer
 from sweet_rl_trainer.watch import LogFile, OnConsole, no_bars
 
@@ -35,7 +38,8 @@ class Record(Struct, frozen=True, kw_only=True):
     examples: str
     held_out: str
     origin: str
-    """`reference.model_digest` of the model that training starts from, with the adapters' settings."""
+    """`reference.model_digest` of the model that training starts from."""
+    adapters: LoraSettings | None
 
 
 def train(
@@ -45,35 +49,46 @@ def train(
     *,
     folder: Path,
     origin: str,
-    reference: ReferenceCache | None = None,
+    references: Path | None = None,
+    adapters: LoraSettings | None = None,
     held_out: Examples = (),
     tokenizer: Any = None,
     callbacks: Sequence[Any] = (),
 ) -> Path:
-    """Train a model, on pairs with a reference or on successes without, and say where it is saved.
+    """Train a model, all of it or `adapters`, and say where it, or they, are saved.
 
-    `model` is as training starts, also when a run goes on: it is the reference, too. The rest is as in `Trainer`.
+    `model` is as training starts, also when a run goes on, and `origin` its `reference.model_digest`: it is the
+    reference, too, of which values are kept in the folder `references`. Without one the examples are successes.
+    The rest is as in `Trainer`. Under `accelerate launch` each process calls this.
     Raises UserError if the folder holds another run, and when the loss or a gradient is not finite.
     """
+    state = PartialState(cpu=not torch.accelerator.is_available())
     record = Record(
         settings=settings,
         examples=digest(examples),
         held_out=digest(held_out),
         origin=origin,
+        adapters=adapters,
     )
-    kept = _open(folder, record)
+    with state.main_process_first():
+        kept = _open(folder, record)
     done = folder / MODEL
     if done.is_dir():
         return done
+    cache = None
+    if references:
+        precision, number = settings.precision, state.process_index
+        cache = ReferenceCache(references, model=origin, precision=precision, writer=number)
+    torch.manual_seed(settings.seed)
     console = OnConsole()
     try:
         with no_bars():
             trainer = Trainer(
-                model,
+                adapt(model, adapters) if adapters else model,
                 examples,
                 settings,
                 folder=folder,
-                reference=reference,
+                reference=cache,
                 held_out=held_out,
                 tokenizer=tokenizer,
                 callbacks=[LogFile(folder / "log.jsonl"), console, *callbacks],

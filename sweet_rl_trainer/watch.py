@@ -57,6 +57,7 @@ class OnConsole(TrainerCallback):
         )
         self._shown = self._bar.add_task("", text="")
         self._latest: dict[str, Any] = {}
+        self._line = ""
         self._said = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
@@ -70,19 +71,22 @@ class OnConsole(TrainerCallback):
         if not state.is_world_process_zero:
             return
         self._latest |= state.log_history[-1]
-        text = " · ".join(
-            f"{name} {self._latest[name]:.4g}" for name in SHOWN if name in self._latest
-        )
+        names = (name for name in SHOWN if name in self._latest)
+        text = " · ".join(f"{name} {self._latest[name]:.4g}" for name in names)
         self._bar.update(self._shown, completed=state.global_step, text=text)
-        over = state.global_step == state.max_steps
-        if not self._console.is_terminal and (
-            over or time.monotonic() - self._said > PLAIN_INTERVAL
-        ):
-            self._said = time.monotonic()
-            self._console.print(f"{state.global_step}/{state.max_steps} · {text}", highlight=False)
+        self._line = f"{state.global_step}/{state.max_steps} · {text}"
+        if time.monotonic() - self._said > PLAIN_INTERVAL:
+            self._say()
+
+    def _say(self) -> None:
+        if self._line and not self._console.is_terminal:
+            self._said, line = time.monotonic(), self._line
+            self._line = ""
+            print(line, file=self._console.file, flush=True)
 
     def stop(self) -> None:
-        """Leave the console as it is."""
+        """Say what is left to say."""
+        self._say()
         self._bar.stop()
 
 

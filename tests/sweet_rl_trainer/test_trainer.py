@@ -7,6 +7,7 @@ import math
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 from array import array
@@ -24,12 +25,13 @@ from colbench.errors import UserError  # noqa: E402
 from sweet_rl_trainer.collator import Packer, Plan  # noqa: E402
 from sweet_rl_trainer.examples import Example, PairExample, Side  # noqa: E402
 from sweet_rl_trainer.lora import adapt  # noqa: E402
-from sweet_rl_trainer.reference import ReferenceCache  # noqa: E402
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings, paper  # noqa: E402
 from sweet_rl_trainer.training import train  # noqa: E402
 from sweet_rl_trainer.weights import weigh  # noqa: E402
 
 torch.set_num_threads(1)
+
+PATH = os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])
 
 SETTINGS = {
     "learning_rate": 3e-3,
@@ -70,15 +72,17 @@ def settings(**changes):
     return TrainSettings(**{**SETTINGS, **changes})
 
 
-def run(model, examples, folder, *, cached=True, callbacks=(), held_out=(), **changes):
-    cache = ReferenceCache(folder.parent / "reference", model="tiny", precision="float32")
+def run(
+    model, examples, folder, *, success=False, held_out=(), callbacks=(), adapters=None, **changes
+):
     return train(
         model,
         examples,
         settings(**changes),
         folder=folder,
         origin="tiny",
-        reference=cache if cached else None,
+        references=None if success else folder.parent / "reference",
+        adapters=adapters,
         held_out=held_out,
         callbacks=callbacks,
     )
@@ -186,15 +190,7 @@ def test_gradient_checkpointing_changes_nothing(make_model, tmp_path):
 
 def test_bfloat16_is_close(make_model, tmp_path):
     run(make_model(), pairs(5), tmp_path / "one", max_steps=2)
-    cache = ReferenceCache(tmp_path / "reference", model="tiny", precision="bfloat16")
-    train(
-        make_model(),
-        pairs(5),
-        settings(precision="bfloat16", max_steps=2),
-        folder=tmp_path / "other",
-        origin="tiny",
-        reference=cache,
-    )
+    run(make_model(), pairs(5), tmp_path / "other", max_steps=2, precision="bfloat16")
     assert losses(tmp_path / "one") == pytest.approx(losses(tmp_path / "other"), abs=0.02)
     assert losses(tmp_path / "one") != losses(tmp_path / "other")
 
@@ -238,7 +234,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(make_model, tmp_path):
     killed = subprocess.run(
         [sys.executable, "-c", code, tmp_path / "killed"],
         capture_output=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])},
+        env={**os.environ, "PYTHONPATH": PATH},
         check=False,
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
@@ -381,7 +377,7 @@ def test_rejection_fine_tuning_is_the_mean_likelihood_of_successes(make_model, t
     chance = random.Random(3)
     won = [side(f"won-{n}", chance, "trajectory-mean") for n in range(6)]
     done = run(
-        make_model(), won, tmp_path / "run", cached=False, batch_size=6, epochs=6, held_out=won[:2]
+        make_model(), won, tmp_path / "run", success=True, batch_size=6, epochs=6, held_out=won[:2]
     )
     found = losses(tmp_path / "run")
     model = make_model()
@@ -398,23 +394,27 @@ def test_rejection_fine_tuning_is_the_mean_likelihood_of_successes(make_model, t
     assert min(evaluated) == pytest.approx(sum(each).item() / 2, abs=1e-5)
 
 
-def adapted(make_model):
-    torch.manual_seed(0)
-    return adapt(make_model(), LoraSettings(rank=4, dropout=0.1))
-
-
+@pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
 def test_lora_trains_the_adapters_only_and_goes_on_exactly(make_model, tmp_path):
-    model = adapted(make_model)
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    done = run(model, pairs(6), tmp_path / "whole", max_steps=4, gradient_checkpointing=True)
-    changed = {n for n, v in model.state_dict().items() if not torch.equal(v, before[n])}
-    assert changed == {name for name in before if "lora_" in name}
+    options = {
+        "adapters": LoraSettings(rank=4, dropout=0.1),
+        "max_steps": 4,
+        "gradient_checkpointing": True,
+    }
+    model = make_model()
+    before = {name: value.clone() for name, value in model.named_parameters()}
+    done = run(model, pairs(6), tmp_path / "whole", **options)
+    trained = {name for name, value in model.named_parameters() if value.requires_grad}
+    assert trained == {name for name, _ in model.named_parameters() if "lora_" in name}
+    for name, value in model.named_parameters():
+        if name not in trained:
+            assert torch.equal(value, before[name.replace(".base_layer", "")]), name
     assert log(tmp_path / "whole")[0]["preference"] == pytest.approx(math.log(2), abs=1e-5)
-    assert sorted(path.suffix for path in done.glob("*model*")) == [".safetensors"]
-    options = {"max_steps": 4, "gradient_checkpointing": True}
-    run(adapted(make_model), pairs(6), tmp_path / "cut", callbacks=[StopAt(3)], **options)
+    adapters = peft.PeftModel.from_pretrained(make_model(), done)
+    assert any(v.abs().sum() for n, v in adapters.named_parameters() if "lora_B" in n)
+    run(make_model(), pairs(6), tmp_path / "cut", callbacks=[StopAt(3)], **options)
     (tmp_path / "cut" / "model").rename(tmp_path / "stopped")
-    run(adapted(make_model), pairs(6), tmp_path / "cut", **options)
+    run(make_model(), pairs(6), tmp_path / "cut", **options)
     assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
 
 
@@ -461,3 +461,62 @@ def test_the_papers_settings(objective, domain, epochs, batch):
 def test_there_is_no_other_objective():
     with pytest.raises(UserError, match="there are critic, actor, mtdpo, rft"):
         paper("ppo")
+
+
+TWO = """
+import sys
+from pathlib import Path
+import pytest, conftest, test_trainer as t
+t.three_steps(conftest.make_model.__wrapped__(), Path(sys.argv[1]))
+"""
+FSDP2 = {
+    "ACCELERATE_USE_FSDP": "true",
+    "FSDP_VERSION": "2",
+    "FSDP_AUTO_WRAP_POLICY": "TRANSFORMER_BASED_WRAP",
+    "FSDP_STATE_DICT_TYPE": "FULL_STATE_DICT",
+}
+
+
+def three_steps(make_model, folder):
+    """Of rows that two processes cannot halve; the last one is of one pair."""
+    examples, held_out = pairs(7), pairs(3, seed=1)
+    return run(make_model(), examples, folder, held_out=held_out, epochs=1, learning_rate=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrapped", [{}, FSDP2], ids=["DDP", "FSDP2"])
+def test_two_processes_train_as_one_does(make_model, tmp_path, wrapped):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    both = subprocess.run(
+        [*launch, "--master-port", str(port), script(tmp_path), tmp_path / "two" / "run"],
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            **wrapped,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": PATH,
+        },
+        check=False,
+    )
+    assert both.returncode == 0, both.stderr
+    three_steps(make_model, tmp_path / "one" / "run")
+    one, two = tmp_path / "one" / "run", tmp_path / "two" / "run"
+    assert losses(two) == pytest.approx(losses(one), abs=1e-5)
+    for ours, theirs in zip(log(two)[:-1], log(one)[:-1], strict=True):
+        tied = {"accuracy"} if theirs["step"] < 3 else set()  # the first step is of rate 0
+        assert ours.keys() == theirs.keys()
+        for name in ours.keys() - tied:
+            assert ours[name] == pytest.approx(theirs[name], abs=1e-5), name
+    expected = weights(one / "model")
+    for name, value in weights(two / "model").items():
+        torch.testing.assert_close(value, expected[name], atol=1e-5, rtol=0, msg=name)
+
+
+def script(folder):
+    path = folder / "both.py"
+    path.write_text(TWO)
+    return path
