@@ -22,6 +22,7 @@ from torch import nn
 from colbench.errors import DataError, UserError
 from sweet_rl_trainer.checkpoints import last_checkpoint
 from sweet_rl_trainer.collator import Examples, group
+from sweet_rl_trainer.examples import PairExample
 from sweet_rl_trainer.lora import adapt
 from sweet_rl_trainer.reference import ReferenceCache, content_key
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
@@ -60,8 +61,13 @@ def train(
     `model` is as training starts, also when a run goes on, and `origin` its `reference.model_digest`: it is the
     reference, too, of which values are kept in the folder `references`. Without one the examples are successes.
     The rest is as in `Trainer`. Under `accelerate launch` each process calls this.
-    Raises UserError if the folder holds another run, and when the loss or a gradient is not finite.
+    Raises UserError if the folder holds another run, and when the loss or a gradient is not finite; ValueError for
+    pairs without `references`, and for successes with.
     """
+    if any(
+        isinstance(each, PairExample) == (references is None) for each in (*examples, *held_out)
+    ):
+        raise ValueError("pairs need references, and successes have none")
     state = PartialState(cpu=not torch.accelerator.is_available())
     record = Record(
         settings=settings,

@@ -418,6 +418,12 @@ def test_lora_trains_the_adapters_only_and_goes_on_exactly(make_model, tmp_path)
     assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
 
 
+def test_pairs_are_not_taken_for_successes(make_model, tmp_path):
+    with pytest.raises(ValueError, match="pairs need references"):
+        run(make_model(), pairs(3), tmp_path / "run", success=True)
+    assert not (tmp_path / "run").exists()
+
+
 def test_lora_needs_layers_that_are_there(make_model):
     with pytest.raises(UserError, match="LoRA on nowhere"):
         adapt(make_model(), LoraSettings(targets=("nowhere",)))
