@@ -35,6 +35,16 @@ class Move(Struct, frozen=True, kw_only=True):
     usage: Usage | None
     sampled: Sampled | None
 
+    def turn(self, seconds: float) -> Turn:
+        """The turn that begins with this move, which took so long."""
+        return Turn(
+            raw=self.raw,
+            said=self.said,
+            sampled=self.sampled,
+            agent_usage=self.usage,
+            agent_seconds=seconds,
+        )
+
 
 class Ending(Struct, frozen=True, kw_only=True):
     """How a dialogue came to its end, and what it came to."""
@@ -64,13 +74,7 @@ async def play(
         with boundary(AgentError):
             reply, seconds = await _timed(lambda: agent.reply(tuple(dialogue)), deadline)
         move = read_move(reply)
-        turn = Turn(
-            raw=move.raw,
-            said=move.said,
-            sampled=move.sampled,
-            agent_usage=move.usage,
-            agent_seconds=seconds,
-        )
+        turn = move.turn(seconds)
         turns.append(turn)
         if move.answer is not None:
             return Ending(answer=committed(task, move.answer, turns), ended_by="answer")

@@ -64,10 +64,7 @@ def train(
     Raises UserError if the folder holds another run, and when the loss or a gradient is not finite; ValueError for
     pairs without `references`, and for successes with.
     """
-    if any(
-        isinstance(each, PairExample) == (references is None) for each in (*examples, *held_out)
-    ):
-        raise ValueError("pairs need references, and successes have none")
+    _check_kind((*examples, *held_out), paired=references is not None)
     state = PartialState(cpu=not torch.accelerator.is_available())
     record = Record(
         settings=settings,
@@ -105,6 +102,11 @@ def train(
     finally:
         console.stop()
     return done
+
+
+def _check_kind(examples: Examples, *, paired: bool) -> None:
+    if any(isinstance(each, PairExample) != paired for each in examples):
+        raise ValueError("pairs need references, and successes have none")
 
 
 def _save(trainer: Trainer, folder: Path) -> None:

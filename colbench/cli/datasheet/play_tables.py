@@ -26,8 +26,8 @@ def play_tables(played: Sequence[Played]) -> Iterator[str]:
     agree = sum(one.solved == one.usual for one in forbidden)
     yield (
         f"Success on the first {count(len(played), 'task')}. The constant policy takes for every decision that the "
-        "request leaves open the choice that is most frequent among these tasks of the family, and is left out (–) where "
-        f"those are fewer than {FITTED}, to which it would be fitted; the usual "
+        "request leaves open the choice that is most frequent among these tasks of the family, and is left out (–) "
+        f"where those are fewer than {FITTED}, to which it would be fitted; the usual "
         "choices are what `interviewer` takes where it may not ask; `interviewer` asks about all. Then it was "
         f"forbidden to ask about one hidden decision, for each in turn ({len(forbidden):,} dialogues): the expected "
         "success is the share of tasks whose choice is the usual one. "
