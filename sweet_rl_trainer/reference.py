@@ -22,13 +22,12 @@ import msgspec
 import numpy as np
 import torch
 from msgspec import Struct
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor
 
 from colbench.errors import DataError, UserError
 from colbench.run_folder import LineWriter, hold
 from sweet_rl_trainer.packing import Group, Parts, Row, lay_out, pack, packed_length
+from sweet_rl_trainer.progress import progress
 
 Kind = Literal["sum", "tokens"]
 """Σ w log π_ref, one number; or log π_ref of each token that has a weight."""
@@ -117,7 +116,7 @@ class ReferenceCache:
         missing = self._missing(groups, kind)
         lengths = [packed_length(group, share=share) for group in missing]
         bins = pack(lengths, budget, seed=0)
-        with self._writer() as write, _progress(sum(map(len, missing))) as advance:
+        with self._writer() as write, progress("reference", sum(map(len, missing))) as advance:
             for numbers in bins:
                 chosen = [missing[number] for number in numbers]
                 row = lay_out(chosen, share=share)
@@ -178,19 +177,3 @@ def _entry(parts: Parts, values: Tensor, kind: Kind) -> _Entry:
             "its weights or the precision it runs in are at fault"
         )
     return _Entry(content_key(parts, kind), values.numpy().astype("<f4").tobytes())
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        shown = bar.add_task("reference", total=total)
-        yield lambda: bar.advance(shown)

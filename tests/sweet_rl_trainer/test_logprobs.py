@@ -7,7 +7,6 @@ from colbench.errors import UserError
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer import logprobs  # noqa: E402
 from sweet_rl_trainer.logprobs import (  # noqa: E402
     check_head,
     output_layer,
@@ -124,8 +123,7 @@ def test_no_position_gives_no_log_probability():
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "mistral"])
-def test_a_model_gives_what_its_logits_give(make_model, kind, monkeypatch):
-    monkeypatch.setattr(logprobs, "CHUNK_BYTES", 3 * 4 * 67)
+def test_a_model_gives_what_its_logits_give(make_model, kind):
     model = make_model(kind)
     check_head(model)
     ids = torch.arange(20)[None] * 7 % 67
