@@ -13,7 +13,7 @@ from http import HTTPStatus
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 from colbench.sandbox.inside.encode import UnsupportedValueError, encode
@@ -86,9 +86,14 @@ def both(left, right, policy="default"):
 
 @settings(max_examples=400, deadline=None)
 @given(values, values)
+@example({None: bytearray()}.items(), {None: 1}.keys())
 def test_two_values_are_equal_exactly_when_python_says_so(left, right):
+    try:
+        same = left == right
+    except TypeError:
+        reject()  # Python cannot compare views of what it cannot hash
     for policy in ("default", "official"):
-        assert both(left, right, policy) == (left == right)
+        assert both(left, right, policy) == same
 
 
 entries = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 1)), max_size=3)
