@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from colbench.config import derive_seed
 from colbench.errors import AgentError, Boundary, ColBenchError, DataError, InfrastructureError
 from colbench.messages import Sampled, Usage, clean
 from colbench.score import Score
@@ -86,6 +87,11 @@ class Rollout(Struct, frozen=True, kw_only=True):
     def settled(self) -> bool:
         """Whether there is nothing left to do: scored, or the agent's own failure."""
         return self.failure is None or self.failure.boundary == "agent"
+
+
+def cell_seed(seed: int, task_id: str, task_hash: str, trial: int) -> int:
+    """The seed of a dialogue, of which the agent is told: one for each task and trial of a run with that seed."""
+    return derive_seed("cell", seed, task_id, task_hash, trial)
 
 
 def failure_of(error: ColBenchError) -> Failure:

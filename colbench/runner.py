@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.config import derive_seed, digest
+from colbench.config import digest
 from colbench.dialogue import Ending, opened, play
 from colbench.errors import (
     AgentError,
@@ -27,7 +27,7 @@ from colbench.interfaces import (
     StatefulAgent,
 )
 from colbench.leaks import audit_turns
-from colbench.rollout import Failure, Rollout, Turn, failure_of
+from colbench.rollout import Failure, Rollout, Turn, cell_seed, failure_of
 from colbench.run_folder import now
 from colbench.score import Score
 from colbench.task import Domain, Task
@@ -55,7 +55,7 @@ def plan(tasks: Sequence[Task], trials: int, config_digest: str, seed: int) -> l
             task=task,
             trial=trial,
             key=digest([task.id, task.hash, trial, config_digest]),
-            seed=derive_seed("cell", seed, task.id, task.hash, trial),
+            seed=cell_seed(seed, task.id, task.hash, trial),
         )
         for trial in range(trials)
         for task in tasks

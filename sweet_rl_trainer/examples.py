@@ -115,6 +115,24 @@ def success_examples(
     return taken, builder.report("trajectories", len(trajectories), len(taken), taken)
 
 
+def side_examples(
+    trajectories: Sequence[Trajectory],
+    chat: Chat,
+    weights: Rule,
+    *,
+    hidden: Template | None = None,
+    max_length: int,
+    layout: Layout = "exact",
+) -> tuple[list[Side], Report]:
+    """All trajectories, in their order, as the sides of pairs would be: to score them, whether in pairs or not.
+
+    Raises DataError if none is left.
+    """
+    builder = _Builder(chat, weights, hidden, max_length, layout)
+    taken = [side for side in map(builder.side, trajectories) if builder.fits(side)]
+    return taken, builder.report("trajectories", len(trajectories), len(taken), taken)
+
+
 class _Builder:
     """Makes the sides, each trajectory's once however many pairs it is in, and counts."""
 

@@ -11,13 +11,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from colbench.errors import UserError
+from sweet_rl_trainer.critic.best_of import best_of_n, expected_best
+from sweet_rl_trainer.critic.correlation import correlation, within
 from sweet_rl_trainer.critic.diagnose import (
-    best_of_n,
-    correlation,
     diagnose,
-    expected_best,
     pair_accuracy,
-    within,
 )
 from sweet_rl_trainer.examples import PairExample, Side
 

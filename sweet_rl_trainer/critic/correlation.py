@@ -1,0 +1,82 @@
+"""How scores go with sizes: whether a critic likes replies for their length, or dialogues for their number of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+class Correlation(Struct, frozen=True, kw_only=True):
+    """Of n pairs of numbers; None where one of the two never varies, or there are fewer than two."""
+
+    pearson: float | None
+    spearman: float | None
+    """Ties have the mean of their ranks."""
+    count: int
+
+
+def correlation(scores: Sequence[float], sizes: Sequence[float]) -> Correlation:
+    """How scores go with sizes, such as a reply's tokens or a dialogue's turns."""
+    import numpy as np
+
+    one, other = (np.asarray(each, dtype=np.float64) for each in (scores, sizes))
+    return Correlation(
+        pearson=_pearson(one, other),
+        spearman=_pearson(_ranks(one), _ranks(other)),
+        count=len(one),
+    )
+
+
+def within(groups: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Correlation:
+    """The same among the candidates of one turn: of what is left of scores and sizes without their turn's means.
+
+    Ranking compares within a turn only. Ranks are the turn's own.
+    """
+    import numpy as np
+
+    arrays = [[np.asarray(each, dtype=np.float64) for each in group] for group in groups]
+    centred = [_joined([_centred(group[side]) for group in arrays]) for side in (0, 1)]
+    ranked = [_joined([_centred(_ranks(group[side])) for group in arrays]) for side in (0, 1)]
+    return Correlation(
+        pearson=_pearson(*centred), spearman=_pearson(*ranked), count=len(centred[0])
+    )
+
+
+def _centred(values: Floats) -> Floats:
+    return values - (values.mean() if _varies(values) else values[:1])
+
+
+def _varies(values: Floats) -> bool:
+    return len(values) > 1 and bool(values.min() < values.max())
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    import numpy as np
+
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _pearson(one: Floats, other: Floats) -> float | None:
+    if len(one) != len(other):
+        raise ValueError(f"{len(one)} numbers and {len(other)} do not make pairs")
+    if not (_varies(one) and _varies(other)):
+        return None
+    first, second = _centred(one), _centred(other)
+    return float((first @ second) / ((first @ first) * (second @ second)) ** 0.5)
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks from 1."""
+    import numpy as np
+
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = count.cumsum()
+    return np.asarray((last - (count - 1) / 2)[place], dtype=np.float64)
