@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -27,11 +30,27 @@ def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
     )
     given: Any = model
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # peft uses older names of transformers
+        with _older_names():
             adapted: nn.Module = get_peft_model(given, config)
     except ValueError as cause:
         raise UserError(
             f"LoRA on {', '.join(settings.targets) or 'all layers'}: {cause}"
         ) from cause
     return adapted
+
+
+def attach(model: nn.Module, folder: Path) -> nn.Module:
+    """The model with the adapters that a folder holds, frozen."""
+    from peft import PeftModel
+
+    with _older_names():
+        adapted: nn.Module = PeftModel.from_pretrained(model, folder)
+    return adapted
+
+
+@contextmanager
+def _older_names() -> Iterator[None]:
+    """Without the warnings that peft uses older names of transformers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield

@@ -21,6 +21,7 @@ from colbench.task import Domain
 Objective = Literal["critic", "actor", "mtdpo", "rft"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 Precision = Literal["float32", "bfloat16"]
+Quantize = Literal["4bit"]
 
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -103,3 +104,5 @@ class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Of the adapters' inputs."""
     targets: tuple[str, ...] = ()
     """Ends of the names of the linear layers to adapt; all but the output layer unless given."""
+    quantize: Quantize | None = None
+    """What the weights beneath are kept in, if not in their own precision: QLoRA (arXiv 2305.14314)."""

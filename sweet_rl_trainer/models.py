@@ -1,0 +1,251 @@
+"""Models and tokenizers by name: a folder, or an id of the Hugging Face hub.
+
+    OWNER/NAME             the newest version
+    OWNER/NAME@REVISION    a branch, tag or commit
+    FOLDER                 what `save_pretrained` wrote
+
+`load_model` loads a whole checkpoint; `load_trained` what `training.train` saved, which may be adapters on one.
+In 4 bits (QLoRA, arXiv 2305.14314) are the linear layers but the output layer: NF4, its constants quantised too. The
+rest has `dtype`, as have the products. Nothing more has to be prepared: peft freezes it, and `Trainer` takes care of
+gradient checkpointing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from msgspec import Struct
+from torch import nn
+
+from colbench.errors import DataError, UserError, describe_exception
+from sweet_rl_trainer.lora import attach
+from sweet_rl_trainer.reference import WEIGHT_FILES, model_digest
+from sweet_rl_trainer.settings import Precision, Quantize
+
+FILES = ("*.json", "*.txt", "*.jinja", "*.model", WEIGHT_FILES[0], "adapter_model.safetensors")
+"""What is downloaded: not the same weights in other formats."""
+ADAPTERS = "adapter_config.json"
+LACK = re.compile(r"out of memory|can't allocate memory")
+"""How torch says so, of a GPU and of the host."""
+HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[^@\s]+)?")
+
+
+def resolve(name: str) -> Path:
+    """The folder of a model, downloaded first if it is an id of the hub. Raises UserError saying what to do."""
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        return folder
+    if not HUB_ID.fullmatch(name):
+        raise UserError(
+            f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION)"
+        )
+    repository, _, revision = name.partition("@")
+    return _download(repository, revision or None)
+
+
+def _download(repository: str, revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.constants import ENDPOINT
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    where = f"model {repository}"
+    try:
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES)))
+    except GatedRepoError as cause:
+        raise UserError(
+            f"{where}: accept its licence at {ENDPOINT}/{repository}, then log in with `hf auth login`"
+        ) from cause
+    except RepositoryNotFoundError as cause:
+        raise UserError(
+            f"{where}: there is neither a folder nor a model of that name at {ENDPOINT}; a private one needs "
+            "`hf auth login`"
+        ) from cause
+    except RevisionNotFoundError as cause:
+        raise UserError(f"{where}: it has no revision {revision}") from cause
+    except LocalEntryNotFoundError as cause:
+        raise UserError(
+            f"{where}: it is not in the cache, and {ENDPOINT} cannot be reached (HF_HUB_OFFLINE is "
+            f"{os.environ.get('HF_HUB_OFFLINE') or 'not set'}); run `hf download {repository}"
+            f"{f' --revision {revision}' if revision else ''}` where it can, or give a folder"
+        ) from cause
+    except Exception as cause:  # the client's classes differ by version
+        raise UserError(f"{where}: {describe_exception(cause)}") from cause
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a checkpoint. Raises UserError if there is none that can be read."""
+    from transformers import AutoTokenizer
+
+    with _readable(folder, "tokenizer"):
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+def load_model(
+    folder: Path,
+    *,
+    dtype: Precision = "float32",
+    device: str | torch.device | None = None,
+    quantize: Quantize | None = None,
+    attention: str | None = None,
+) -> Any:
+    """The causal language model of a checkpoint, in evaluation mode.
+
+    Weights to train must be float32; those that adapters leave alone may be bfloat16. It is loaded to `device`, by
+    itself that of this process (`own_device`). `attention` is transformers' name of an implementation: by itself
+    `flash_attention_2` for bfloat16 on a GPU that has it installed, else `sdpa`, which alone can share beginnings.
+    Raises UserError for a folder that is no whole checkpoint, an unknown architecture, or too little memory.
+    """
+    from transformers import AutoModelForCausalLM
+
+    place = torch.device(device) if device is not None else own_device()
+    options: dict[str, Any] = {} if place.type == "cpu" else {"device_map": {"": place}}
+    if quantize:
+        options |= {"quantization_config": _four_bits(dtype), "device_map": {"": place}}
+    _check_whole(folder)
+    with _readable(folder, "model"), enough_memory(f"model {folder} in {quantize or dtype}"):
+        found: Any = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=getattr(torch, dtype),
+            attn_implementation=attention or _attention(dtype, place),
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are in the report
+            **options,
+        )
+    model, report = found
+    if lacking := sorted(
+        {*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])}
+    ):
+        raise DataError(f"{folder}: its weights lack, or have in another shape, {_some(lacking)}")
+    return model
+
+
+def load_trained(
+    folder: Path,
+    base: Path,
+    *,
+    dtype: Precision = "float32",
+    device: str | torch.device | None = None,
+    quantize: Quantize | None = None,
+    attention: str | None = None,
+) -> Any:
+    """What `training.train` saved, in evaluation mode: a whole model, or `base` with adapters, which stay float32.
+
+    The rest is as in `load_model`. Raises UserError, also if the adapters were trained on another base.
+    """
+    whole = load_model(
+        base if is_adapters(folder) else folder,
+        dtype=dtype,
+        device=device,
+        quantize=quantize,
+        attention=attention,
+    )
+    return _adapted(whole, folder, base) if is_adapters(folder) else whole
+
+
+def is_adapters(folder: Path) -> bool:
+    """Whether a folder holds adapters and not a whole model."""
+    return (folder / ADAPTERS).is_file()
+
+
+def own_device() -> torch.device:
+    """The accelerator of this process, as `accelerate launch` numbers them; the CPU where there is none."""
+    found = torch.accelerator.current_accelerator(check_available=True)
+    if found is None:
+        return torch.device("cpu")
+    return torch.device(found.type, int(os.environ.get("LOCAL_RANK", "0")))
+
+
+@contextmanager
+def enough_memory(what: str) -> Iterator[None]:
+    """Turn a lack of memory inside, of a GPU's or of the host's, into a UserError that says what may help."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as cause:
+        said = str(cause).partition("\n")[0]
+        if isinstance(cause, RuntimeError) and not LACK.search(said):
+            raise
+        raise UserError(
+            f"{what}: not enough memory{said and f' ({said})'}. Shorter rows (row_tokens), adapters (LoRA), 4 bits, "
+            "more processes (FSDP2, ZeRO-3) or a smaller model need less"
+        ) from cause
+
+
+def _check_whole(folder: Path) -> None:
+    if is_adapters(folder):
+        raise UserError(f"{folder} holds adapters, not a whole model: give their base, too")
+    if not (folder / "config.json").is_file():
+        raise UserError(f"{folder} holds no model: it has no config.json")
+
+
+def _attention(dtype: Precision, device: torch.device) -> str:
+    from transformers.utils.import_utils import is_flash_attn_2_available
+
+    fits = dtype == "bfloat16" and device.type == "cuda"
+    return "flash_attention_2" if fits and is_flash_attn_2_available() else "sdpa"
+
+
+def _four_bits(dtype: Precision) -> Any:
+    if find_spec("bitsandbytes") is None:
+        raise UserError("4 bits need bitsandbytes: `pip install 'colbench[qlora]'`")
+    from transformers import BitsAndBytesConfig
+
+    config: Any = BitsAndBytesConfig
+    return config(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=getattr(torch, dtype),
+    )
+
+
+@contextmanager
+def _readable(folder: Path, what: str) -> Iterator[None]:
+    """Turn transformers' complaints about a folder into UserError."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, ImportError, SafetensorError) as cause:
+        said = " ".join(str(cause).split())
+        raise UserError(f"{folder}: the {what} cannot be loaded: {said}") from cause
+
+
+class _Run(Struct):
+    """What is asked of the record of a training run; see `training.Record`."""
+
+    origin: str
+
+
+def _adapted(model: nn.Module, folder: Path, base: Path) -> nn.Module:
+    _check_base(folder, base)
+    with _readable(folder, "adapters"):
+        return attach(model, folder).eval()
+
+
+def _check_base(folder: Path, base: Path) -> None:
+    """Adapters do not know their base, but the record of their run beside them does."""
+    record = folder.parent / "run.json"
+    if not record.is_file():
+        return
+    origin = msgspec.json.decode(record.read_bytes(), type=_Run).origin
+    if origin != model_digest(base):
+        raise UserError(f"{folder} was trained on another model than {base}; give its own base")
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
