@@ -1,26 +1,30 @@
-"""Diagnostics against scipy, numpy and brute force."""
+"""The diagnosis, its alarms and how it is shown."""
 
 from __future__ import annotations
 
-import math
-from itertools import combinations, permutations
+import io
+import json
 
+import msgspec
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from rich.console import Console
 
-from colbench.errors import UserError
-from sweet_rl_trainer.critic.best_of import best_of_n, expected_best
-from sweet_rl_trainer.critic.correlation import correlation, within
+from colbench.stats import Interval
+from sweet_rl_trainer.critic.best_of import BestOf, DialogueCurve
+from sweet_rl_trainer.critic.correlation import Correlation
 from sweet_rl_trainer.critic.diagnose import (
+    Diagnosis,
+    alarms,
+    decode,
     diagnose,
+    encode,
     pair_accuracy,
 )
+from sweet_rl_trainer.critic.montecarlo import Agreement
+from sweet_rl_trainer.critic.show import table
+from sweet_rl_trainer.critic.states import Preference
 from sweet_rl_trainer.examples import PairExample, Side
-
-few = st.integers(-3, 3).map(float)  # many ties
-some = st.lists(st.tuples(few, few), min_size=2, max_size=12)
 
 
 def pair(task):
@@ -35,105 +39,6 @@ def test_accuracy_is_the_mean_over_tasks_and_a_tie_is_half_right():
     assert found.mean == pytest.approx((2.5 / 4 + 1 + 0) / 3)
     assert found.low < found.mean < found.high
     assert pair_accuracy([], []).mean is None
-
-
-@given(some)
-def test_correlations_are_scipy_s(pairs):
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    scores, sizes = zip(*pairs, strict=True)
-    assume(len(set(scores)) > 1 and len(set(sizes)) > 1)
-    found = correlation(scores, sizes)
-    assert found.pearson == pytest.approx(stats.pearsonr(scores, sizes).statistic, abs=1e-9)
-    assert found.spearman == pytest.approx(stats.spearmanr(scores, sizes).statistic, abs=1e-9)
-    assert found.pearson == pytest.approx(np.corrcoef(scores, sizes)[0, 1], abs=1e-9)
-    assert found.count == len(pairs)
-
-
-def test_a_monotone_relation_is_whole_in_ranks_only():
-    found = correlation([1.0, 2.0, 3.0, 4.0], [1.0, 8.0, 27.0, 640.0])
-    assert found.spearman == pytest.approx(1)
-    assert found.pearson < 0.9
-
-
-@pytest.mark.parametrize("scores", [[], [1.0], [0.1, 0.1, 0.1]])
-def test_what_never_varies_goes_with_nothing(scores):
-    found = correlation(scores, [float(n) for n in range(len(scores))])
-    assert (found.pearson, found.spearman, found.count) == (None, None, len(scores))
-    found = within([(scores, [float(n) for n in range(len(scores))])] * 2)
-    assert (found.pearson, found.spearman) == (None, None)
-    assert within([]).count == 0
-
-
-def test_lists_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="do not make pairs"):
-        correlation([1.0, 2.0], [1.0])
-    with pytest.raises(ValueError, match="2 rewards and 1 scores"):
-        expected_best([1, 0], [1], 1)
-
-
-@given(st.lists(some, min_size=1, max_size=4))
-def test_within_turns_what_differs_between_them_does_not_count(groups):
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    sides = [tuple(zip(*group, strict=True)) for group in groups]
-    moved = [
-        ([score + 100 * n for score in scores], [size - 50 * n for size in sizes])
-        for n, (scores, sizes) in enumerate(sides)
-    ]
-    centred = [np.concatenate([np.subtract(p[k], np.mean(p[k])) for p in sides]) for k in (0, 1)]
-    assume(all(any(len(set(pair[k])) > 1 for pair in sides) for k in (0, 1)))
-    found = within(moved)
-    assert found.pearson == pytest.approx(np.corrcoef(*centred)[0, 1], abs=1e-9)
-    ranks = [
-        np.concatenate([stats.rankdata(pair[k]) - (len(pair[k]) + 1) / 2 for pair in sides])
-        for k in (0, 1)
-    ]
-    assert found.spearman == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-9)
-    assert found.count == sum(map(len, groups))
-
-
-def brute_force(rewards, scores, count):
-    """The mean over all orders of breaking ties and all draws."""
-    total, times = 0.0, 0
-    for order in permutations(range(len(rewards))):
-        for draw in combinations(range(len(rewards)), count):
-            best = max(draw, key=lambda n: (scores[n], order[n]))
-            total, times = total + rewards[best], times + 1
-    return total / times
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 4).map(lambda n: n / 4), st.integers(0, 3)), min_size=1, max_size=5
-    )
-)
-def test_best_of_n_is_the_mean_over_all_draws(candidates):
-    rewards, scores = zip(*candidates, strict=True)
-    for count in range(1, len(candidates) + 1):
-        expected = brute_force(rewards, scores, count)
-        assert expected_best(rewards, scores, count) == pytest.approx(expected, abs=1e-12)
-
-
-def test_the_curve_is_the_mean_over_groups():
-    good = ([0.0, 0.0, 1.0], [1.0, 2.0, 3.0])  # by a critic that is right
-    bad = ([0.0, 0.0, 1.0], [3.0, 2.0, 1.0])
-    curve = best_of_n([good, bad], [1, 2, 3])
-    assert [each.count for each in curve] == [1, 2, 3]
-    assert [each.reward.mean for each in curve] == pytest.approx([1 / 3, (2 / 3 + 0) / 2, 1 / 2])
-    (blind,) = best_of_n([([1.0, 0.0, 0.0, 0.0], [5.0] * 4)], [3])
-    assert blind.reward.mean == pytest.approx(0.25)
-
-
-def test_many_candidates_are_no_trouble():
-    rewards = [float(n % 2) for n in range(2000)]
-    scores = [float(n) for n in range(2000)]
-    assert math.isclose(expected_best(rewards, scores, 2000), 1.0)
-    assert expected_best(rewards, scores, 1) == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize("count", [0, 3])
-def test_more_than_there_are_cannot_be_drawn(count):
-    with pytest.raises(UserError, match=f"best of {count}: every group must have so many"):
-        best_of_n([([1.0, 0.0], [0.0, 1.0]), ([1.0] * 9, [0.0] * 9)], [1, count])
 
 
 def test_a_critic_that_likes_length_is_found_out():
@@ -160,3 +65,102 @@ def test_a_critic_that_likes_length_is_found_out():
     assert found.candidates_by_length.spearman == pytest.approx(1)
     assert found.candidates_by_length.count == 4
     assert diagnose(pairs, [(1.0, 0.0)] * 3).candidates_by_length.pearson is None
+
+
+def around(mean, half=0.1):
+    return Interval(mean=mean, low=mean - half, high=mean + half, method="bootstrap")
+
+
+def correlated(value):
+    return Correlation(pearson=value, spearman=None, count=9)
+
+
+SOUND = Diagnosis(
+    accuracy=around(0.7),
+    pairs=40,
+    by_turns=correlated(0.5),
+    by_length=correlated(-0.5),
+    candidates_by_length=correlated(None),
+)
+STATES = Preference(
+    mean=around(0.5), best=around(0.8), answer=1.5, question=-0.25, states=12, tasks=5
+)
+
+
+def test_a_sound_critic_raises_no_alarm():
+    assert alarms(SOUND) == []
+    assert alarms(msgspec.structs.replace(SOUND, states=STATES)) == []
+    nothing = Interval(mean=None, low=None, high=None, method="none")
+    assert alarms(msgspec.structs.replace(SOUND, accuracy=nothing)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"accuracy": around(0.6)},
+            "The critic is not shown to be better than chance: it is right on 60.0% of 40 held-out pairs, "
+            "50.0% to 70.0%.",
+        ),
+        (
+            {"accuracy": around(0.3)},
+            "The critic prefers the worse of two dialogues: it is right on 30.0% of 40 held-out pairs, 20.0% to 40.0%.",
+        ),
+        (
+            {"by_turns": correlated(0.51)},
+            "Scores of dialogues go with their number of turns: correlation +0.51 over 9.",
+        ),
+        (
+            {"by_length": Correlation(pearson=0.1, spearman=-0.6, count=4)},
+            "Scores of dialogues go against their length: correlation -0.60 over 4.",
+        ),
+        (
+            {"candidates_by_length": correlated(0.9)},
+            "Scores of candidates of a turn go with their length: correlation +0.90 over 9.",
+        ),
+        (
+            {"states": msgspec.structs.replace(STATES, mean=around(0.55))},
+            "Where everything is known the critic prefers another question to the right answer in 55.0% of 12 states: "
+            "its actor may learn to ask on and never answer.",
+        ),
+    ],
+)
+def test_each_alarm_is_a_sentence(changes, said):
+    assert alarms(msgspec.structs.replace(SOUND, **changes)) == [said]
+
+
+WHOLE = msgspec.structs.replace(
+    SOUND,
+    accuracy=around(0.5),
+    best_of=DialogueCurve(curve=(BestOf(count=2, reward=around(0.4)),), tasks=7, left_out=1),
+    states=STATES,
+    continuations=Agreement(pairwise=around(0.625), spearman=around(0.3), turns=6, candidates=24),
+    missing={"candidates": "there are none yet"},
+)
+
+
+def test_what_is_written_is_read_back_and_holds_the_alarms():
+    for each in (SOUND, WHOLE):
+        content = encode(each)
+        assert decode(content) == each
+        assert json.loads(content)["alarms"] == alarms(each)
+
+
+def test_the_table_shows_every_part_and_the_alarms():
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(table(WHOLE))
+    lines = [" ".join(line.split()) for line in console.export_text().splitlines()]
+    for line in (
+        "pair accuracy 50.0 % 40.0 to 60.0 %; 40 pairs",
+        "score and turns +0.50 / – Pearson / Spearman; 9 dialogues",
+        "score and length in a turn – / – Pearson / Spearman; 9 candidates",
+        "reward of the best of 2 40.0 % 30.0 to 50.0 %; 7 tasks",
+        "all known: questions above answer 50.0 % 40.0 to 60.0 %; 12 states of 5 tasks",
+        "all known: best question above answer 80.0 % 70.0 to 90.0 %",
+        "all known: mean scores 1.5; -0.25 the right answer's; a question's",
+        "agrees with returns 62.5 % 52.5 to 72.5 %; 24 candidates, 6 turns with different returns",
+        "rank correlation with returns +0.30 +0.20 to +0.40",
+        "candidates – not measured: there are none yet",
+    ):
+        assert line in lines
+    assert lines[-1].startswith("! The critic is not shown to be better than chance")
