@@ -90,16 +90,17 @@ def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> No
     """
     size = config.get_text_config().vocab_size
     device = next(model.parameters()).device
-    training, logits = model.training, []
+    training, hidden = model.training, []
     model.eval()  # without dropout
     for start in (8, 16):
         texts = (*range(8), *range(start, start + 8)), (*range(8), *range(24, 32))
         group = [[_Probe([token % size for token in text], [0.0] * 16)] for text in texts]
         row = lay_out([group], share=share).to(device)
         with torch.no_grad():
-            logits.append(model(**model_inputs(row, config), use_cache=False).logits[0, -8:])
+            result = model(**model_inputs(row, config), use_cache=False, output_hidden_states=True)
+        hidden.append(result.hidden_states[-1][0, -8:])
     model.train(training)
-    first, second = logits
+    first, second = hidden
     rounding = 16 * torch.finfo(first.dtype).eps * first.abs().max()
     if not (first - second).abs().max() <= rounding:
         raise UserError(

@@ -36,7 +36,7 @@ class Packed(Struct, frozen=True, kw_only=True):
 
     row: Row
     reference: Tensor
-    """[count]: Σ w log π_ref of each trajectory in it; empty for successes."""
+    """[count]: Σ w log π_ref of each trajectory in it; empty for successes and for values."""
     names: tuple[str, ...]
     """Of its examples, in order."""
     counts: bool = True
@@ -72,7 +72,7 @@ def name(example: PairExample | Side) -> str:
 class Packer:
     """Packs examples into rows.
 
-    `reference` must know all of them; successes need none. This process is number `rank` of `world`.
+    `reference` must know all of them; successes and values need none. This process is number `rank` of `world`.
     """
 
     def __init__(

@@ -12,21 +12,25 @@ from torch import nn
 
 from colbench.errors import UserError
 from sweet_rl_trainer.settings import LoraSettings
+from sweet_rl_trainer.values import has_value_head
 
 
 def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
-    """The model with adapters that do nothing yet; only they are trained.
+    """The model with adapters that do nothing yet; only they are trained, and a value model's head.
 
-    The output layer has none, for `logprobs` needs it as it is. Raises UserError if the model has no such layers.
+    The output layer has none, for `logprobs` needs it as it is; the head has none, for peft trains and saves it whole.
+    Raises UserError if the model has no such layers.
     """
     from peft import LoraConfig, get_peft_model
 
+    values = has_value_head(model)
     config = LoraConfig(
         r=settings.rank,
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
         target_modules=list(settings.targets) or "all-linear",
-        task_type="CAUSAL_LM",
+        task_type="TOKEN_CLS" if values else "CAUSAL_LM",
+        exclude_modules=["score"] if values else None,
     )
     given: Any = model
     try:

@@ -4,12 +4,14 @@
     L    = −log σ(β (S(τ⁺) − S(τ⁻))) + λ · NLL(τ⁺)
 
 `row_logprobs` gives log π_θ of what counts in a packed row; `scores` and `negative_log_likelihoods` are of each
-trajectory in it, `pair_losses` of each pair. RFT's loss is `negative_log_likelihoods` of successes alone.
+trajectory in it, `pair_losses` of each pair. The value baseline has `values.row_values` in place of log-probabilities,
+no reference and no NLL (`READERS`). RFT's loss is `negative_log_likelihoods` of successes alone.
 Source: arXiv 2503.15478, sections 4 and 5; the weights are in `weights.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +21,11 @@ from torch.nn.functional import softplus
 from sweet_rl_trainer.attention import model_inputs
 from sweet_rl_trainer.logprobs import token_logprobs
 from sweet_rl_trainer.packing import Row
+from sweet_rl_trainer.settings import Score
+from sweet_rl_trainer.values import row_values
+
+Reader = Callable[[nn.Module, Any, Row], Tensor]
+"""Of a model, its configuration and a row: a number for each of the N tokens that count, [N] in float32."""
 
 
 def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
@@ -26,9 +33,13 @@ def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
     return token_logprobs(model, model_inputs(row, config), row.predictors, row.targets)
 
 
-def scores(row: Row, logprobs: Tensor, reference: Tensor | float) -> Tensor:
-    """S of each trajectory, [count]: Σ w log π_θ less the reference's sum, which has the same shape."""
-    return row.sums(row.weights * logprobs) - reference
+READERS: dict[Score, Reader] = {"log-ratio": row_logprobs, "value": row_values}
+"""What a score is made of."""
+
+
+def scores(row: Row, values: Tensor, reference: Tensor | float) -> Tensor:
+    """S of each trajectory, [count]: Σ w log π_θ less the reference's sum, which has the same shape; Σ w v less 0."""
+    return row.sums(row.weights * values) - reference
 
 
 def negative_log_likelihoods(row: Row, logprobs: Tensor) -> Tensor:
@@ -43,8 +54,8 @@ class PairLosses(Struct, frozen=True, kw_only=True):
     """With gradients."""
     preference: Tensor
     """−log σ(β(S⁺ − S⁻)); ln 2 where the model is the reference."""
-    likelihood: Tensor
-    """NLL⁺, before λ."""
+    likelihood: Tensor | None
+    """NLL⁺, before λ; values have none."""
     chosen: Tensor
     """The reward βS⁺."""
     rejected: Tensor
@@ -56,27 +67,31 @@ class PairLosses(Struct, frozen=True, kw_only=True):
         values = {
             "loss": self.losses,
             "preference": self.preference,
-            "nll": self.likelihood,
             "accuracy": (margin.sign() + 1) / 2,
             "margin": margin,
             "reward_chosen": self.chosen,
             "reward_rejected": self.rejected,
         }
+        if self.likelihood is not None:
+            values["nll"] = self.likelihood
         return {name: value.detach() for name, value in values.items()}
 
 
 def pair_losses(
-    scores: Tensor, likelihoods: Tensor, *, beta: float, likelihood_weight: float
+    scores: Tensor, likelihoods: Tensor | None, *, beta: float, likelihood_weight: float
 ) -> PairLosses:
     """The loss of each pair; scores go chosen, rejected, chosen, rejected …
 
-    `likelihoods` are the `negative_log_likelihoods`, of which the chosen ones' count; `likelihood_weight` is λ.
+    `likelihoods` are the `negative_log_likelihoods`, of which the chosen ones' count, and None of values;
+    `likelihood_weight` is λ.
     """
     chosen, rejected = (beta * scores).view(-1, 2).unbind(1)
-    preference = softplus(rejected - chosen)
-    likelihood = likelihoods[::2]
+    losses = preference = softplus(rejected - chosen)
+    likelihood = None if likelihoods is None else likelihoods[::2]
+    if likelihood is not None and likelihood_weight:
+        losses = preference + likelihood_weight * likelihood
     return PairLosses(
-        losses=preference + likelihood_weight * likelihood if likelihood_weight else preference,
+        losses=losses,
         preference=preference,
         likelihood=likelihood,
         chosen=chosen,

@@ -61,6 +61,8 @@ class Row:
     """Whether some token belongs to several sequences."""
     predictors: Tensor
     """[N]: the place in the row whose hidden state predicts the token."""
+    places: Tensor
+    """[N]: the place in the row of the token itself."""
     targets: Tensor
     """[N]: the token predicted."""
     weights: Tensor
@@ -148,6 +150,7 @@ def lay_out(
         lengths=tuple(tokens.lengths),
         shares=len(tokens.ids) < sum(map(len, tokens.paths)),
         predictors=torch.tensor(counted.predictors, dtype=torch.long),
+        places=torch.tensor(counted.places, dtype=torch.long),
         targets=torch.tensor(counted.targets, dtype=torch.long),
         weights=torch.tensor(counted.weights, dtype=torch.float32),
         likelihood=torch.tensor(counted.likelihood, dtype=torch.float32),
@@ -198,6 +201,7 @@ class _Counted:
 
     def __init__(self) -> None:
         self.predictors: list[int] = []
+        self.places: list[int] = []
         self.targets: list[int] = []
         self.weights: list[float] = []
         self.likelihood: list[float] = []
@@ -212,6 +216,7 @@ class _Counted:
         for place in range(1, len(path)):
             if weights[place] or means[place]:
                 self.predictors.append(path[place - 1])
+                self.places.append(path[place])
                 self.targets.append(sequence.ids[place])
                 self.weights.append(weights[place])
                 self.likelihood.append(means[place])

@@ -29,8 +29,8 @@ from colbench.run_folder import LineWriter, hold
 from sweet_rl_trainer.packing import Group, Parts, Row, lay_out, pack, packed_length
 from sweet_rl_trainer.progress import progress
 
-Kind = Literal["sum", "tokens"]
-"""Σ w log π_ref, one number; or log π_ref of each token that has a weight."""
+Kind = Literal["sum", "tokens", "value"]
+"""Σ w log π_ref, one number; log π_ref of each token that has a weight; or Σ w v of a value model, one number."""
 
 WEIGHT_FILES = ("model*.safetensors", "pytorch_model*.bin")
 
@@ -63,7 +63,7 @@ def content_key(parts: Parts, kind: Kind) -> str:
         weights = np.asarray(part.weights, dtype="<f4")
         digest.update(f" {len(weights)} ".encode())
         digest.update(np.asarray(part.ids, dtype="<i4").tobytes())
-        digest.update((weights if kind == "sum" else weights != 0).tobytes())
+        digest.update((weights != 0 if kind == "tokens" else weights).tobytes())
     return digest.hexdigest()
 
 
@@ -165,7 +165,7 @@ def _read(path: Path) -> Iterator[_Entry]:
 
 
 def _split(row: Row, logprobs: Tensor, kind: Kind) -> Sequence[Tensor]:
-    if kind == "sum":
+    if kind != "tokens":
         return torch.split(row.sums(row.weights * logprobs), 1)
     return torch.split(logprobs, row.owners.bincount(minlength=row.count).tolist())
 

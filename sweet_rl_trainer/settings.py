@@ -6,6 +6,7 @@
 | `mtdpo` | pairs of trajectories, weights `sum` | 8 epochs for frontend |
 | `actor` | pairs of replies to one context, weights `sum` | 1 epoch |
 | `rft` | successes | batches of 32; 8 epochs for frontend |
+| `value` | as `critic` | scores are a value model's (`values`), without NLL; 8 epochs for frontend |
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from msgspec.structs import replace
 from colbench.errors import UserError
 from colbench.task import Domain
 
-Objective = Literal["critic", "actor", "mtdpo", "rft"]
+Objective = Literal["critic", "actor", "mtdpo", "rft", "value"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
+Score = Literal["log-ratio", "value"]
 Precision = Literal["float32", "bfloat16"]
 Quantize = Literal["4bit"]
 
@@ -32,6 +34,8 @@ Count = Annotated[int, Meta(ge=1)]
 class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How to train. "Paper" is its hyper-parameters, "ours" what it does not say."""
 
+    score: Score = "log-ratio"
+    """What S is the weighted sum of: log π_θ − log π_ref, or the values of a regression head. Paper: log-ratio."""
     beta: Positive = 0.1
     """β of the preference. Paper."""
     likelihood_weight: NotNegative = 0.01
@@ -83,6 +87,12 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     seed: Annotated[int, Meta(ge=0)] = 0
     """Of the order of the examples and of dropout. Ours."""
 
+    def __post_init__(self) -> None:
+        if self.score == "value" and self.likelihood_weight:
+            raise UserError(
+                f"likelihood_weight {self.likelihood_weight:g}: with score value there is no likelihood; set it to 0"
+            )
+
 
 def paper(objective: Objective, domain: Domain = "backend") -> TrainSettings:
     """The paper's settings. Raises UserError if there is no such objective."""
@@ -91,6 +101,8 @@ def paper(objective: Objective, domain: Domain = "backend") -> TrainSettings:
     settings = TrainSettings(epochs=4 if domain == "backend" else 8)
     if objective == "actor":
         return replace(settings, epochs=1)
+    if objective == "value":
+        return replace(settings, score="value", likelihood_weight=0.0)
     return replace(settings, batch_size=32) if objective == "rft" else settings
 
 

@@ -24,17 +24,24 @@ from sweet_rl_trainer.attention import can_share, check_isolation
 from sweet_rl_trainer.checkpoints import last_checkpoint
 from sweet_rl_trainer.collator import Examples, Packed, Packer, Plan, Step, group
 from sweet_rl_trainer.logprobs import check_head
-from sweet_rl_trainer.objective import negative_log_likelihoods, pair_losses, row_logprobs, scores
+from sweet_rl_trainer.objective import (
+    READERS,
+    negative_log_likelihoods,
+    pair_losses,
+    row_logprobs,
+    scores,
+)
 from sweet_rl_trainer.packing import Row
 from sweet_rl_trainer.reference import ReferenceCache
 from sweet_rl_trainer.settings import TrainSettings
+from sweet_rl_trainer.values import has_value_head
 
 STEP = "step"
 """Trainer wants a dictionary of inputs; this is its only key."""
 
 
 class Trainer(BaseTrainer):
-    """Trains a causal language model on pairs, or on successes where there is no `reference`.
+    """Trains a causal language model on pairs, on successes where there is no `reference`, or a value model on pairs.
 
     `held_out` examples are evaluated before each checkpoint, and the model ends as it was at the best one: by the
     accuracy of pairs, by the NLL of successes. The tokenizer is saved with each checkpoint.
@@ -56,8 +63,10 @@ class Trainer(BaseTrainer):
         self.settings = settings
         self._folder = folder
         self.reference = reference
+        self._values = settings.score == "value"
+        self._paired = self._values or reference is not None
         self._examples, self._held_out = examples, held_out
-        best = ("accuracy" if reference else "nll") if held_out else None
+        best = ("accuracy" if self._paired else "nll") if held_out else None
         args = arguments(settings, folder, len(examples), best)
         self._rank, self._world = args.process_index, args.world_size
         args._n_gpu = min(1, args.n_gpu)  # one device a process
@@ -92,8 +101,14 @@ class Trainer(BaseTrainer):
             raise UserError(
                 "share_beginnings: this model's attention cannot; see attention.can_share"
             )
+        if self._values != has_value_head(model):
+            raise UserError(
+                f"score {self.settings.score}: this model has {'no' if self._values else 'a'} value head; "
+                f"load {'it with values.load_value_model' if self._values else 'a causal language model'}"
+            )
         if not self.is_deepspeed_enabled:  # whose weights may be elsewhere
-            check_head(model)
+            if not self._values:
+                check_head(model)
             check_isolation(model, model.config, share=self.settings.share_beginnings)
 
     def fill_reference(self) -> None:
@@ -150,13 +165,13 @@ class Trainer(BaseTrainer):
         row = packed.row.to(self.args.device)
         bare: Any = self.model
         with self._autocast():
-            logprobs = row_logprobs(model, bare.config, row)
-        likelihoods = negative_log_likelihoods(row, logprobs)
-        if self.reference is None:
+            values = READERS[self.settings.score](model, bare.config, row)
+        likelihoods = None if self._values else negative_log_likelihoods(row, values)
+        if likelihoods is not None and self.reference is None:
             seen = likelihoods.detach()
             return {"loss": seen, "nll": seen}, likelihoods.sum()
         losses = pair_losses(
-            scores(row, logprobs, packed.reference.to(self.args.device)),
+            scores(row, values, packed.reference.to(self.args.device) if self.reference else 0.0),
             likelihoods,
             beta=self.settings.beta,
             likelihood_weight=self.settings.likelihood_weight,

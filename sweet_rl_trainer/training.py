@@ -59,12 +59,13 @@ def train(
     """Train a model, all of it or `adapters`, and say where it, or they, are saved.
 
     `model` is as training starts, also when a run goes on, and `origin` its `reference.model_digest`: it is the
-    reference, too, of which values are kept in the folder `references`. Without one the examples are successes.
+    reference, too, of which values are kept in the folder `references`. Without one the examples are successes, or
+    pairs whose score is a value model's.
     The rest is as in `Trainer`. Under `accelerate launch` each process calls this.
     Raises UserError if the folder holds another run, and when the loss or a gradient is not finite; ValueError for
-    pairs without `references`, and for successes with.
+    successes with `references`, and for pairs without, or with for values.
     """
-    _check_kind((*examples, *held_out), paired=references is not None)
+    _check_kind((*examples, *held_out), settings, referred=references is not None)
     state = PartialState(cpu=not torch.accelerator.is_available())
     record = Record(
         settings=settings,
@@ -74,14 +75,18 @@ def train(
         adapters=adapters,
     )
     with state.main_process_first():
-        kept = _open(folder, record)
+        kept = open_folder(folder, record)
     done = folder / MODEL
     if done.is_dir():
         return done
     cache = None
     if references:
-        precision, number = settings.precision, state.process_index
-        cache = ReferenceCache(references, model=origin, precision=precision, writer=number)
+        cache = ReferenceCache(
+            references,
+            model=origin,
+            precision=arithmetic(settings, adapters),
+            writer=state.process_index,
+        )
     torch.manual_seed(settings.seed)
     console = OnConsole()
     try:
@@ -98,19 +103,28 @@ def train(
             )
             trainer.fill_reference()
             trainer.train(resume_from_checkpoint=str(kept) if kept else None)
-            _save(trainer, done)
+            save_whole(trainer, done)
     finally:
         console.stop()
     return done
 
 
-def _check_kind(examples: Examples, *, paired: bool) -> None:
-    if any(isinstance(each, PairExample) != paired for each in examples):
-        raise ValueError("pairs need references, and successes have none")
+def arithmetic(settings: TrainSettings, adapters: LoraSettings | None) -> str:
+    """What, besides its weights, a model's values depend on: the precision of products and of frozen weights."""
+    kept = (adapters.quantize or "frozen") if adapters else ""
+    return f"{settings.precision}-{kept}" if kept else settings.precision
 
 
-def _save(trainer: Trainer, folder: Path) -> None:
-    """All of it or nothing."""
+def _check_kind(examples: Examples, settings: TrainSettings, *, referred: bool) -> None:
+    values = settings.score == "value"
+    if values and referred:
+        raise ValueError("values have no references")
+    if any(isinstance(each, PairExample) != (referred or values) for each in examples):
+        raise ValueError("pairs need references or values, and successes have neither")
+
+
+def save_whole(trainer: Any, folder: Path) -> None:
+    """Save what a trainer of transformers has trained: all of it or nothing."""
     part = folder.with_name(f"{folder.name}.part")
     trainer.save_model(str(part))
     trainer.accelerator.wait_for_everyone()
@@ -129,12 +143,12 @@ def digest(examples: Examples) -> str:
     return whole.hexdigest()
 
 
-def _open(folder: Path, record: Record) -> Path | None:
-    """The checkpoint to go on with, if any. Raises UserError if the folder holds another run."""
+def open_folder(folder: Path, record: Struct) -> Path | None:
+    """The checkpoint to go on with, if any. Raises UserError if the folder holds another run than this record's."""
     path = folder / "run.json"
     if path.is_file():
         try:
-            before = msgspec.json.decode(path.read_bytes(), type=Record)
+            before = msgspec.json.decode(path.read_bytes(), type=type(record))
         except msgspec.DecodeError as cause:
             raise DataError(f"{path}: {cause}; choose another folder") from cause
         if changed := sorted(_differences(before, record)):
@@ -151,9 +165,8 @@ def _open(folder: Path, record: Record) -> Path | None:
     return last_checkpoint(folder)
 
 
-def _differences(before: Record, now: Record) -> list[str]:
+def _differences(before: Struct, now: Struct) -> list[str]:
     ours, theirs = (
-        {**msgspec.to_builtins(each), **msgspec.to_builtins(each.settings)}
-        for each in (now, before)
+        {**each, **each["settings"]} for each in map(msgspec.to_builtins, (now, before))
     )
     return [name for name in ours if name != "settings" and ours[name] != theirs[name]]

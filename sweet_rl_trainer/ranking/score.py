@@ -1,4 +1,4 @@
-"""Scores of candidates and trajectories: the difference of two models' weighted log-probabilities.
+"""Scores of candidates and trajectories: the difference of two models' weighted log-probabilities, or one's values.
 
 | preset | score of a reply of L tokens, its end among them |
 |---|---|
@@ -7,9 +7,11 @@
 | `critic-sum` | log π_θ(a|o,c) − log π_ref(a|o,c): without length normalisation |
 | `pmi` | (log π_ref(a|o,c) − log π_ref(a|o)) / L: no critic, no training |
 | `released` | log π_θ(a|o,c) / (L + 1) − log π_ref(a|o) / L: the released code |
+| `value` | Σ v(a|o,c) / L of a value model (`values`), without a reference |
+| `value-without-hidden` | Σ v(a|o) / L |
 
 `released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Every other preset is 0
-where both of its models are the same and are told the same.
+where both of its models are the same and are told the same, or where the value model's head has not been trained.
 
 A turn's candidates are one group: where the model can (`attention.can_share`) their context is computed once for all.
 Values are kept in the caches of `reference`, so what was scored is not scored again.
@@ -29,20 +31,30 @@ from torch import Tensor
 from colbench.errors import UserError
 from sweet_rl_trainer.attention import can_share
 from sweet_rl_trainer.chat import Chat
-from sweet_rl_trainer.examples import Example, PairExample
+from sweet_rl_trainer.examples import Example, PairExample, Side
 from sweet_rl_trainer.hidden import Template
-from sweet_rl_trainer.objective import row_logprobs
+from sweet_rl_trainer.objective import READERS
 from sweet_rl_trainer.packing import Group, Row
 from sweet_rl_trainer.ranking.turns import Candidates, encode_candidates
-from sweet_rl_trainer.reference import ReferenceCache
+from sweet_rl_trainer.reference import Kind, ReferenceCache
+from sweet_rl_trainer.settings import Score
+from sweet_rl_trainer.values import has_value_head
 from sweet_rl_trainer.weights import Rule
 
-Preset = Literal["critic", "critic-without-hidden", "critic-sum", "pmi", "released"]
+Preset = Literal[
+    "critic",
+    "critic-without-hidden",
+    "critic-sum",
+    "pmi",
+    "released",
+    "value",
+    "value-without-hidden",
+]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 
 class Term(Struct, frozen=True, kw_only=True):
-    """Σ w log π of a reply."""
+    """Σ w log π of a reply, or Σ w v."""
 
     of: Literal["critic", "reference"]
     told: bool
@@ -50,9 +62,11 @@ class Term(Struct, frozen=True, kw_only=True):
     weights: Rule = "turn-mean"
     more: int = 0
     """Tokens by which the mean's denominator exceeds the reply's number of tokens."""
+    score: Score = "log-ratio"
+    """What the model must have been trained for."""
 
 
-TERMS: dict[Preset, tuple[Term, Term]] = {
+TERMS: dict[Preset, tuple[Term, ...]] = {
     "critic": (Term(of="critic", told=True), Term(of="reference", told=True)),
     "critic-without-hidden": (Term(of="critic", told=False), Term(of="reference", told=False)),
     "critic-sum": (
@@ -61,31 +75,38 @@ TERMS: dict[Preset, tuple[Term, Term]] = {
     ),
     "pmi": (Term(of="reference", told=True), Term(of="reference", told=False)),
     "released": (Term(of="critic", told=True, more=1), Term(of="reference", told=False)),
+    "value": (Term(of="critic", told=True, score="value"),),
+    "value-without-hidden": (Term(of="critic", told=False, score="value"),),
 }
+"""The second term, if there is one, is taken from the first."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Scorer:
-    """A model that log-probabilities are asked of, and where they are kept."""
+    """A model that log-probabilities, or values, are asked of, and where they are kept."""
 
     cache: ReferenceCache
     logprobs: Callable[[Row], Tensor]
-    """Of what counts in a row, as `objective.row_logprobs` gives them."""
+    """Of what counts in a row, as `objective.READERS` give them."""
     share: bool
     """Whether beginnings are computed once."""
+    score: Score = "log-ratio"
+    """What they are."""
 
 
 def scorer(model: Any, config: Any, cache: ReferenceCache) -> Scorer:
-    """A causal language model of transformers, which is put into evaluation mode; `config` is its configuration.
+    """A causal language model of transformers, or a value model (`values`), which is put into evaluation mode.
 
-    `cache` is the one of these very weights (`reference.model_digest`) in this precision.
+    `config` is its configuration, `cache` the one of these very weights (`reference.model_digest`) in this precision.
     """
     model.eval()
     device = next(model.parameters()).device
+    score: Score = "value" if has_value_head(model) else "log-ratio"
     return Scorer(
         cache=cache,
-        logprobs=lambda row: row_logprobs(model, config, row.to(device)),
+        logprobs=lambda row: READERS[score](model, config, row.to(device)),
         share=can_share(config),
+        score=score,
     )
 
 
@@ -104,7 +125,7 @@ def score_candidates(
     chat: Chat,
     preset: Preset,
     *,
-    reference: Scorer,
+    reference: Scorer | None = None,
     critic: Scorer | None = None,
     hidden: Template = "preamble",
     budget: int,
@@ -114,22 +135,20 @@ def score_candidates(
     """The scores of all candidates. `hidden` is how c is put to a model that is told it, as in training.
 
     Rows hold at most `budget` tokens, or one turn. Replies that make more than `max_length` tokens with what is before
-    them have no score and are counted in `dropped`. Raises UserError for another preset, one that needs a critic where
-    there is none, or values that are not finite.
+    them have no score and are counted in `dropped`. Raises UserError for another preset, one that needs a model that is
+    not there or is of the other kind (with or without a value head), or values that are not finite.
     """
     if preset not in PRESETS:
         raise UserError(f"scores {preset!r}: there are {', '.join(PRESETS)}")
     models = {"critic": critic, "reference": reference}
     values: list[list[list[float | None]]] = []
     for term in TERMS[preset]:
-        model = models[term.of]
-        if model is None:
-            raise UserError(f"scores {preset!r} are a critic's, and there is none")
+        model = _fit_for(preset, term, models[term.of])
         template = hidden if term.told else None
         sequences = [_weighted(each, chat, term, template) for each in turns]
         values.append(_fitting(sequences, model, budget, max_length))
     scored = [
-        Scored(candidates=each, scores=_differences(*terms), lengths=_lengths(examples))
+        Scored(candidates=each, scores=_scores(*terms), lengths=_lengths(examples))
         for each, examples, *terms in zip(turns, sequences, *values, strict=True)
     ]
     if dropped is not None:
@@ -138,17 +157,51 @@ def score_candidates(
     return scored
 
 
+def _fit_for(preset: Preset, term: Term, model: Scorer | None) -> Scorer:
+    if model is None:
+        raise UserError(f"scores {preset!r} are a {term.of}'s, and there is none")
+    if model.score != term.score:
+        raise UserError(
+            f"scores {preset!r}: the {term.of} has {'a' if model.score == 'value' else 'no'} value head; "
+            f"choose {'value' if model.score == 'value' else 'critic'}, or another model"
+        )
+    return model
+
+
 def score_pairs(
-    pairs: Sequence[PairExample], *, critic: Scorer, reference: Scorer, budget: int
+    pairs: Sequence[PairExample], *, critic: Scorer, reference: Scorer | None = None, budget: int
 ) -> list[tuple[float, float]]:
-    """S of both sides of each pair, chosen first, as in training: what `critic.diagnose` goes by on held-out tasks."""
+    """S of both sides of each pair, chosen first, as in training: what `critic.diagnose` goes by on held-out tasks.
+
+    A value model takes no reference. Raises UserError where another critic has none.
+    """
     groups = [[pair.chosen.examples, pair.rejected.examples] for pair in pairs]
-    first, second = (_values(groups, model, budget) for model in (critic, reference))
-    differences = [
+    found = _as_in_training(groups, critic, reference, budget)
+    return [(chosen, rejected) for chosen, rejected in found]
+
+
+def score_sides(
+    sides: Sequence[Side], *, critic: Scorer, reference: Scorer | None = None, budget: int
+) -> list[float]:
+    """S of each of `examples.side_examples`, as in `score_pairs`."""
+    groups = [[side.examples] for side in sides]
+    return [score for (score,) in _as_in_training(groups, critic, reference, budget)]
+
+
+def _as_in_training(
+    groups: Sequence[Group], critic: Scorer, reference: Scorer | None, budget: int
+) -> list[list[float]]:
+    """S of each of the `Parts` of each group."""
+    first = _values(groups, critic, budget)
+    if critic.score == "value":
+        return first
+    if reference is None:
+        raise UserError("this critic's scores need the reference that it was trained from")
+    second = _values(groups, reference, budget)
+    return [
         [one - other for one, other in zip(*both, strict=True)]
         for both in zip(first, second, strict=True)
     ]
-    return [(chosen, rejected) for chosen, rejected in differences]
 
 
 def _weighted(
@@ -168,7 +221,7 @@ def _thinned(example: Example, more: int) -> Example:
 def _fitting(
     turns: Sequence[Sequence[Example]], model: Scorer, budget: int, max_length: int
 ) -> list[list[float | None]]:
-    """Σ w log π of each reply of each turn, None for what is too long."""
+    """Σ w log π, or Σ w v, of each reply of each turn, None for what is too long."""
     fit = [[len(each.ids) <= max_length for each in examples] for examples in turns]
     groups = [
         [[each] for each, fits in zip(examples, fits_all, strict=True) if fits]
@@ -182,18 +235,20 @@ def _fitting(
 
 
 def _values(groups: Sequence[Group], model: Scorer, budget: int) -> list[list[float]]:
-    """Σ w log π of each of the `Parts` of each group. Those of a group are kept together only if that saves tokens."""
+    """Σ w log π, or Σ w v, of each of the `Parts` of each group, which are kept together only if that saves tokens."""
+    kind: Kind = "value" if model.score == "value" else "sum"
     together = groups if model.share else [[parts] for group in groups for parts in group]
-    model.cache.fill(together, model.logprobs, budget=budget, share=model.share)
-    return [[model.cache.get(parts).item() for parts in group] for group in groups]
+    model.cache.fill(together, model.logprobs, kind=kind, budget=budget, share=model.share)
+    return [[model.cache.get(parts, kind).item() for parts in group] for group in groups]
 
 
-def _differences(
-    first: Sequence[float | None], second: Sequence[float | None]
+def _scores(
+    first: Sequence[float | None], second: Sequence[float | None] | None = None
 ) -> tuple[float | None, ...]:
+    """The first less the second, if there is one."""
     return tuple(
         None if one is None or other is None else one - other
-        for one, other in zip(first, second, strict=True)
+        for one, other in zip(first, second or [0.0] * len(first), strict=True)
     )
 
 
