@@ -8,9 +8,6 @@ FOLDER/DIGEST/log.txt       what the command said
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,29 +15,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from colbench.config import EXECUTION, RunConfig, digest
+from colbench.config import RunConfig, digest
 from colbench.errors import UserError
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
 from colbench.task import row_from_task
 from sweet_rl_trainer.critic.montecarlo import Opening
 from sweet_rl_trainer.critic.prefix import Plan, Script
+from sweet_rl_trainer.harness import evaluate
 
-MODULE = "sweet_rl_trainer.critic.prefix"
-KEPT = (
-    "max_turns",
-    "concurrency",
-    "dialogue_timeout",
-    "sandbox_workers",
-    "sandbox_packages",
-    "allow_unsafe_sandbox",
-    "browser",
-    "browser_workers",
-    "clip_weights",
-    "clip_device",
-    "allow_other_clip",
-)
-"""Fields of a run's configuration that are handed on as they are."""
+PLAN, TASKS, LOG, RUN = "plan.json", "tasks.jsonl", "log.txt", "run"
+PREFIX = "sweet_rl_trainer.critic.prefix"
 SHOWN = 2000
 """Characters of the log that an error shows, from its end."""
 
@@ -64,18 +49,19 @@ class HarnessContinuations:
         if not openings:
             return []
         plan = self._plan(openings, count)
-        pins = {name: value for name, value in self._kept().items() if name not in EXECUTION}
-        folder = (self.folder / digest([msgspec.to_builtins(plan), pins])[:16]).absolute()
+        kept = self._beginning(Path(), plan).pins()
+        folder = (self.folder / digest([msgspec.to_builtins(plan), kept])[:16]).absolute()
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "plan.json").write_bytes(msgspec.json.encode(plan))
-        (folder / "tasks.jsonl").write_bytes(b"".join(_rows(openings, plan)))
-        code = self._evaluate(folder, count)
+        (folder / PLAN).write_bytes(msgspec.json.encode(plan))
+        (folder / TASKS).write_bytes(b"".join(_rows(openings, plan)))
+        with (folder / LOG).open("wb") as log:
+            code = evaluate(self._beginning(folder, plan), folder / RUN, log)
         rewards: dict[str, list[float]] = {script.task_id: [] for script in plan.scripts}
         if code in (0, 1):
-            for rollout in RunFolder(folder / "run").rollouts():
+            for rollout in RunFolder(folder / RUN).rollouts():
                 rewards[rollout.task_id] += _reward(rollout)
         if not any(rewards.values()):
-            said = (folder / "log.txt").read_text("utf-8", "replace")[-SHOWN:].strip()
+            said = (folder / LOG).read_text("utf-8", "replace")[-SHOWN:].strip()
             raise UserError(f"the continuations in {folder} came to nothing:\n{said}")
         return list(rewards.values())
 
@@ -99,47 +85,28 @@ class HarnessContinuations:
             ),
         )
 
-    def _evaluate(self, folder: Path, count: int) -> int:
-        plan = f"plan={folder / 'plan.json'}"
-        command = [
-            *(sys.executable, "-m", "colbench.cli", "eval", "--tasks", str(folder / "tasks.jsonl")),
-            *("--agent", f"{MODULE}:PrefixAgent", "--agent-arg", plan),
-            *("--human", f"{MODULE}:PrefixHuman", "--human-arg", plan),
-            *("--seed", str(self.config.seed), "--trials", str(count)),
-            *("--out", str(folder / "run"), *_flags(self._kept())),
-        ]
-        with (folder / "log.txt").open("wb") as log:
-            return subprocess.run(  # noqa: S603 - our own command
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=_environment(),
-                check=False,
-            ).returncode
-
-    def _kept(self) -> dict[str, Any]:
-        return {field: getattr(self.config, field) for field in KEPT}
+    def _beginning(self, folder: Path, plan: Plan) -> RunConfig:
+        """The run of a plan's folder."""
+        return replace(
+            self.config,
+            domain=None,
+            agent=f"{PREFIX}:PrefixAgent",
+            human=f"{PREFIX}:PrefixHuman",
+            agent_args={"plan": str(folder / PLAN)},
+            human_args={"plan": str(folder / PLAN)},
+            agent_prompt=None,
+            human_prompt=None,
+            tasks=str(folder / TASKS),
+            trials=plan.trials,
+            limit=None,
+            task_ids=(),
+            record_tokens=False,
+            baseline=None,
+        )
 
 
 def _arguments(given: dict[str, Any], prompt: str | None) -> dict[str, Any]:
     return {**given, "prompt": prompt} if prompt else given
-
-
-def _flags(kept: dict[str, Any]) -> Iterator[str]:
-    """The flags of what is not as it is by default."""
-    for field, value in kept.items():
-        if value == getattr(RunConfig(), field):
-            continue
-        yield "--" + field.replace("_", "-")
-        if value is not True:
-            yield ",".join(value) if isinstance(value, tuple) else str(value)
-
-
-def _environment() -> dict[str, str]:
-    """Ours, without the variables that would stand for other flags of the command."""
-    flags = {f"COLBENCH_{field.upper()}" for field in RunConfig.__struct_fields__}
-    return {name: value for name, value in os.environ.items() if name not in flags}
 
 
 def _rows(openings: Sequence[Opening], plan: Plan) -> Iterator[bytes]:

@@ -112,16 +112,6 @@ def test_what_cannot_go_on_is_said_with_the_log(played, tmp_path):
         HarnessContinuations(tmp_path, nobody)([begun], 1)
 
 
-def test_flags_of_the_environment_do_not_change_the_continuations(played, tmp_path, monkeypatch):
-    config, tasks, trajectories = played
-    monkeypatch.setenv("COLBENCH_LIMIT", "1")
-    monkeypatch.setenv("COLBENCH_MAX_TURNS", "1")
-    begun = [
-        opening(Turn(trajectory=each, number=0), each.replies[0], tasks) for each in trajectories
-    ]
-    assert HarnessContinuations(tmp_path, config)(begun, 1) == [[1.0]] * TASKS
-
-
 def plan(**changes):
     given = {"agent": "blank", "agent_args": {}, "human": "keyless", "human_args": {}}
     return Plan(**{**given, "seed": 0, "trials": 2, "scripts": (), **changes})
