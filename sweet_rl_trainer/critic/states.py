@@ -58,9 +58,9 @@ def known_states(
 ) -> list[Candidates]:
     """The states, each with the right answer as its first reply and up to so many questions as the others.
 
-    `tasks` are by their hash; give those of one kind of human alone. The answer is in a fence if most recorded ones
-    are. Questions that were asked already are none. What gives no state is counted in `dropped`, by reason. Raises
-    UserError for fewer than one question.
+    `tasks` are by their hash. The answer is in a fence if most recorded ones are. What the dialogue has asked already
+    is no further question. What gives no state is counted in `dropped`, by reason. Raises UserError for fewer than one
+    question.
     """
     if questions < 1:
         raise UserError(f"states: {questions} questions; there must be at least 1")

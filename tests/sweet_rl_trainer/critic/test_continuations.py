@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 import pytest
 
@@ -9,6 +11,7 @@ from colbench.cli import main
 from colbench.config import RunConfig
 from colbench.errors import DataError, UserError
 from colbench.messages import ANSWER_MARKER, Message
+from colbench.models.scripted_server import ScriptedServer
 from colbench.run_folder import RunFolder
 from colbench.task import Task
 from sweet_rl_trainer.critic.continuations import HarnessContinuations
@@ -102,6 +105,32 @@ def test_what_a_recorded_human_said_is_said_again_whatever_the_human_would_say(p
     one, two = RunFolder(folder / "run").rollouts()
     assert {one.turns[0].human, two.turns[0].human} == {begun.heard[1], "Who knows."}
     assert one.turns[2].human == two.turns[2].human  # by the human itself
+
+
+async def test_a_model_goes_on_with_its_prompt_after_what_was_said_and_differently_each_time(
+    played, tmp_path
+):
+    config, tasks, trajectories = played
+    whole = trajectories[0]
+    turn = Turn(trajectory=whole, number=1)
+    begun = opening(turn, f"A private thought. OUTPUT: {whole.replies[1]}", tasks)
+    async with ScriptedServer(lambda _: whole.replies[-1]) as server:
+        model = f"openai:{server.model}@{server.base_url}"
+        prompt = tmp_path / "prompt.txt"
+        prompt.write_text("You have {max_turns} messages.")
+        then = msgspec.structs.replace(
+            config, agent=model, agent_args={"temperature": 0.5}, agent_prompt=str(prompt)
+        )
+        play = HarnessContinuations(tmp_path / "played", then)
+        assert await asyncio.to_thread(play, [begun], 2) == [[1.0, 1.0]]
+    asked = [each["messages"] for each in server.requests]
+    assert asked[0] == asked[1]
+    assert [said["role"] for said in asked[0]] == ["system", *["user", "assistant"] * 2, "user"]
+    heard = [each.content for each in whole.messages if each.role == "user"]
+    expected = ["You have 12 messages.", heard[0], whole.replies[0], heard[1], whole.replies[1]]
+    assert [said["content"] for said in asked[0]] == [*expected, heard[2]]
+    assert {each["temperature"] for each in server.requests} == {0.5}
+    assert len({each["seed"] for each in server.requests}) == 2
 
 
 def test_what_cannot_go_on_is_said_with_the_log(played, tmp_path):
