@@ -16,7 +16,7 @@ from transformers.utils import logging
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two lines where there is no terminal."""
-SHOWN = ("loss", "nll", "accuracy", "margin", "eval_loss", "eval_nll", "eval_accuracy")
+SHOWN = ("loss", "reward", "nll", "accuracy", "margin", "eval_loss", "eval_nll", "eval_accuracy")
 
 
 class LogFile(TrainerCallback):

@@ -35,7 +35,7 @@ def sample_in_process(
     """
     prompts = [encode_prompt(turn.trajectory, turn.number, chat) for turn in turns]
     keys = [sampler.key(prompt) for prompt in prompts]
-    room = _context(model) - sampler.max_tokens
+    room = context_of(model) - sampler.max_tokens
     model.eval()
     with file.writing():
         missing = {
@@ -59,7 +59,7 @@ def sample_in_process(
     return file.collect(turns, keys)
 
 
-def _context(model: Any) -> float:
+def context_of(model: Any) -> float:
     """Tokens that the model was made for; without a number, as many as there are."""
     return float(getattr(model.config.get_text_config(), "max_position_embeddings", inf))
 
@@ -67,10 +67,10 @@ def _context(model: Any) -> float:
 def _sample(
     model: Any, chat: Chat, sampler: Sampler, prompt: Sequence[int], key: str
 ) -> tuple[Reply, ...]:
-    ends = _ends(model, chat)
+    ends = ends_of(model, chat)
     ids = torch.tensor([prompt], device=model.device)
     devices = [model.device] if model.device.type == "cuda" else []
-    with torch.random.fork_rng(devices), _plain(model), torch.inference_mode():
+    with torch.random.fork_rng(devices), plain(model), torch.inference_mode():
         torch.manual_seed(derive_seed("candidates", key))
         found = model.generate(
             input_ids=ids,
@@ -87,7 +87,7 @@ def _sample(
 
 
 @contextmanager
-def _plain(model: Any) -> Iterator[None]:
+def plain(model: Any) -> Iterator[None]:
     """While this is open, nothing that a checkpoint says of sampling (top-k, a penalty …) makes it something else."""
     from transformers import GenerationConfig
 
@@ -99,7 +99,7 @@ def _plain(model: Any) -> Iterator[None]:
         model.generation_config = own
 
 
-def _ends(model: Any, chat: Chat) -> list[int]:
+def ends_of(model: Any, chat: Chat) -> list[int]:
     """The tokens that end a reply: the template's, and those that the checkpoint names."""
     named = model.generation_config.eos_token_id
     more = named if isinstance(named, list) else [named]

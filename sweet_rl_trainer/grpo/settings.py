@@ -1,0 +1,88 @@
+"""The settings of GRPO. "Paper" is DeepSeekMath (arXiv 2402.03300), "TRL" its trainer's default, "ours" neither."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from colbench.errors import UserError
+from sweet_rl_trainer.settings import Count, NotNegative, Positive, Precision, Share
+
+Group = Annotated[int, Meta(ge=2)]
+
+
+class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to train by GRPO. Dialogues themselves are had as `colbench.config.RunConfig` says."""
+
+    group_size: Group = 8
+    """G: dialogues on each task, whose rewards are compared with one another. TRL; paper 64."""
+    batch_size: Count = 64
+    """Dialogues in an optimiser step, over all processes: whole groups. Ours; paper 1,024."""
+    rows: Count = 1
+    """Dialogues of a forward pass in each process, padded to the longest: the unit of memory. Ours."""
+    steps: Count = 100
+    """Optimiser steps. Ours."""
+    iterations: Count = 1
+    """μ: optimiser steps on the same dialogues. Paper and TRL."""
+
+    learning_rate: Positive = 1e-6
+    """Constant. Paper and TRL, for full fine-tuning."""
+    beta: NotNegative = 0.0
+    """Of the KL divergence from the model that training starts from, which costs a second model. TRL; paper 0.04."""
+    epsilon: Positive = 0.2
+    """How far from 1 the ratio to the probability when sampled counts; at the first of the iterations it is 1. TRL."""
+    loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "grpo"
+    """How tokens are averaged: over each dialogue and then over these (paper), or as TRL's `loss_type` says."""
+    scale: Literal["group", "batch", "none"] = "group"
+    """What a reward less its group's mean is divided by: the standard deviation there, or of the batch. TRL, paper."""
+
+    temperature: Positive = 1.0
+    """Of sampling, and of the log-probabilities that are trained. TRL, and the agent of the harness."""
+    max_new_tokens: Count = 1024
+    """Of one reply. The agent of the harness."""
+    server: str | None = None
+    """Address of a vLLM server (`http://host:8000`) to sample from, whose weights TRL keeps up to date; None: in this
+    process. See `samplers`."""
+
+    adam: tuple[Share, Share] = (0.9, 0.999)
+    """β₁ and β₂. TRL."""
+    weight_decay: NotNegative = 0.0
+    """TRL."""
+    clip: Positive = 1.0
+    """The norm that gradients are clipped to. TRL."""
+    optimizer: str = "adamw_torch_fused"
+    """Any that transformers knows by name. TRL."""
+    precision: Precision = "bfloat16"
+    """Of the products; trained weights are kept in float32. TRL."""
+    gradient_checkpointing: bool = True
+    """Compute activations again instead of keeping them. TRL."""
+
+    save_every: Count = 50
+    """Optimiser steps between two checkpoints, a multiple of `iterations`. Ours."""
+    keep: Count = 2
+    """Checkpoints to keep. Ours."""
+    log_every: Count = 1
+    """Optimiser steps between two lines of the log. Ours."""
+    report_to: tuple[Literal["tensorboard", "wandb"], ...] = ()
+    """Where else to log to. Ours: nowhere."""
+    seed: Annotated[int, Meta(ge=0)] = 0
+    """Of the order of the tasks, and of sampling in this process. Ours."""
+
+
+def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:
+    """Raise UserError where numbers do not fit one another, or the tasks are too few for one batch."""
+    whole = settings.rows * processes
+    for name, value, part, of in (
+        ("batch_size", settings.batch_size, settings.group_size, "group_size"),
+        ("batch_size", settings.batch_size, whole, f"rows x {processes} processes"),
+        ("save_every", settings.save_every, settings.iterations, "iterations"),
+    ):
+        if value % part:
+            raise UserError(f"{name} {value}: it must be a multiple of {of}, {part}")
+    groups = settings.batch_size // settings.group_size
+    if tasks < groups:
+        raise UserError(
+            f"batch_size {settings.batch_size}: groups of {settings.group_size} on {groups} tasks, of which there are "
+            f"{tasks}; lower it, or give more tasks"
+        )
