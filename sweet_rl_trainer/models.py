@@ -28,9 +28,11 @@ from torch import nn
 from colbench.errors import DataError, UserError, describe_exception
 from sweet_rl_trainer.lora import attach
 from sweet_rl_trainer.reference import WEIGHT_FILES, model_digest
-from sweet_rl_trainer.settings import Precision, Quantize
+from sweet_rl_trainer.settings import Precision, Quantize, Score
+from sweet_rl_trainer.values import load_value_model
 
-FILES = ("*.json", "*.txt", "*.jinja", "*.model", WEIGHT_FILES[0], "adapter_model.safetensors")
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+FILES = ("*.json", "*.txt", "*.jinja", "*.model", WEIGHT_FILES[0], ADAPTER_WEIGHTS)
 """What is downloaded: not the same weights in other formats."""
 ADAPTERS = "adapter_config.json"
 LACK = re.compile(r"out of memory|can't allocate memory")
@@ -100,8 +102,9 @@ def load_model(
     device: str | torch.device | None = None,
     quantize: Quantize | None = None,
     attention: str | None = None,
+    score: Score = "log-ratio",
 ) -> Any:
-    """The causal language model of a checkpoint, in evaluation mode.
+    """The causal language model of a checkpoint, or for scores that are values its value model, in evaluation mode.
 
     Weights to train must be float32; those that adapters leave alone may be bfloat16. It is loaded to `device`, by
     itself that of this process (`own_device`). `attention` is transformers' name of an implementation: by itself
@@ -111,17 +114,22 @@ def load_model(
     from transformers import AutoModelForCausalLM
 
     place = torch.device(device) if device is not None else own_device()
-    options: dict[str, Any] = {} if place.type == "cpu" else {"device_map": {"": place}}
+    options: dict[str, Any] = {
+        "dtype": getattr(torch, dtype),
+        "attn_implementation": attention or _attention(dtype, place),
+        "local_files_only": True,
+        "trust_remote_code": False,
+    }
+    if quantize or place.type != "cpu":
+        options |= {"device_map": {"": place}}
     if quantize:
-        options |= {"quantization_config": _four_bits(dtype), "device_map": {"": place}}
+        options |= {"quantization_config": _four_bits(dtype)}
     _check_whole(folder)
     with _readable(folder, "model"), enough_memory(f"model {folder} in {quantize or dtype}"):
+        if score == "value":
+            return load_value_model(folder, **options)
         found: Any = AutoModelForCausalLM.from_pretrained(
             folder,
-            dtype=getattr(torch, dtype),
-            attn_implementation=attention or _attention(dtype, place),
-            local_files_only=True,
-            trust_remote_code=False,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # they are in the report
             **options,
@@ -142,6 +150,7 @@ def load_trained(
     device: str | torch.device | None = None,
     quantize: Quantize | None = None,
     attention: str | None = None,
+    score: Score = "log-ratio",
 ) -> Any:
     """What `training.train` saved, in evaluation mode: a whole model, or `base` with adapters, which stay float32.
 
@@ -153,6 +162,7 @@ def load_trained(
         device=device,
         quantize=quantize,
         attention=attention,
+        score=score,
     )
     return _adapted(whole, folder, base) if is_adapters(folder) else whole
 

@@ -57,8 +57,9 @@ class ValueHead(nn.Linear):
 def load_value_model(folder: Path, **options: Any) -> Any:
     """The value model of a checkpoint; `options` are those of `from_pretrained`.
 
-    A causal language model's checkpoint gets a head that is 0. Raises UserError where transformers has no token
-    classifier of this kind of model, the checkpoint's has several labels, or weights are missing.
+    The head is float32 whatever the rest is, and 0 where the checkpoint is a causal language model's. Raises UserError
+    where transformers has no token classifier of this kind of model, the checkpoint's has several labels, or weights
+    are missing.
     """
     from transformers import AutoConfig, AutoModelForTokenClassification
 
@@ -76,7 +77,7 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     reshaped = {key for key, *_ in report["mismatched_keys"]}
     if wrong := sorted(reshaped | (missing - NEW) | (set(report["unexpected_keys"]) & NEW)):
         raise UserError(f"{folder}: {', '.join(wrong)} of the checkpoint do not fit a value model")
-    model.score = ValueHead(model.score.weight)
+    model.score = ValueHead(model.score.float().weight)
     if "score.weight" in missing:
         nn.init.zeros_(model.score.weight)
     return model

@@ -29,8 +29,10 @@ from colbench.errors import UserError  # noqa: E402
 from sweet_rl_trainer.collator import Packer, Plan  # noqa: E402
 from sweet_rl_trainer.examples import Example, PairExample, Side  # noqa: E402
 from sweet_rl_trainer.lora import adapt  # noqa: E402
+from sweet_rl_trainer.models import load_model, load_trained  # noqa: E402
 from sweet_rl_trainer.objective import pair_losses, scores  # noqa: E402
 from sweet_rl_trainer.packing import lay_out  # noqa: E402
+from sweet_rl_trainer.reference import model_digest  # noqa: E402
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings, paper  # noqa: E402
 from sweet_rl_trainer.training import train  # noqa: E402
 from sweet_rl_trainer.values import has_value_head, load_value_model, row_values  # noqa: E402
@@ -403,6 +405,21 @@ def test_a_base_model_gets_a_head_that_is_0_and_keeps_its_hidden_states(make_val
     ids = {"input_ids": torch.arange(9)[None], "output_hidden_states": True}
     with torch.no_grad():
         assert torch.equal(model(**ids).hidden_states[-1], causal(**ids).hidden_states[-1])
+
+
+@pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
+def test_trained_value_models_are_loaded_by_name(make_value_model, tmp_path):
+    base, examples = tmp_path / "base llama", pairs(6)
+    whole = run(make_value_model()[0], examples, tmp_path / "whole")
+    model = load_trained(whole, base, device="cpu", score="value")
+    assert torch.equal(values(model, examples), values(load_value_model(whole), examples))
+    folder, origin = tmp_path / "LoRA", model_digest(base)
+    frozen = load_model(base, dtype="bfloat16", device="cpu", score="value")
+    done = train(frozen, examples, settings(), folder=folder, origin=origin, **LORA)
+    assert frozen.score.weight.dtype == torch.float32
+    model = load_trained(done, base, dtype="bfloat16", device="cpu", score="value")
+    assert torch.equal(values(model, examples), values(frozen, examples))
+    assert values(model, examples).std() > 1e-3
 
 
 def test_models_without_a_token_classifier_are_refused(make_model, tmp_path):

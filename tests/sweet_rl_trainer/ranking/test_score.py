@@ -20,6 +20,7 @@ from sweet_rl_trainer.ranking.score import (  # noqa: E402
     PRESETS,
     score_candidates,
     score_pairs,
+    score_sides,
     scorer,
 )
 from sweet_rl_trainer.ranking.turns import (  # noqa: E402
@@ -29,6 +30,7 @@ from sweet_rl_trainer.ranking.turns import (  # noqa: E402
     turns_of,
 )
 from sweet_rl_trainer.reference import ReferenceCache  # noqa: E402
+from sweet_rl_trainer.values import load_value_model  # noqa: E402
 from sweet_rl_trainer.weights import RULES  # noqa: E402
 
 torch.set_num_threads(1)
@@ -288,3 +290,113 @@ def test_tokens_of_another_tokenizer_are_named_with_turn_and_candidate(candidate
     turn = Candidates(turn=candidates[1].turn, replies=(Reply(text="a"), wrong))
     with pytest.raises(DataError, match="d, turn 2, candidate 2: its recorded tokens are not"):
         encode_candidates(turn, chat, "sum")
+
+
+@pytest.fixture
+def make_value_scorer(tmp_path, make_scorer):
+    """A scorer of a value model with the weights of a language model, whose head is as given."""
+
+    def make(model, head=None):
+        model.save_pretrained(tmp_path / "critic")
+        value = load_value_model(tmp_path / "critic")
+        if head is not None:
+            with torch.no_grad():
+                value.score.weight.copy_(head)
+        return make_scorer(value, f"critic {head is not None}")
+
+    return make
+
+
+@pytest.fixture
+def head():
+    return torch.randn(1, 32, generator=torch.Generator().manual_seed(2))
+
+
+def mean_value(model, head, example):
+    """The head on the mean of the hidden states of the reply."""
+    ids = torch.tensor([list(example.ids)])
+    with torch.no_grad():
+        hidden = model.eval()(ids, output_hidden_states=True).hidden_states[-1][0]
+    said = [place for place, weight in enumerate(example.weights) if weight]
+    assert said == list(range(said[0], len(example.ids)))
+    return (head[0] @ hidden[said].mean(0)).item()
+
+
+@pytest.mark.parametrize("kind", ["llama", "mistral"])  # of which the second cannot share
+@pytest.mark.parametrize(
+    ("preset", "told"), [("value", "preamble"), ("value-without-hidden", None)]
+)
+def test_values_are_those_of_a_plain_loop(
+    preset, told, kind, candidates, byte_model, make_value_scorer, head, chat
+):
+    critic = make_value_scorer(byte_model(0, kind), head)
+    found = score_candidates(candidates, chat, preset, critic=critic, **LIMITS)
+    for each, scored in zip(candidates, found, strict=True):
+        examples = encode_candidates(each, chat, "sum", hidden=told)
+        expected = [mean_value(byte_model(0, kind), head, example) for example in examples]
+        assert scored.scores == pytest.approx(expected, rel=0, abs=1e-5)
+        assert max(scored.scores) - min(scored.scores) > 1e-2
+
+
+def test_a_head_that_has_not_learnt_yet_scores_nothing(
+    candidates, byte_model, make_value_scorer, chat
+):
+    critic = make_value_scorer(byte_model())
+    found = score_candidates(candidates, chat, "value", critic=critic, **LIMITS)
+    assert [score for each in found for score in each.scores] == [0] * 32
+
+
+def test_values_of_turns_add_up_to_those_of_dialogues_without_a_reference(
+    dialogue, byte_model, make_value_scorer, make_scorer, head, chat
+):
+    won, lost = dialogue("won"), dialogue("lost", ("Late?", "Really?"), reward=0.0)
+    critic = make_value_scorer(byte_model(), head)
+    pairs, _ = pair_examples(
+        [Pair(chosen=won, rejected=lost)], chat, "turn-mean", hidden="preamble", max_length=900
+    )
+    (whole,) = score_pairs(pairs, critic=critic, budget=2000)
+    assert whole == tuple(
+        score_sides([pairs[0].chosen, pairs[0].rejected], critic=critic, budget=2000)
+    )
+    reference = make_scorer(byte_model())
+    assert [whole] == score_pairs(pairs, critic=critic, reference=reference, budget=2000)
+    said = [
+        Candidates(turn=turn, replies=(Reply(text=turn.trajectory.replies[turn.number]),))
+        for turn in turns_of([won, lost])
+    ]
+    found = score_candidates(said, chat, "value", critic=critic, **LIMITS)
+    by_turn = [each.scores[0] for each in found]
+    assert (sum(by_turn[:2]), sum(by_turn[2:])) == pytest.approx(whole, rel=0, abs=1e-5)
+
+
+def test_values_and_log_probabilities_of_the_same_model_are_kept_apart(
+    candidates, byte_model, make_value_scorer, make_scorer, head, chat
+):
+    """They may have the same files, where the head has just been made."""
+    log_ratio = make_scorer(byte_model(), "critic True")
+    score_candidates(candidates, chat, "critic", critic=log_ratio, reference=log_ratio, **LIMITS)
+    critic = make_value_scorer(byte_model(), head)
+    (found, _) = score_candidates(candidates, chat, "value", critic=critic, **LIMITS)
+    example = encode_candidates(candidates[0], chat, "sum", hidden="preamble")[0]
+    assert found.scores[0] == pytest.approx(mean_value(byte_model(), head, example), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("preset", "value", "words"),
+    [("critic", True, "has a value head; choose value"), ("value", False, "has no value head")],
+)
+def test_a_critic_of_the_other_kind_is_refused(
+    preset, value, words, candidates, byte_model, make_value_scorer, make_scorer, chat
+):
+    reference = make_scorer(byte_model())
+    critic = make_value_scorer(byte_model()) if value else reference
+    with pytest.raises(UserError, match=words):
+        score_candidates(candidates, chat, preset, critic=critic, reference=reference, **LIMITS)
+
+
+def test_a_critic_without_values_needs_its_reference(candidates, byte_model, make_scorer, chat):
+    critic = make_scorer(byte_model())
+    with pytest.raises(UserError, match="scores 'pmi' are a reference's, and there is none"):
+        score_candidates(candidates, chat, "pmi", **LIMITS)
+    with pytest.raises(UserError, match="need the reference that it was trained from"):
+        score_pairs([], critic=critic, budget=900)
