@@ -19,13 +19,16 @@ pytest.importorskip("accelerate", reason="accelerate is not installed (colbench[
 peft = pytest.importorskip("peft", reason="peft is not installed (colbench[train])")
 
 from safetensors.torch import load_file  # noqa: E402
+from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 from transformers import (  # noqa: E402
+    AttentionInterface,
     AutoModelForCausalLM,
     AutoModelForTokenClassification,
     TrainerCallback,
 )
 
 from colbench.errors import UserError  # noqa: E402
+from sweet_rl_trainer.attention import check_isolation  # noqa: E402
 from sweet_rl_trainer.collator import Packer, Plan  # noqa: E402
 from sweet_rl_trainer.examples import Example, PairExample, Side  # noqa: E402
 from sweet_rl_trainer.lora import adapt  # noqa: E402
@@ -189,6 +192,20 @@ def test_at_the_start_every_score_is_0_and_only_the_head_has_a_gradient(make_val
     found.losses.sum().backward()
     moved = {name for name, value in model.named_parameters() if value.grad.any()}
     assert moved == {"score.weight"}
+
+
+def test_sequences_that_see_one_another_are_found_though_every_value_is_0(make_value_model):
+    def everything_before(module, query, key, value, mask, scaling, **kwargs):
+        key, value = (each.repeat_interleave(2, 1) for each in (key, value))
+        seen = scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
+        return seen.transpose(1, 2), None
+
+    model, _ = make_value_model()
+    check_isolation(model, model.config, share=True)
+    AttentionInterface.register("everything_before_values", everything_before)
+    model.config._attn_implementation = "everything_before_values"
+    with pytest.raises(UserError, match="lets sequences"):
+        check_isolation(model, model.config)
 
 
 def test_human_and_system_tokens_get_no_gradient(make_value_model):
