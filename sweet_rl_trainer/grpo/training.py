@@ -36,6 +36,7 @@ from sweet_rl_trainer.grpo.sequences import sequence
 from sweet_rl_trainer.grpo.settings import GrpoSettings, check
 from sweet_rl_trainer.lora import adapt
 from sweet_rl_trainer.settings import LoraSettings
+from sweet_rl_trainer.sharding import use_cpu
 from sweet_rl_trainer.training import MODEL, open_folder, save_whole
 from sweet_rl_trainer.watch import LogFile, OnConsole, no_bars
 
@@ -79,7 +80,7 @@ def train_grpo(
     settings that cannot be trained so.
     """
     require_trl()
-    state = PartialState(cpu=not torch.accelerator.is_available())
+    state = PartialState(cpu=use_cpu())
     check(settings, tasks=len(tasks), processes=state.num_processes)
     config = config or RunConfig()
     run = _Run(Chat(tokenizer), tasks, settings, config, folder)
@@ -115,7 +116,9 @@ def train_grpo(
 def require_trl() -> None:
     """Raise UserError naming the extra where TRL is not installed."""
     if find_spec("trl") is None:
-        raise UserError("GRPO needs TRL, which is not installed (`pip install 'colbench[grpo]'`)")
+        raise UserError(
+            "GRPO needs TRL, which is not installed (`pip install 'colbench[train,grpo]'`)"
+        )
 
 
 def _check_model(model: Any, settings: GrpoSettings) -> None:
@@ -249,7 +252,7 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
     try:
         return GRPOConfig(
             output_dir=str(folder),
-            use_cpu=not torch.accelerator.is_available(),
+            use_cpu=use_cpu(),
             max_steps=settings.steps,
             per_device_train_batch_size=settings.rows,
             gradient_accumulation_steps=settings.batch_size // (settings.rows * processes),

@@ -55,10 +55,13 @@ def make_guesser(make_model, make_chat):
         model = make_model("llama", vocab_size=size, **{"max_position_embeddings": 4096, **changes})
         usual = [size - 3, size - 2, size - 1, chat.end]
         with torch.no_grad():
+            for layer in model.model.layers:
+                layer.self_attn.o_proj.weight.mul_(0.01)
+                layer.mlp.down_proj.weight.mul_(0.01)
             model.model.embed_tokens.weight[:, 0] = 9.0
             model.model.norm.weight.zero_()[0] = 1.0
             model.lm_head.weight[:, 0] = 0.0
-            model.lm_head.weight[usual, 0] = 4.0
+            model.lm_head.weight[usual, 0] = 3.0
         return model
 
     return make

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from contextlib import asynccontextmanager
 
 import pytest
@@ -209,3 +211,20 @@ def test_a_dialogue_in_which_nothing_was_said_is_an_error(boundary, error):
     failure = Failure(boundary=boundary, reason="no room")
     with pytest.raises(error, match="late: nothing of its dialogue can be trained: no room"):
         sequence(rollout(failure=failure))
+
+
+WITHOUT = """
+import sys
+sys.modules["trl"] = None
+from sweet_rl_trainer.grpo.training import require_trl
+try:
+    require_trl()
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_without_trl_the_extra_is_named():
+    said = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
+    assert said.stdout.startswith("UserError GRPO needs TRL"), said.stderr
+    assert "colbench[train,grpo]" in said.stdout

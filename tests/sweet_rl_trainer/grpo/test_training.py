@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -74,10 +80,11 @@ def weights(folder):
     return AutoModelForCausalLM.from_pretrained(folder).state_dict()
 
 
-def expected_loss(model, found, *, size=4):
+def expected_loss(model, found):
     """GRPO at the first of its iterations, in a plain loop over dialogues and the agent's tokens."""
     total = 0.0
-    for group in (found[start : start + size] for start in range(0, len(found), size)):
+    for task in {each.task_id for each in found}:
+        group = [each for each in found if each.task_id == task]
         rewards = torch.tensor([each.scores["default"].value for each in group])
         advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
         for rollout, advantage in zip(group, advantages, strict=True):
@@ -94,26 +101,63 @@ def expected_loss(model, found, *, size=4):
 def test_a_step_is_that_of_a_plain_loop_over_the_agents_tokens(
     make_guesser, make_chat, late, tmp_path
 ):
-    given = settings(batch_size=8)
-    done = run(make_guesser(), make_chat(), twice(late), tmp_path / "run", given)
-    found = rollouts(tmp_path / "run")
+    one_step(make_guesser(), make_chat(), late, tmp_path / "run")
+    check_step(make_guesser(), tmp_path / "run")
+
+
+def one_step(model, chat, task, folder):
+    return run(model, chat, twice(task), folder, settings(batch_size=8, rows=2))
+
+
+def check_step(model, folder):
+    """That the step in a folder is that of the plain loop, from a model as it was before."""
+    found = rollouts(folder)
     assert len({each.scores["default"].value for each in found}) > 1
     assert max(len(each.turns) for each in found) == 3
-    model = make_guesser()
-    loss = expected_loss(model, found)
-    loss.backward()
-    after = weights(done)
+    expected_loss(model, found).backward()
+    after = weights(folder / "model")
     moved = 0.0
     for name, parameter in model.named_parameters():
         step = 0.1 * parameter.grad
-        assert torch.allclose(after[name], parameter.detach() - step, atol=1e-5), name
+        torch.testing.assert_close(after[name], parameter.detach() - step, atol=1e-5, rtol=0)
         moved = max(moved, float(step.abs().max()))
     assert moved > 1e-3
 
 
+TWO = """
+import sys
+from pathlib import Path
+import conftest, grpo.conftest, grpo.test_training as t
+make_chat = grpo.conftest.make_chat.__wrapped__()
+make_guesser = grpo.conftest.make_guesser.__wrapped__(conftest.make_model.__wrapped__(), make_chat)
+t.one_step(make_guesser(), make_chat(), grpo.conftest.late.__wrapped__(), Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_have_a_share_of_the_dialogues_each(make_guesser, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = tmp_path / "both.py"
+    script.write_text(TWO)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, sys.path)])
+    both = subprocess.run(
+        [*launch, "--master-port", str(port), script, tmp_path / "run"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
+        check=False,
+    )
+    assert both.returncode == 0, both.stderr
+    assert len(list((tmp_path / "run" / "rollouts").iterdir())) == 2
+    check_step(make_guesser(), tmp_path / "run")
+
+
 def test_what_is_masked_is_the_template_and_the_human(make_guesser, make_chat, late, tmp_path):
     chat = make_chat()
-    run(make_guesser(), chat, [late], tmp_path / "run")
+    run(make_guesser(), chat, twice(late), tmp_path / "run", settings(batch_size=8))
     several = [each for each in rollouts(tmp_path / "run") if len(each.turns) > 1]
     assert several
     for rollout in several:
@@ -139,11 +183,10 @@ async def scores_of(task, answers):
 
 
 def test_rewards_are_the_harness_own(make_guesser, make_chat, late, tmp_path):
-    import asyncio
-
-    run(make_guesser(), make_chat(), [late], tmp_path / "run")
+    run(make_guesser(), make_chat(), twice(late), tmp_path / "run", settings(batch_size=8))
     found = rollouts(tmp_path / "run")
     values = asyncio.run(scores_of(late, [each.answer for each in found]))
+    assert len(set(values)) > 1
     assert log(tmp_path / "run")[0]["reward"] == pytest.approx(sum(values) / len(values))
     assert [each.scores["default"].value for each in found] == values
 
@@ -151,7 +194,7 @@ def test_rewards_are_the_harness_own(make_guesser, make_chat, late, tmp_path):
 def test_two_steps_over_bundled_tasks_give_an_ordinary_checkpoint(
     make_guesser, make_chat, tmp_path
 ):
-    tasks = resolve_tasks("bundled:backend")[:3]
+    tasks = resolve_tasks("bundled:backend")[:2]
     done = run(
         make_guesser(), make_chat(), tasks, tmp_path / "run", settings(steps=2, batch_size=8)
     )
