@@ -7,12 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from colbench.errors import UserError
 from sweet_rl_trainer.collator import steps
 from sweet_rl_trainer.settings import TrainSettings
+from sweet_rl_trainer.sharding import use_cpu
 
 
 def arguments(settings: TrainSettings, folder: Path, count: int, best: str | None) -> Any:
@@ -28,9 +28,9 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
             raise UserError(f"report_to {name}: it is not installed (`pip install {name}`)")
     total = steps(count, settings)
     try:
-        return TrainingArguments(
+        found = TrainingArguments(
             output_dir=str(folder),
-            use_cpu=not torch.accelerator.is_available(),
+            use_cpu=use_cpu(),
             max_steps=total,
             per_device_train_batch_size=1,
             learning_rate=settings.learning_rate,
@@ -42,7 +42,6 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
             adam_beta2=settings.adam[1],
             weight_decay=settings.weight_decay,
             max_grad_norm=settings.clip,
-            bf16=settings.precision == "bfloat16",
             seed=settings.seed,
             logging_steps=settings.log_every,
             logging_nan_inf_filter=False,
@@ -59,11 +58,14 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
             remove_unused_columns=False,
             disable_tqdm=True,
             log_level="error",
+            ddp_find_unused_parameters=False,
         )
     except (ValueError, ImportError) as cause:
         raise UserError(
             f"these settings do not work here: {' '.join(str(cause).split())}"
         ) from cause
+    found.mixed_precision = "no"  # `Trainer` does it, the same in however many processes
+    return found
 
 
 def enable_checkpointing(model: nn.Module) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 from torch.utils.data import DataLoader
 from transformers import EarlyStoppingCallback, PrinterCallback
 from transformers import Trainer as BaseTrainer
@@ -34,6 +35,7 @@ from sweet_rl_trainer.objective import (
 from sweet_rl_trainer.packing import Row
 from sweet_rl_trainer.reference import ReferenceCache
 from sweet_rl_trainer.settings import TrainSettings
+from sweet_rl_trainer.sharding import share_on_cpu
 from sweet_rl_trainer.values import has_value_head
 
 STEP = "step"
@@ -86,6 +88,12 @@ class Trainer(BaseTrainer):
         self._check(model)
         if settings.gradient_checkpointing:
             enable_checkpointing(model)
+
+    def create_accelerator_and_postprocess(self) -> None:
+        """As transformers does, and for `share_on_cpu`."""
+        super().create_accelerator_and_postprocess()
+        share_on_cpu(self.accelerator)
+        self.is_fsdp_enabled = self.is_fsdp_enabled or self.accelerator.is_fsdp2
 
     def _packer(self, examples: Examples) -> Packer:
         return Packer(examples, self.reference, self.settings, rank=self._rank, world=self._world)
@@ -185,6 +193,7 @@ class Trainer(BaseTrainer):
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
         """The norm before clipping, and a stop before the optimiser's step if it is not finite."""
         norm = super()._get_grad_norm(model, grad_norm)  # type: ignore[no-untyped-call]
+        norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
         if norm is not None:
             self._stop_unless_finite(torch.as_tensor(norm), self._current.names, "gradient")
         return norm
