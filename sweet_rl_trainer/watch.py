@@ -71,7 +71,7 @@ class OnConsole(TrainerCallback):
         if not state.is_world_process_zero:
             return
         self._latest |= state.log_history[-1]
-        names = (name for name in SHOWN if name in self._latest)
+        names = (name for name in SHOWN if self._latest.get(name) is not None)
         text = " · ".join(f"{name} {self._latest[name]:.4g}" for name in names)
         self._bar.update(self._shown, completed=state.global_step, text=text)
         self._line = f"{state.global_step}/{state.max_steps} · {text}"

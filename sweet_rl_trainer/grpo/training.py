@@ -170,7 +170,7 @@ class _Run:
             "completion_ids": [each.completion for each in found],
             "logprobs": [each.logprobs for each in found] if known else None,
             "env_mask": [each.mask for each in found],
-            REWARD: [reward(each) for each in rollouts],
+            REWARD: _some([reward(each) for each in rollouts], rollouts),
         }
 
     def _sampler(self, trainer: Any, dialogues: int) -> Sampler:
@@ -199,6 +199,15 @@ def reward(rollout: Rollout) -> float | None:
     """The value of the default score; None where the dialogue was not scored, which TRL leaves out of its group."""
     score = rollout.scores.get("default")
     return score.value if score else None
+
+
+def _some(rewards: list[float | None], rollouts: Sequence[Rollout]) -> list[float | None]:
+    """Rewards, of which there are some. Raises UserError that says why if there are none."""
+    if any(each is not None for each in rewards):
+        return rewards
+    first = rollouts[0]
+    why = first.failure.reason if first.failure else first.scores["default"].note
+    raise UserError(f"none of {len(rollouts)} dialogues was scored; {first.task_id}: {why}")
 
 
 def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:

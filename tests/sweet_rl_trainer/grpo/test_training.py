@@ -287,3 +287,9 @@ def test_a_model_that_cannot_sample_stops_the_run(make_guesser, make_chat, late,
     with pytest.raises(RuntimeError, match="probability"):
         run(model, make_chat(), [late], tmp_path / "run")
     assert not (tmp_path / "run" / "model").exists()
+
+
+def test_a_batch_in_which_nothing_is_scored_stops_the_run(make_guesser, make_chat, late, tmp_path):
+    broken = replace(late.hidden, reference="def late(days):\n    raise ValueError")
+    with pytest.raises(UserError, match="none of 4 dialogues was scored; late: 4 of 4 tests left"):
+        run(make_guesser(), make_chat(), [replace(late, hidden=broken)], tmp_path / "run")
