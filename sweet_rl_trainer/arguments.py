@@ -12,7 +12,7 @@ from torch import nn
 from colbench.errors import UserError
 from sweet_rl_trainer.collator import steps
 from sweet_rl_trainer.settings import TrainSettings
-from sweet_rl_trainer.sharding import use_cpu
+from sweet_rl_trainer.sharding import backend, use_cpu
 
 
 def arguments(settings: TrainSettings, folder: Path, count: int, best: str | None) -> Any:
@@ -31,6 +31,7 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
         found = TrainingArguments(
             output_dir=str(folder),
             use_cpu=use_cpu(),
+            ddp_backend=backend(),
             max_steps=total,
             per_device_train_batch_size=1,
             learning_rate=settings.learning_rate,

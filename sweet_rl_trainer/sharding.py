@@ -17,6 +17,12 @@ def use_cpu() -> bool:
     return not torch.accelerator.is_available() and not _asked("ACCELERATE_USE_DEEPSPEED")
 
 
+def backend() -> str | None:
+    """How processes meet, where accelerate does not know: DeepSpeed's on CPUs."""
+    on_cpu = _asked("ACCELERATE_USE_DEEPSPEED") and not torch.accelerator.is_available()
+    return "gloo" if on_cpu else None
+
+
 def share_on_cpu(accelerator: Any) -> None:
     """FSDP2 on CPUs, where accelerate would quietly train copies."""
     from accelerate import PartialState

@@ -100,7 +100,7 @@ class Trainer(BaseTrainer):
 
     def _check(self, model: Any) -> None:
         narrow = {str(p.dtype) for p in model.parameters() if p.requires_grad} - {"torch.float32"}
-        if narrow and not self.is_deepspeed_enabled:
+        if narrow:
             raise UserError(
                 f"the weights to train are {', '.join(sorted(narrow))}, in which small steps are rounded away; load "
                 "the model in float32 (precision bfloat16 is that of the products)"
@@ -114,10 +114,9 @@ class Trainer(BaseTrainer):
                 f"score {self.settings.score}: this model has {'no' if self._values else 'a'} value head; "
                 f"load {'it with values.load_value_model' if self._values else 'a causal language model'}"
             )
-        if not self.is_deepspeed_enabled:  # whose weights may be elsewhere
-            if not self._values:
-                check_head(model)
-            check_isolation(model, model.config, share=self.settings.share_beginnings)
+        if not self._values:
+            check_head(model)
+        check_isolation(model, model.config, share=self.settings.share_beginnings)
 
     def fill_reference(self) -> None:
         """Compute what the cache does not know of all examples with the model as it is: before `train`."""

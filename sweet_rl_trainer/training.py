@@ -26,7 +26,7 @@ from sweet_rl_trainer.examples import PairExample
 from sweet_rl_trainer.lora import adapt
 from sweet_rl_trainer.reference import ReferenceCache, content_key
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
-from sweet_rl_trainer.sharding import use_cpu
+from sweet_rl_trainer.sharding import backend, use_cpu
 from sweet_rl_trainer.trainer import Trainer
 from sweet_rl_trainer.watch import LogFile, OnConsole, no_bars
 
@@ -67,7 +67,7 @@ def train(
     successes with `references`, and for pairs without, or with for values.
     """
     _check_kind((*examples, *held_out), settings, referred=references is not None)
-    state = PartialState(cpu=use_cpu())
+    state = PartialState(cpu=use_cpu(), backend=backend())
     record = Record(
         settings=settings,
         examples=digest(examples),
