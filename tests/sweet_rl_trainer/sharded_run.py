@@ -1,0 +1,61 @@
+"""Runs in however many processes, for `test_sharding.py`: `sharded_run.py FOLDER`.
+
+FOLDER/whole/run      two steps, an evaluation and a checkpoint, and a third step
+FOLDER/cut/run        the same, stopped after its second step and gone on with
+FOLDER/narrow/run     one step in bfloat16, with a row for each pair
+FOLDER/adapters/run   as `whole`, with adapters
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import conftest
+import test_trainer as t
+from accelerate import PartialState
+
+from sweet_rl_trainer.settings import LoraSettings
+
+LARGE = {"vocab_size": 3200, "intermediate_size": 3200}
+"""Weights that ZeRO-3 does share out: it leaves those of less than 100,000 numbers everywhere."""
+
+
+class Kind(t.StopAt):
+    """Writes what the weights are while they are trained."""
+
+    def __init__(self, path):
+        super().__init__(0)
+        self.path = path
+
+    def on_step_end(self, args, state, control, model=None, **_):
+        weight = model.get_input_embeddings().weight
+        self.path.write_text(f"{type(weight).__name__} {hasattr(weight, 'ds_id')} {weight.numel()}")
+
+
+def three_steps(folder, *callbacks, **changes):
+    """Of rows that two processes cannot halve; the last one is of one pair."""
+    return t.run(
+        conftest.make_model.__wrapped__()(**LARGE),
+        t.pairs(7),
+        folder / "run",
+        held_out=t.pairs(3, seed=1),
+        callbacks=callbacks,
+        **{"epochs": 1, "learning_rate": 1e-3, **changes},
+    )
+
+
+def main(folder):
+    three_steps(folder / "whole", Kind(folder / "kind.txt"))
+    stopped = three_steps(folder / "cut", t.StopAt(2))
+    PartialState().wait_for_everyone()
+    if PartialState().is_main_process:
+        stopped.rename(folder / "cut" / "stopped")
+    PartialState().wait_for_everyone()
+    three_steps(folder / "cut")
+    three_steps(folder / "narrow", precision="bfloat16", row_tokens=1, max_steps=1)
+    three_steps(folder / "adapters", adapters=LoraSettings(rank=4))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
