@@ -16,18 +16,20 @@ from colbench.config import RunConfig
 PAIRS = {"agent_args": "--agent-arg", "human_args": "--human-arg"}
 
 
-def evaluate(config: RunConfig, out: Path, log: IO[bytes] | None = None) -> int:
+def evaluate(
+    config: RunConfig, out: Path, log: IO[bytes] | None = None, *, progress: bool = False
+) -> int:
     """Make the run, or go on with it, in the folder `out`. Returns the exit code: 1 if a dialogue has no score.
 
     `config` is all that counts: variables of the environment that stand for flags of the command do not. What the
-    command says goes to `log`, else where our own words go.
+    command says goes to `log`, else where our own words go; `progress` and errors go there in any case, if asked.
     """
     command = [sys.executable, "-m", "colbench.cli", "eval", *flags(config), f"--out={out}"]
     return subprocess.run(  # noqa: S603 - our own program
         command,
         stdin=subprocess.DEVNULL,
         stdout=log,
-        stderr=None if log is None else subprocess.STDOUT,
+        stderr=None if log is None or progress else subprocess.STDOUT,
         env=_environment(),
         check=False,
     ).returncode

@@ -16,14 +16,19 @@ from colbench.task import Domain, Task
 
 def tasks(record: RunRecord, folder: Path) -> list[Task]:
     """The tasks of the source that a run names. Raises DataError that says how to give them if it is not there."""
-    from colbench.plugins import resolve_tasks
-
     try:
-        return resolve_tasks(record.tasks.source)
+        return named(record.tasks.source)
     except UserError as cause:
         raise DataError(
             f"{folder}: its tasks cannot be found again: {cause}; give the task file of the run"
         ) from cause
+
+
+def named(source: str) -> list[Task]:
+    """The tasks of a source, such as `bundled:backend/train` or a file. Raises UserError if there is none."""
+    from colbench.plugins import resolve_tasks
+
+    return resolve_tasks(source)
 
 
 def system_prompt(record: RunRecord, domain: Domain, given: str | None, folder: Path) -> str:

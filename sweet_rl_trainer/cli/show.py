@@ -1,0 +1,78 @@
+"""What a run shows of its stages: a line for each, before and after it is done, and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from sweet_rl_trainer.critic.diagnose import decode
+from sweet_rl_trainer.critic.show import table
+from sweet_rl_trainer.stages.base import MODEL
+from sweet_rl_trainer.stages.diagnose import DIAGNOSIS
+from sweet_rl_trainer.stages.stage import Report, Stage
+
+MINUTE, HOUR = 60, 3600
+
+
+def progress(stages: Sequence[Stage], out: Path) -> None:
+    """Do the stages one after the other; what is done already is not done again."""
+    console = Console(stderr=True)
+    for number, stage in enumerate(stages, 1):
+        name = f"[{number}/{len(stages)}] {stage.name}"
+        report = stage.report(out)
+        if report:
+            console.print(Text(f"{name}: there already{_said(report)}", style="dim"))
+        else:
+            console.print(Text(f"{name}: {stage.folder(out)}"))
+            report = stage.run(out)
+            console.print(Text(f"{name}: done in {duration(report.seconds)}{_said(report)}"))
+        if stage.name == "diagnose":
+            console.print(table(decode((stage.folder(out) / DIAGNOSIS).read_bytes())))
+
+
+def result(stages: Sequence[Stage], out: Path) -> None:
+    """Where the last output is, and how a checkpoint is evaluated."""
+    last = stages[-1]
+    folder = last.folder(out)
+    if last.name != "export":
+        print(folder)
+        return
+    print(folder / MODEL)
+    Console(stderr=True).print(
+        Text(f"evaluate it: colbench eval --agent vllm:{folder / MODEL}"), soft_wrap=True
+    )
+
+
+def _said(report: Report) -> str:
+    """The plain values among what a stage said; what it left out, with the reasons."""
+    parts = [
+        f"{name.replace('_', ' ')} {_value(value)}"
+        for name, value in report.said.items()
+        if value is not None and not isinstance(value, dict | list)
+    ]
+    left = report.said.get("left out") or report.said.get("dropped") or {}
+    parts += [f"left out: {reason}: {count}" for reason, count in left.items()]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    text = str(msgspec.to_builtins(value))
+    return text if len(text) < 20 else f"{text[:12]}…"
+
+
+def duration(seconds: float) -> str:
+    """In words: 12.3 s, 4 min 10 s, 2 h 5 min."""
+    if seconds < MINUTE:
+        return f"{seconds:.1f} s"
+    if seconds < HOUR:
+        return f"{seconds // MINUTE:.0f} min {seconds % MINUTE:.0f} s"
+    return f"{seconds // HOUR:.0f} h {seconds % HOUR // MINUTE:.0f} min"

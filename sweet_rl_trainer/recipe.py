@@ -1,0 +1,398 @@
+"""Recipes: everything that a training run is made of, as one frozen value, read from a TOML file.
+
+A recipe says what there is to say about every stage (`stages.plan`); what it leaves out has the paper's value, where
+the paper has one. `[train]` holds settings of every training, `[critic.train]` and its like of one. The shipped recipes
+are in `recipes/`, and are known by their names.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from colbench.config import ArgValue, RunConfig
+from colbench.errors import UserError
+from colbench.task import Domain
+from sweet_rl_trainer.hidden import Template
+from sweet_rl_trainer.pairs import Rule as PairRule
+from sweet_rl_trainer.ranking.choose import Rule as ChoiceRule
+from sweet_rl_trainer.ranking.score import TERMS, Preset
+from sweet_rl_trainer.settings import (
+    Count,
+    LoraSettings,
+    NotNegative,
+    Objective,
+    Positive,
+    TrainSettings,
+    paper,
+)
+from sweet_rl_trainer.tiny import Shape
+from sweet_rl_trainer.weights import Rule as WeightRule
+
+Method = Literal["sweet", "rft", "mtdpo"]
+Fraction = Annotated[float, Meta(gt=0, le=1)]
+Side = Annotated[float, Meta(ge=0, lt=1)]
+OURS = {
+    "keep",
+    "log_every",
+    "optimizer",
+    "patience",
+    "report_to",
+    "row_tokens",
+    "save_every",
+    "seed",
+    "share_beginnings",
+    "gradient_checkpointing",
+    "server",
+    "server_args",
+    "concurrency",
+}
+"""Settings of which the paper says nothing: no value of theirs is a deviation."""
+TRAININGS: tuple[Objective, ...] = ("critic", "actor", "rft", "mtdpo")
+"""Each has a table."""
+
+
+class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What training starts from."""
+
+    name: str = ""
+    """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face hub."""
+    tiny: Shape | None = None
+    """In its place: a model with random weights, made on the spot."""
+    template_args: dict[str, ArgValue] = {}
+    """Variables of the chat template, as the rollouts were sampled with them."""
+
+
+class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is learnt from. Without `runs` and `official`, dialogues are collected first (`[[collect]]`)."""
+
+    runs: tuple[str, ...] = ()
+    """Run folders of `colbench eval`."""
+    official: tuple[str, ...] = ()
+    """Trajectory files in the official format."""
+    negatives: tuple[str, ...] = ()
+    """Run folders of which only the dialogues that ran into the turn limit count, as rejected ones."""
+    tasks: str = ""
+    """The source of the runs' tasks, where the one that they recorded is not there any more."""
+    system: str | None = None
+    """A file with the agent's system prompt, where the one that a run recorded is not there any more."""
+    held_out: Side = 0.05
+    """The share of tasks that nothing is trained on: for diagnoses, and for the choice of the checkpoint. Ours."""
+    seed: int = 0
+    """Of that split."""
+
+
+class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which dialogues are compared; see `pairs`."""
+
+    rule: PairRule = "best-vs-worse"
+    margin: NotNegative = 0.0
+    match_turns: bool = False
+    limit_negatives: bool = False
+    """Pair dialogues that ran into the turn limit with the best of their task, whatever `match_turns` says."""
+
+
+class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Phase 1 (paper, section 4)."""
+
+    train: TrainSettings
+    pairs: PairSettings = PairSettings()
+    weights: WeightRule = "turn-mean"
+    hidden: Template | Literal["none"] = "preamble"
+    """How c is put to the critic; "none": it is not (an ablation of the paper)."""
+    max_length: Count = 8192
+    """Tokens; a longer example is left out. Paper."""
+
+
+class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The candidates of phase 2."""
+
+    count: Annotated[int, Meta(ge=2)] = 16
+    """Replies for each turn. Paper."""
+    temperature: Positive = 1.0
+    """Paper."""
+    max_tokens: Count = 1024
+    """Of a reply. Paper."""
+    data_fraction: Fraction = 0.1
+    """Of the trajectories, at whose turns replies are sampled. Paper."""
+    server: str = "in-process"
+    """Where: `in-process` by transformers, `vllm` on a server that is started for it, or the URL of a server."""
+    server_args: dict[str, ArgValue] = {}
+    """Flags of `vllm serve`, such as `tensor_parallel_size`."""
+    concurrency: Count = 64
+    """Requests in flight."""
+    seed: int = 0
+
+
+class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Scores, and pairs of replies by them."""
+
+    scores: Preset = "critic"
+    pairs: ChoiceRule = "halves"
+    pairs_per_turn: Count = 4
+    """Paper."""
+    margin: NotNegative = 0.0
+    seed: int = 0
+    row_tokens: Count = 16_384
+    """Tokens that are scored at once, the unit of memory."""
+
+
+class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Phase 2: DPO on the pairs of replies."""
+
+    train: TrainSettings
+    weights: WeightRule = "sum"
+    max_length: Count = 16_384
+    """Paper."""
+
+
+class MtdpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The baseline: DPO on pairs of dialogues."""
+
+    train: TrainSettings
+    pairs: PairSettings = PairSettings()
+    weights: WeightRule = "sum"
+    max_length: Count = 16_384
+    """Paper."""
+
+
+class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The baseline: imitation of successful dialogues."""
+
+    train: TrainSettings
+    at_least: float = 1.0
+    """The reward of a success."""
+    max_length: Count = 16_384
+    """Paper."""
+
+
+class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is asked of a critic before an actor is trained on its scores. Ours."""
+
+    questions: Count = 4
+    """Further questions that the answer is compared with, where everything is known."""
+    continuations: Annotated[int, Meta(ge=0)] = 0
+    """Dialogues played on after each of some candidates, for their Monte-Carlo returns; 0: none."""
+    turns: Count = 50
+    """At which candidates are played on."""
+    candidates: Annotated[int, Meta(ge=2)] = 4
+    """Of such a turn."""
+    agent: str = ""
+    """Who plays on; "": the agent of the first run."""
+    seed: int = 0
+
+
+class LaunchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How trainings are started."""
+
+    config: str = ""
+    """One of the package's (`fsdp2`, `zero3`, `ddp`, `one-gpu`) or a file of `accelerate config`; "": one process."""
+    processes: Count = 1
+    args: tuple[str, ...] = ()
+    """Further flags of `accelerate launch`, such as `--num_machines=2`."""
+
+
+class ExportSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The checkpoint that is served."""
+
+    dtype: Literal["bfloat16", "float32"] = "bfloat16"
+
+
+class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All of it."""
+
+    method: Method = "sweet"
+    domain: Domain = "backend"
+    iterations: Count = 1
+    """How often; from the second time on, dialogues are collected from the actor that the time before made."""
+    model: ModelSettings
+    data: DataSettings = DataSettings()
+    collect: tuple[RunConfig, ...] = ()
+    """Runs of `colbench eval`; `{model}` in an agent's name is the folder of the model."""
+    critic: CriticSettings
+    diagnose: DiagnoseSettings = DiagnoseSettings()
+    sample: SampleSettings = SampleSettings()
+    rank: RankSettings = RankSettings()
+    actor: ActorSettings
+    rft: RftSettings
+    mtdpo: MtdpoSettings
+    lora: LoraSettings | None = None
+    launch: LaunchSettings = LaunchSettings()
+    export: ExportSettings = ExportSettings()
+
+
+def shipped() -> list[str]:
+    """The names of the recipes in the package."""
+    found = (each.name for each in files("sweet_rl_trainer").joinpath("recipes").iterdir())
+    return sorted(name[:-5] for name in found if name.endswith(".toml"))
+
+
+def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Recipe:
+    """A shipped recipe by its name, or one from a file, with changes.
+
+    These are texts such as `critic.train.beta=0.2`, or `values` by key. Raises UserError naming the file and the key,
+    or the change, that is wrong.
+    """
+    content, place = text(name)
+    try:
+        table = tomllib.loads(content)
+    except tomllib.TOMLDecodeError as cause:
+        raise UserError(f"{place}: {cause}") from cause
+    for change in changes:
+        key, equals, value = change.partition("=")
+        if not equals or not key.strip():
+            raise UserError(f"--set {change}: expected KEY=VALUE, such as critic.train.epochs=2")
+        _change(table, key.strip(), _value(value.strip()))
+    for key, value in (values or {}).items():
+        _change(table, key, value)
+    return convert(table, place)
+
+
+def describe(name: str) -> str:
+    """What a shipped recipe is, in a line: its first comment."""
+    return text(name)[0].partition("\n")[0].lstrip("# ")
+
+
+def convert(table: Mapping[str, Any], place: str) -> Recipe:
+    """A recipe from its tables; `place` is for messages. Raises UserError naming the key that is wrong."""
+    try:
+        recipe = msgspec.convert(_with_paper(table), Recipe, strict=True)
+    except msgspec.ValidationError as cause:
+        raise UserError(f"{place}: {_said(cause)}") from cause
+    if problem := next(_problems(recipe), None):
+        raise UserError(f"{place}: {problem}")
+    return recipe
+
+
+def text(name: str) -> tuple[str, str]:
+    """The TOML of a recipe, and what it is called in messages. Raises UserError if there is none."""
+    if name in shipped():
+        resource = files("sweet_rl_trainer").joinpath("recipes", f"{name}.toml")
+        return resource.read_text("utf-8"), f"recipe {name}"
+    path = Path(name)
+    if not path.is_file():
+        raise UserError(
+            f"there is no recipe {name!r}: neither a file nor one of {', '.join(shipped())}"
+        )
+    try:
+        return path.read_text("utf-8"), name
+    except UnicodeDecodeError as cause:
+        raise UserError(f"{name} is not a text file: {cause}") from cause
+
+
+def _change(table: dict[str, Any], key: str, value: Any) -> None:
+    *path, last = key.split(".")
+    for name in path:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise UserError(f"--set {key}: {name} is no table")
+    table[last] = value
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _with_paper(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables with complete settings of each training: the paper's, changed by `[train]` and by its own."""
+    whole = dict(table)
+    common = _table(whole.pop("train", {}), "train")
+    domain: Domain = whole.get("domain", "backend")
+    for objective in TRAININGS:
+        own = dict(_table(whole.get(objective, {}), objective))
+        changes = {**common, **_table(own.get("train", {}), f"{objective}.train")}
+        value = objective == "critic" and changes.get("score") == "value"
+        settings = paper("value" if value else objective, domain)
+        own["train"] = {**msgspec.to_builtins(settings), **changes}
+        whole[objective] = own
+    return whole
+
+
+def _table(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise msgspec.ValidationError(f"Expected a table, got {value!r} - at `$.{name}`")
+    return value
+
+
+def _said(cause: msgspec.ValidationError) -> str:
+    """What is wrong, in the words of a recipe: `critic.train.beta: expected …`."""
+    message, _, where = str(cause).partition(" - at `")
+    place = where.rstrip("`").removeprefix("$").removeprefix(".")
+    unknown = re.search(r"unknown field `(.+)`", message)
+    if unknown:
+        return f"there is no setting {'.'.join(filter(None, (place, unknown[1])))}"
+    missing = re.search(r"missing required field `(.+)`", message)
+    if missing:
+        return f"{'.'.join(filter(None, (place, missing[1])))} is missing"
+    message = message.replace("Expected", "expected").replace("`", "")
+    return f"{place}: {message}" if place else message
+
+
+def _problems(recipe: Recipe) -> Iterator[str]:
+    if bool(recipe.model.name) == bool(recipe.model.tiny):
+        yield (
+            "model.name: give the model to train, a folder or a name on the hub (--model)"
+            if not recipe.model.name
+            else "model.name and model.tiny: give one of the two"
+        )
+    recorded = recipe.data.runs or recipe.data.official
+    if not recorded and not recipe.collect:
+        yield "data.runs: give run folders (--runs), trajectory files, or a [[collect]] table"
+    if recipe.iterations > 1 and not any("{model}" in each.agent for each in recipe.collect):
+        yield "iterations: a [[collect]] table with {model} in its agent is needed to collect from the actor"
+    yield from _unfit(recipe)
+
+
+def _unfit(recipe: Recipe) -> Iterator[str]:
+    """Scores that the critic was not trained for."""
+    scores, critic = recipe.rank.scores, recipe.critic
+    of_critic = [term for term in TERMS[scores] if term.of == "critic"]
+    for term in of_critic:
+        if term.told == (critic.hidden == "none"):
+            hidden = "is not told c" if critic.hidden == "none" else "is told c"
+            yield f"rank.scores {scores!r} do not fit a critic that {hidden} (critic.hidden {critic.hidden!r})"
+        if term.score != critic.train.score:
+            yield f"rank.scores {scores!r} do not fit critic.train.score {critic.train.score!r}"
+
+
+def deviations(recipe: Recipe) -> list[tuple[str, object, object]]:
+    """Where a recipe is not the paper's: key, its value, the paper's."""
+    ours = msgspec.to_builtins(recipe)
+    theirs = msgspec.to_builtins(
+        convert({"domain": recipe.domain, "model": {"name": "x"}, "data": {"runs": ["x"]}}, "")
+    )
+    found = []
+    for part in ("critic", "sample", "rank", "actor", "rft", "mtdpo", "lora"):
+        if part in {"rft", "mtdpo"} and recipe.method != part:
+            continue
+        if part not in {"rft", "mtdpo", "lora"} and recipe.method != "sweet":
+            continue
+        found += _differences(part, ours[part], theirs[part])
+    return found
+
+
+def _differences(key: str, ours: Any, theirs: Any) -> list[tuple[str, object, object]]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [
+            each
+            for name, value in ours.items()
+            if name not in OURS
+            for each in _differences(f"{key}.{name}", value, theirs.get(name))
+        ]
+    return [] if ours == theirs else [(key, ours, theirs)]
+
+
+def objective_settings(recipe: Recipe, objective: Objective) -> TrainSettings:
+    """The settings of one of the trainings."""
+    table: CriticSettings | ActorSettings | RftSettings | MtdpoSettings = getattr(recipe, objective)
+    return table.train

@@ -1,0 +1,70 @@
+"""The model that training starts from: one that is there, one that is made on the spot, or what a stage exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from sweet_rl_trainer.chat import Chat
+from sweet_rl_trainer.models import load_tokenizer, resolve
+from sweet_rl_trainer.recipe import ModelSettings, Recipe
+from sweet_rl_trainer.reference import model_digest
+from sweet_rl_trainer.runs import named
+from sweet_rl_trainer.settings import LoraSettings, Precision, Quantize, TrainSettings
+from sweet_rl_trainer.stages.stage import Job, Source, Stage
+from sweet_rl_trainer.tiny import Shape, build
+
+MODEL = "model"
+"""The folder of a model within a stage's."""
+TEXTS = "bundled:backend/test"
+"""The tasks of which a tokenizer is made: their requests, facts and references."""
+
+
+def base(recipe: Recipe) -> Stage | Source:
+    """Where a recipe begins."""
+    if recipe.model.tiny is None:
+        folder = resolve(recipe.model.name)
+        return Source(path=folder, key=model_digest(folder))
+    shape = recipe.model.tiny
+    return Stage(name="base", act=lambda job: make(job, shape), settings=shape)
+
+
+def make(job: Job, shape: Shape) -> dict[str, Any]:
+    """Make a small model."""
+    texts = [
+        text
+        for task in named(TEXTS)
+        for text in (
+            task.request,
+            task.hidden.reference,
+            *(fact.statement for fact in task.hidden.facts),
+        )
+    ]
+    build(job.folder / MODEL, shape, texts)
+    return {"model": model_digest(job.folder / MODEL)}
+
+
+def model_in(place: Path) -> Path:
+    """The model's folder: a stage's output, or what a user named."""
+    return place / MODEL if (place / MODEL).is_dir() else place
+
+
+def chat_of(folder: Path, settings: ModelSettings) -> Chat:
+    """The tokenizer of a model. Raises DataError if it has no chat template."""
+    return Chat(load_tokenizer(folder), template_args=settings.template_args)
+
+
+class Loading(Struct, frozen=True, kw_only=True):
+    """How a model is loaded: the same way for training and for scoring."""
+
+    dtype: Precision
+    quantize: Quantize | None
+
+
+def loading(train: TrainSettings, lora: LoraSettings | None) -> Loading:
+    """Weights to train in float32; those beside adapters in the precision of the products."""
+    return Loading(
+        dtype=train.precision if lora else "float32", quantize=lora.quantize if lora else None
+    )

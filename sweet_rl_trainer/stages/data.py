@@ -1,0 +1,146 @@
+"""The trajectories that a recipe is about, with ids of their own, train and held-out side."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.config import digest
+from colbench.errors import UserError
+from colbench.run_folder import RunFolder
+from colbench.task import Task
+from colbench_tasks.trajectories import read_trajectories
+from sweet_rl_trainer import runs
+from sweet_rl_trainer.recipe import DataSettings
+from sweet_rl_trainer.splits import split
+from sweet_rl_trainer.stages.stage import Source
+from sweet_rl_trainer.trajectories import Trajectory, from_official, read_run
+
+ROLLOUTS = "rollouts.jsonl"
+RUNS, OFFICIAL, NEGATIVES, COLLECTED = "runs", "official", "negatives", "collected"
+"""What the inputs are called; with a number behind, but for the stage that collects."""
+
+
+class Data(Struct, frozen=True, kw_only=True):
+    """What there is to learn from."""
+
+    train: list[Trajectory]
+    held_out: list[Trajectory]
+    negatives: list[Trajectory]
+    """Of the training side; see `DataSettings.negatives`."""
+    dropped: dict[str, int]
+    """Dialogues that were left out, by reason."""
+
+    @property
+    def by_id(self) -> dict[str, Trajectory]:
+        """All but the extra negatives."""
+        return {each.id: each for each in (*self.train, *self.held_out)}
+
+
+def sources(data: DataSettings) -> dict[str, Source]:
+    """The files that a recipe names. Raises UserError for one that is not there."""
+    named = {
+        RUNS: [_rollouts(each) for each in data.runs],
+        OFFICIAL: [Path(each) for each in data.official],
+        NEGATIVES: [_rollouts(each) for each in data.negatives],
+    }
+    return {
+        f"{name}{number}": Source(
+            path=path.parent if path.name == ROLLOUTS else path, key=_digest(path)
+        )
+        for name, paths in named.items()
+        for number, path in enumerate(paths)
+    }
+
+
+def settings(data: DataSettings) -> dict[str, object]:
+    """What of the settings matters to the trajectories, besides the files."""
+    system = None if data.system is None else digest(_read(data.system))
+    return {"held_out": data.held_out, "seed": data.seed, "tasks": data.tasks, "system": system}
+
+
+def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
+    """The trajectories of the inputs of a stage. Raises UserError where they cannot be read or split."""
+    dropped = Counter[str]()
+    tasks = runs.named(data.tasks) if data.tasks else None
+    system = None if data.system is None else _read(data.system)
+
+    def of_run(folder: Path) -> list[Trajectory]:
+        return read_run(folder, tasks=tasks, system=system, dropped=dropped)
+
+    def of_file(path: Path) -> list[Trajectory]:
+        return list(from_official(read_trajectories(path), system=system or "", dropped=dropped))
+
+    read = [*map(of_run, run_folders(inputs)), *map(of_file, _named(inputs, OFFICIAL))]
+    train, held_out = split(_distinct(read), data.held_out, seed=data.seed)
+    wanted = {each.task_hash for each in train}
+    extra = _distinct([*map(of_run, _named(inputs, NEGATIVES))], "negatives ")
+    return Data(
+        train=train,
+        held_out=held_out,
+        negatives=[each for each in extra if each.task_hash in wanted],
+        dropped=dict(dropped),
+    )
+
+
+def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
+    """The tasks of the runs among the inputs, by their hash; official files hold none that matter to facts."""
+    named = runs.named(data.tasks) if data.tasks else None
+    return {
+        task.hash: task
+        for folder in run_folders(inputs)
+        for task in named or runs.tasks(RunFolder(folder).record(), folder)
+    }
+
+
+def run_folders(inputs: Mapping[str, Path]) -> list[Path]:
+    """The runs among the inputs, without those of extra negatives."""
+    return [*_named(inputs, RUNS), *_collected(inputs)]
+
+
+def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
+    """In the order of their numbers, which is that of the inputs."""
+    return [path for key, path in inputs.items() if key.rstrip("0123456789") == name]
+
+
+def _collected(inputs: Mapping[str, Path]) -> list[Path]:
+    if COLLECTED not in inputs:
+        return []
+    return sorted(path.parent for path in inputs[COLLECTED].glob(f"*/{ROLLOUTS}"))
+
+
+def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:
+    """All trajectories; where there are several runs, whose keys are alike, with the number of theirs before the id."""
+    alone = len(groups) == 1 and not prefix
+    return [
+        each if alone else replace(each, id=f"{prefix}{number}:{each.id}")
+        for number, group in enumerate(groups)
+        for each in group
+    ]
+
+
+def _rollouts(folder: str) -> Path:
+    path = Path(folder) / ROLLOUTS
+    if not path.is_file():
+        raise UserError(f"{folder} is no run folder of `colbench eval`: it has no {ROLLOUTS}")
+    return path
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as cause:
+        raise UserError(f"{path} cannot be read: {cause.strerror}") from cause
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise UserError(f"data.system: {path} cannot be read: {cause}") from cause

@@ -1,0 +1,202 @@
+"""What the critic is worth on the held-out tasks, before an actor is trained on its scores.
+
+FOLDER/diagnosis.json   `critic.diagnose.Diagnosis`, and its alarms
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.errors import DataError
+from colbench.run_folder import RunFolder
+from sweet_rl_trainer.chat import Chat
+from sweet_rl_trainer.critic.best_of import DialogueCurve, of_dialogues
+from sweet_rl_trainer.critic.continuations import HarnessContinuations
+from sweet_rl_trainer.critic.diagnose import Diagnosis, Part, alarms, encode
+from sweet_rl_trainer.critic.diagnose import diagnose as put_together
+from sweet_rl_trainer.critic.montecarlo import Agreement, agreement, compare, sample_turns
+from sweet_rl_trainer.critic.states import Preference, known_states, preference
+from sweet_rl_trainer.examples import PairExample, side_examples
+from sweet_rl_trainer.ranking.score import (
+    Preset,
+    Scored,
+    Scorer,
+    score_candidates,
+    score_pairs,
+    score_sides,
+)
+from sweet_rl_trainer.ranking.turns import Candidates
+from sweet_rl_trainer.recipe import CriticSettings, Recipe
+from sweet_rl_trainer.stages import data, files
+from sweet_rl_trainer.stages.base import chat_of, model_in
+from sweet_rl_trainer.stages.examples import told
+from sweet_rl_trainer.stages.rank import read_scored
+from sweet_rl_trainer.stages.scorers import Scorers
+from sweet_rl_trainer.stages.stage import Job
+from sweet_rl_trainer.stages.training import REFERENCES, trained
+from sweet_rl_trainer.trajectories import Trajectory
+
+DIAGNOSIS = "diagnosis.json"
+RANKED = "ranked"
+"""The input with ranked candidates, where they are there already."""
+
+
+def diagnose(job: Job, recipe: Recipe) -> dict[str, Any]:
+    """Measure the critic, and say what should worry."""
+    held_out = data.load(recipe.data, job.inputs).held_out
+    base = model_in(job.inputs["model"])
+    scorers = Scorers(recipe, base, job.shared / REFERENCES)
+    critic = Asked(
+        recipe=recipe,
+        chat=chat_of(base, recipe.model),
+        critic=scorers.critic(trained(job.inputs["critic"])),
+        reference=scorers.reference(),
+    )
+    missing: dict[Part, str] = {}
+    ranked = _ranked(held_out, job, missing)
+    pairs = [
+        each
+        for each in files.read(job.inputs["data"] / files.HELD_OUT)
+        if isinstance(each, PairExample)
+    ]
+    if not pairs:
+        missing["accuracy"] = "no held-out pair"
+    found = put_together(
+        pairs,
+        critic.pairs(pairs),
+        ranked,
+        best_of=critic.curve(held_out, missing),
+        states=critic.states(held_out, recipe, job, missing),
+        continuations=_continuations(ranked, recipe, job, missing),
+        missing=missing,
+    )
+    (job.folder / DIAGNOSIS).write_bytes(encode(found))
+    return summary(found)
+
+
+def _ranked(held_out: Sequence[Trajectory], job: Job, missing: dict[Part, str]) -> list[Scored]:
+    if RANKED not in job.inputs:
+        missing["candidates"] = "there are none yet"
+        return []
+    return read_scored(job.inputs[RANKED], {each.id: each for each in held_out})
+
+
+def _continuations(
+    ranked: Sequence[Scored], recipe: Recipe, job: Job, missing: dict[Part, str]
+) -> Agreement | None:
+    """Agreement with Monte-Carlo returns, if it is asked for."""
+    asked, folders = recipe.diagnose, data.run_folders(job.inputs)
+    if not (asked.continuations and ranked and folders):
+        missing["continuations"] = (
+            "diagnose.continuations is 0" if not asked.continuations else "no candidate of a run"
+        )
+        return None
+    config = RunFolder(folders[0]).record().config
+    if asked.agent:
+        config = replace(config, agent=asked.agent, agent_args={}, agent_prompt=None)
+    tasks = data.tasks(recipe.data, job.inputs)
+    sample = sample_turns(
+        ranked, tasks, turns=asked.turns, candidates=asked.candidates, seed=asked.seed
+    )
+    played = HarnessContinuations(job.folder / "continuations", config)
+    found = agreement(compare(sample, tasks, played, asked.continuations))
+    if found is None:
+        missing["continuations"] = "no two candidates of a turn have different returns"
+    return found
+
+
+def summary(found: Diagnosis) -> dict[str, Any]:
+    """In short."""
+    return {"accuracy": found.accuracy.mean, "pairs": found.pairs, "alarms": alarms(found)}
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A critic that is asked for scores."""
+
+    recipe: Recipe
+    chat: Chat
+    critic: Scorer
+    reference: Scorer
+
+    @property
+    def table(self) -> CriticSettings:
+        """How it was trained."""
+        return self.recipe.critic
+
+    @property
+    def budget(self) -> int:
+        """Tokens at once."""
+        return self.recipe.rank.row_tokens
+
+    def pairs(self, pairs: Sequence[PairExample]) -> list[tuple[float, float]]:
+        """S of both sides."""
+        return score_pairs(pairs, critic=self.critic, reference=self.reference, budget=self.budget)
+
+    def curve(
+        self, trajectories: Sequence[Trajectory], missing: dict[Part, str]
+    ) -> DialogueCurve | None:
+        """Best of N over whole dialogues."""
+        try:
+            sides, _ = side_examples(
+                trajectories,
+                self.chat,
+                self.table.weights,
+                hidden=told(self.table),
+                max_length=self.table.max_length,
+            )
+        except DataError as cause:
+            missing["best_of"] = str(cause)
+            return None
+        found = score_sides(sides, critic=self.critic, reference=self.reference, budget=self.budget)
+        by_id = {side.trajectory: score for side, score in zip(sides, found, strict=True)}
+        curve = of_dialogues(trajectories, by_id)
+        if curve is None:
+            missing["best_of"] = "no held-out task has two dialogues"
+        return curve
+
+    def states(
+        self,
+        trajectories: Sequence[Trajectory],
+        recipe: Recipe,
+        job: Job,
+        missing: dict[Part, str],
+    ) -> Preference | None:
+        """What it prefers where everything is known."""
+        lost = Counter[str]()
+        states = known_states(
+            trajectories,
+            data.tasks(recipe.data, job.inputs),
+            questions=recipe.diagnose.questions,
+            seed=recipe.diagnose.seed,
+            dropped=lost,
+        )
+        found = preference(self.candidates(states)) if states else None
+        if found is None:
+            reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
+            missing["states"] = f"there is no such state ({reasons or 'nothing is held out'})"
+        return found
+
+    def candidates(self, candidates: Sequence[Candidates]) -> list[Scored]:
+        """Scores of replies, by the critic as it was trained."""
+        return score_candidates(
+            candidates,
+            self.chat,
+            preset_of(self.table),
+            reference=self.reference,
+            critic=self.critic,
+            hidden=told(self.table) or "preamble",
+            budget=self.budget,
+            max_length=self.table.max_length,
+        )
+
+
+def preset_of(table: CriticSettings) -> Preset:
+    """A turn's score, as the critic was trained for it."""
+    if table.train.score == "value":
+        return "value" if told(table) else "value-without-hidden"
+    return "critic" if told(table) else "critic-without-hidden"

@@ -1,0 +1,22 @@
+"""The trained model as a checkpoint to serve: FOLDER/model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sweet_rl_trainer import export
+from sweet_rl_trainer.reference import model_digest
+from sweet_rl_trainer.settings import Precision
+from sweet_rl_trainer.stages.base import MODEL, model_in
+from sweet_rl_trainer.stages.stage import Job
+from sweet_rl_trainer.stages.training import trained
+
+
+def write(job: Job, dtype: Precision) -> dict[str, Any]:
+    """Merge adapters, round the weights, and write everything that a server needs."""
+    folder = job.folder / MODEL
+    if not folder.is_dir():
+        export.export(
+            trained(job.inputs["trained"]), model_in(job.inputs["model"]), folder, dtype=dtype
+        )
+    return {"model": model_digest(folder)}

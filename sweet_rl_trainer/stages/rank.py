@@ -1,0 +1,132 @@
+"""Scores of the candidates, and pairs of them for the actor.
+
+FOLDER/scored.jsonl                        each turn's candidates and their scores
+FOLDER/train.msgpack, held_out.msgpack     the pairs (`stages.files`)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.errors import DataError
+from sweet_rl_trainer.chat import Chat
+from sweet_rl_trainer.examples import PairExample
+from sweet_rl_trainer.ranking.choose import chosen_pairs
+from sweet_rl_trainer.ranking.score import Scored, score_candidates
+from sweet_rl_trainer.ranking.turns import Candidates, Reply, Turn
+from sweet_rl_trainer.recipe import Recipe
+from sweet_rl_trainer.stages import files
+from sweet_rl_trainer.stages.base import chat_of, model_in
+from sweet_rl_trainer.stages.data import load
+from sweet_rl_trainer.stages.examples import told
+from sweet_rl_trainer.stages.sample import read
+from sweet_rl_trainer.stages.scorers import Scorers
+from sweet_rl_trainer.stages.stage import Job
+from sweet_rl_trainer.stages.training import REFERENCES, trained
+from sweet_rl_trainer.trajectories import Trajectory
+
+SCORED = "scored.jsonl"
+CRITIC = "critic"
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """A line of `scored.jsonl`."""
+
+    trajectory: str
+    turn: int
+    replies: tuple[str, ...]
+    scores: tuple[float | None, ...]
+    lengths: tuple[int, ...]
+
+
+def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
+    """Score all candidates, and choose the pairs of both sides."""
+    data = load(recipe.data, job.inputs)
+    base = model_in(job.inputs["model"])
+    chat = chat_of(base, recipe.model)
+    dropped = Counter[str]()
+    candidates = read(job.inputs["candidates"], data.by_id)
+    scorers = Scorers(recipe, base, job.shared / REFERENCES)
+    critic = scorers.critic(trained(job.inputs[CRITIC])) if CRITIC in job.inputs else None
+    scored = score_candidates(
+        candidates,
+        chat,
+        recipe.rank.scores,
+        reference=scorers.reference(),
+        critic=critic,
+        hidden=told(recipe.critic) or "preamble",
+        budget=recipe.rank.row_tokens,
+        max_length=recipe.critic.max_length,
+        dropped=dropped,
+    )
+    _write(job.folder / SCORED, scored)
+    inside = {each.id for each in data.train}
+    sides = [
+        [each for each in scored if (each.candidates.turn.trajectory.id in inside) == wanted]
+        for wanted in (True, False)
+    ]
+    train = _pairs(sides[0], recipe, chat, dropped)
+    try:
+        held_out = _pairs(sides[1], recipe, chat, Counter())
+    except DataError:
+        held_out = []
+    files.write(job.folder / files.TRAIN, train)
+    files.write(job.folder / files.HELD_OUT, held_out)
+    said = {"turns": len(scored), "pairs": len(train), "held_out": len(held_out)}
+    tokens = sum(side.tokens for pair in train for side in (pair.chosen, pair.rejected))
+    return {**said, "tokens": tokens, "left out": dict(dropped)}
+
+
+def _pairs(
+    scored: list[Scored], recipe: Recipe, chat: Chat, dropped: Counter[str]
+) -> list[PairExample]:
+    return chosen_pairs(
+        scored,
+        chat,
+        recipe.rank.pairs,
+        weights=recipe.actor.weights,
+        pairs_per_turn=recipe.rank.pairs_per_turn,
+        margin=recipe.rank.margin,
+        seed=recipe.rank.seed,
+        max_length=recipe.actor.max_length,
+        dropped=dropped,
+    )
+
+
+def read_scored(folder: Path, trajectories: Mapping[str, Trajectory]) -> list[Scored]:
+    """The candidates of these trajectories, with their scores."""
+    decoder = msgspec.json.Decoder(Line)
+    lines = map(decoder.decode, (folder / SCORED).read_bytes().splitlines())
+    return [
+        Scored(
+            candidates=Candidates(
+                turn=Turn(trajectory=trajectories[line.trajectory], number=line.turn),
+                replies=tuple(Reply(text=text) for text in line.replies),
+            ),
+            scores=line.scores,
+            lengths=line.lengths,
+        )
+        for line in lines
+        if line.trajectory in trajectories
+    ]
+
+
+def _write(path: Path, scored: Iterable[Scored]) -> None:
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        for each in scored:
+            line = Line(
+                trajectory=each.candidates.turn.trajectory.id,
+                turn=each.candidates.turn.number,
+                replies=tuple(reply.text for reply in each.candidates.replies),
+                scores=each.scores,
+                lengths=each.lengths,
+            )
+            file.write(msgspec.json.encode(line) + b"\n")
+    part.rename(path)

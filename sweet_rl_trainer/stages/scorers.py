@@ -1,0 +1,94 @@
+"""The two models of a ranking, critic and reference, of which only one is in memory at a time.
+
+They are loaded and run as in training, and values are kept in the training's cache: so what training computed of the
+reference is not computed again, and a critic that was not trained scores 0.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoConfig
+
+from colbench.config import digest
+from sweet_rl_trainer.attention import can_share
+from sweet_rl_trainer.models import ADAPTER_WEIGHTS, ADAPTERS, is_adapters, load_model, load_trained
+from sweet_rl_trainer.objective import READERS
+from sweet_rl_trainer.packing import Row
+from sweet_rl_trainer.ranking.score import Scorer
+from sweet_rl_trainer.recipe import Recipe
+from sweet_rl_trainer.reference import ReferenceCache, model_digest
+from sweet_rl_trainer.settings import Score
+from sweet_rl_trainer.stages.base import loading
+from sweet_rl_trainer.training import arithmetic
+
+ATTENTION = "sdpa"
+"""The one that can compute what candidates have in common once."""
+
+
+class Scorers:
+    """Scorers by `base` and by the critic that a recipe's training made of it."""
+
+    def __init__(self, recipe: Recipe, base: Path, references: Path) -> None:
+        self._settings = recipe.critic.train
+        self._adapters = recipe.lora
+        self._how = loading(self._settings, self._adapters)
+        self._base = base
+        self._references = references
+        self._loaded: tuple[Path, Any] | None = None
+
+    def reference(self) -> Scorer:
+        """By the model that training started from."""
+        return self._scorer(self._base, "log-ratio")
+
+    def critic(self, trained: Path) -> Scorer:
+        """By what training made of it."""
+        return self._scorer(trained, self._settings.score)
+
+    def _scorer(self, folder: Path, score: Score) -> Scorer:
+        config = AutoConfig.from_pretrained(self._base, attn_implementation=ATTENTION)
+
+        def values(row: Row) -> Tensor:
+            model = self._model(folder, score)
+            device = next(model.parameters()).device
+            narrow = self._settings.precision == "bfloat16"
+            with torch.autocast(device.type, torch.bfloat16, enabled=narrow):
+                return READERS[score](model, model.config, row.to(device))
+
+        cache = ReferenceCache(
+            self._references,
+            model=trained_digest(folder, self._base),
+            precision=arithmetic(self._settings, self._adapters),
+        )
+        return Scorer(cache=cache, logprobs=values, share=can_share(config), score=score)
+
+    def _model(self, folder: Path, score: Score) -> Any:
+        if self._loaded is None or self._loaded[0] != folder:
+            self._loaded = None
+            gc.collect()
+            self._loaded = folder, self._load(folder, score)
+        return self._loaded[1]
+
+    def _load(self, folder: Path, score: Score) -> Any:
+        options: dict[str, Any] = {
+            "dtype": self._how.dtype,
+            "quantize": self._how.quantize,
+            "attention": ATTENTION,
+        }
+        if folder == self._base:
+            return load_model(folder, **options)
+        return load_trained(folder, self._base, score=score, **options)
+
+
+def trained_digest(folder: Path, base: Path) -> str:
+    """What tells a trained model from all others: of adapters, with their base."""
+    if not is_adapters(folder):
+        return model_digest(folder)
+    files = [folder / name for name in (ADAPTERS, ADAPTER_WEIGHTS)]
+    found = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    return digest([model_digest(base), *found])

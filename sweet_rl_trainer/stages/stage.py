@@ -1,0 +1,133 @@
+"""A stage: an action, its settings and its inputs. What it makes is found by these, so it is made once.
+
+    OUT/NAME-KEY/           what a stage made, or is making
+    OUT/NAME-KEY/done.json  written last: the stage is over
+
+KEY is a digest of the name, the settings and the keys of the inputs, down to the content of the files that a recipe
+names. So a changed recipe makes anew what the change reaches, and nothing else; and changed back, finds all again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.config import digest
+from colbench.errors import DataError
+
+DONE = "done.json"
+FORMAT = 1
+"""Of what the stages write; outputs of another one are not found."""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What `done.json` holds."""
+
+    stage: str
+    key: str
+    settings: Any
+    inputs: dict[str, str]
+    """The keys of the inputs, by the names that the stage has for them."""
+    seconds: float
+    """Since the last call of the stage; it may have been called, and killed, before."""
+    said: dict[str, Any]
+    """What the stage has to say of its output."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Files that are there before anything is done."""
+
+    path: Path
+    key: str
+    """A digest of their content."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A stage that is being done."""
+
+    folder: Path
+    inputs: Mapping[str, Path]
+    """The folders of the stage's inputs."""
+    shared: Path
+    """The folder of all outputs: for what stages may share, such as the cache of reference log-probabilities."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One stage; `act` does it, or goes on with it, and says what is to be said of it."""
+
+    name: str
+    act: Callable[[Job], dict[str, Any]]
+    settings: Any
+    """All that the output depends on besides the inputs: plain values."""
+    inputs: Mapping[str, Stage | Source] = field(default_factory=dict)
+
+    @cached_property
+    def key(self) -> str:
+        """What the output is found by."""
+        inputs = {name: each.key for name, each in self.inputs.items()}
+        return digest([FORMAT, self.name, msgspec.to_builtins(self.settings), inputs])
+
+    def folder(self, root: Path) -> Path:
+        """Where the output is, or will be."""
+        return root / f"{self.name}-{self.key[:12]}"
+
+    def report(self, root: Path) -> Report | None:
+        """What the stage said when it was done; None if it is not. Raises DataError if that is damaged."""
+        path = self.folder(root) / DONE
+        if not path.is_file():
+            return None
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Report)
+        except msgspec.DecodeError as cause:
+            raise DataError(
+                f"{path}: {cause}; delete the folder to have the stage done anew"
+            ) from cause
+
+    def run(self, root: Path) -> Report:
+        """Do the stage; its inputs are done."""
+        folder = self.folder(root)
+        folder.mkdir(parents=True, exist_ok=True)
+        begun = time.monotonic()
+        said = self.act(Job(folder=folder, inputs=self._places(root), shared=root))
+        report = Report(
+            stage=self.name,
+            key=self.key,
+            settings=msgspec.to_builtins(self.settings),
+            inputs={name: each.key for name, each in self.inputs.items()},
+            seconds=time.monotonic() - begun,
+            said=said,
+        )
+        part = folder / f"{DONE}.part"
+        part.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+        part.rename(folder / DONE)
+        return report
+
+    def _places(self, root: Path) -> dict[str, Path]:
+        return {
+            name: each.path if isinstance(each, Source) else each.folder(root)
+            for name, each in self.inputs.items()
+        }
+
+
+def order(last: Stage) -> list[Stage]:
+    """The stage and all that it needs, each once, what is needed first."""
+    found: dict[str, Stage] = {}
+
+    def visit(stage: Stage) -> None:
+        for each in stage.inputs.values():
+            if isinstance(each, Stage):
+                visit(each)
+        found.setdefault(stage.key, stage)
+
+    visit(last)
+    return list(found.values())
