@@ -55,6 +55,8 @@ OURS = {
     "concurrency",
 }
 """Settings of which the paper says nothing: no value of theirs is a deviation."""
+FRONTEND_PAIRS = {"rule": "all-ordered", "margin": 0.1}
+"""Paper; for backend it is the defaults of `PairSettings`."""
 TRAININGS: tuple[Objective, ...] = ("critic", "actor", "rft", "mtdpo")
 """Each has a table."""
 
@@ -90,7 +92,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which dialogues are compared; see `pairs`."""
+    """Which dialogues are compared; see `pairs`. Defaults are the paper's for backend."""
 
     rule: PairRule = "best-vs-worse"
     margin: NotNegative = 0.0
@@ -314,6 +316,8 @@ def _with_paper(table: Mapping[str, Any]) -> dict[str, Any]:
         value = objective == "critic" and changes.get("score") == "value"
         settings = paper("value" if value else objective, domain)
         own["train"] = {**msgspec.to_builtins(settings), **changes}
+        if domain == "frontend" and objective in {"critic", "mtdpo"}:
+            own["pairs"] = {**FRONTEND_PAIRS, **_table(own.get("pairs", {}), f"{objective}.pairs")}
         whole[objective] = own
     return whole
 

@@ -12,11 +12,14 @@ from rich.text import Text
 
 from sweet_rl_trainer.critic.diagnose import decode
 from sweet_rl_trainer.critic.show import table
+from sweet_rl_trainer.recipe import TRAININGS
 from sweet_rl_trainer.stages.base import MODEL
 from sweet_rl_trainer.stages.diagnose import DIAGNOSIS
 from sweet_rl_trainer.stages.stage import Report, Stage
 
 MINUTE, HOUR = 60, 3600
+OF_TRAINING = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "tokens")
+"""What is said of a training, of all that it logged."""
 
 
 def progress(stages: Sequence[Stage], out: Path) -> None:
@@ -50,10 +53,11 @@ def result(stages: Sequence[Stage], out: Path) -> None:
 
 def _said(report: Report) -> str:
     """The plain values among what a stage said; what it left out, with the reasons."""
+    names = OF_TRAINING if report.stage in TRAININGS else tuple(report.said)
     parts = [
-        f"{name.replace('_', ' ')} {_value(value)}"
-        for name, value in report.said.items()
-        if value is not None and not isinstance(value, dict | list)
+        f"{name.replace('_', ' ')} {_value(report.said[name])}"
+        for name in names
+        if not isinstance(report.said.get(name), dict | list | type(None))
     ]
     left = report.said.get("left out") or report.said.get("dropped") or {}
     parts += [f"left out: {reason}: {count}" for reason, count in left.items()]
