@@ -27,7 +27,7 @@ def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise UserError(f"{out} is there already; choose another folder")
     tokenizer = load_tokenizer(trained if (trained / TOKENIZER).is_file() else base)
-    model = _merged(trained, base).to(getattr(torch, dtype))
+    model = merged(trained, base).to(getattr(torch, dtype))
     part = out.with_name(f"{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     model.save_pretrained(part)
@@ -38,7 +38,7 @@ def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16
     return out
 
 
-def _merged(trained: Path, base: Path) -> Any:
+def merged(trained: Path, base: Path) -> Any:
     """The trained model, whole, in float32."""
     from transformers import GenerationConfig
 

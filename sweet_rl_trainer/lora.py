@@ -19,10 +19,12 @@ def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
     """The model with adapters that do nothing yet; only they are trained, and a value model's head.
 
     The output layer has none, for `logprobs` needs it as it is; the head has none, for peft trains and saves it whole.
-    Raises UserError if the model has no such layers.
+    Raises UserError if the model has no such layers, ValueError if it was not quantised as `settings` say.
     """
     from peft import LoraConfig, get_peft_model
 
+    if bool(settings.quantize) != getattr(model, "is_loaded_in_4bit", False):
+        raise ValueError(f"quantize {settings.quantize}: the model was loaded otherwise")
     values = has_value_head(model)
     config = LoraConfig(
         r=settings.rank,

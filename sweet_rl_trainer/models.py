@@ -135,6 +135,8 @@ def load_model(
             **options,
         )
     model, report = found
+    if quantize:
+        _without_packing(model)
     if lacking := sorted(
         {*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])}
     ):
@@ -221,6 +223,13 @@ def _four_bits(dtype: Precision) -> Any:
         bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=getattr(torch, dtype),
     )
+
+
+def _without_packing(model: nn.Module) -> None:
+    """On CPUs bitsandbytes would lay weights out for inference for good, and give no gradients from then on."""
+    for layer in model.modules():
+        if hasattr(layer, "support_avx512bf16_for_cpu"):
+            layer.support_avx512bf16_for_cpu = False
 
 
 @contextmanager

@@ -33,10 +33,10 @@ class Kind(t.StopAt):
         self.path.write_text(f"{type(weight).__name__} {hasattr(weight, 'ds_id')} {weight.numel()}")
 
 
-def three_steps(folder, *callbacks, **changes):
+def three_steps(model, folder, *callbacks, **changes):
     """Of rows that two processes cannot halve; the last one is of one pair."""
     return t.run(
-        conftest.make_model.__wrapped__()(**LARGE),
+        model,
         t.pairs(7),
         folder / "run",
         held_out=t.pairs(3, seed=1),
@@ -46,15 +46,20 @@ def three_steps(folder, *callbacks, **changes):
 
 
 def main(folder):
-    three_steps(folder / "whole", Kind(folder / "kind.txt"))
-    stopped = three_steps(folder / "cut", t.StopAt(2))
+    make = conftest.make_model.__wrapped__()
+    models = [
+        make(**LARGE) for _ in range(5)
+    ]  # before ZeRO-3 is heard of, which would share them out at once
+    three_steps(models[0], folder / "whole", Kind(folder / "kind.txt"))
+    stopped = three_steps(models[1], folder / "cut", t.StopAt(2))
     PartialState().wait_for_everyone()
     if PartialState().is_main_process:
         stopped.rename(folder / "cut" / "stopped")
     PartialState().wait_for_everyone()
-    three_steps(folder / "cut")
-    three_steps(folder / "narrow", precision="bfloat16", row_tokens=1, max_steps=1)
-    three_steps(folder / "adapters", adapters=LoraSettings(rank=4))
+    three_steps(models[2], folder / "cut")
+    narrow = {"precision": "bfloat16", "row_tokens": 1, "max_steps": 1}
+    three_steps(models[3], folder / "narrow", **narrow)
+    three_steps(models[4], folder / "adapters", adapters=LoraSettings(rank=4))
 
 
 if __name__ == "__main__":
