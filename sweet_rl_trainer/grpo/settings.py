@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -68,6 +69,14 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Where else to log to. Ours: nowhere."""
     seed: Annotated[int, Meta(ge=0)] = 0
     """Of the order of the tasks, and of sampling in this process. Ours."""
+
+
+def require_trl() -> None:
+    """Raise UserError naming the extra where TRL is not installed."""
+    if find_spec("trl") is None:
+        raise UserError(
+            "GRPO needs TRL, which is not installed (`pip install 'colbench[train,grpo]'`)"
+        )
 
 
 def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ from sweet_rl_trainer.grpo.environment import Environment, system_prompts
 from sweet_rl_trainer.grpo.policy import Policy, Sampler, check_template
 from sweet_rl_trainer.grpo.samplers import Server, in_process
 from sweet_rl_trainer.grpo.sequences import sequence
-from sweet_rl_trainer.grpo.settings import GrpoSettings, check
+from sweet_rl_trainer.grpo.settings import GrpoSettings, check, require_trl
 from sweet_rl_trainer.lora import adapt
 from sweet_rl_trainer.settings import LoraSettings
 from sweet_rl_trainer.sharding import use_cpu
@@ -111,14 +110,6 @@ def train_grpo(
     finally:
         console.stop()
     return done
-
-
-def require_trl() -> None:
-    """Raise UserError naming the extra where TRL is not installed."""
-    if find_spec("trl") is None:
-        raise UserError(
-            "GRPO needs TRL, which is not installed (`pip install 'colbench[train,grpo]'`)"
-        )
 
 
 def _check_model(model: Any, settings: GrpoSettings) -> None:

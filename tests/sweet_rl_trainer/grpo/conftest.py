@@ -10,8 +10,8 @@ CHATML = """{%- for message in messages %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}"""
 SPECIAL = ["<s>", "</s>", "<|im_start|>", "<|im_end|>"]
 ANSWER = "I WANT TO ANSWER:\ndef late(days):\n    return "
-WORDS = [ANSWER + "days > 1", ANSWER + "True", "How late? "]
-"""Tokens of their own, which text is never split into: read again, they are other tokens."""
+WORDS = [f"{ANSWER}days > 1  # ", f"{ANSWER}True  # ", "How late? "]
+"""Tokens of their own, which text is never split into: read again, they are other tokens. The last answer counts."""
 
 
 @pytest.fixture(scope="session")

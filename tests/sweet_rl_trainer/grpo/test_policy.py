@@ -216,7 +216,7 @@ def test_a_dialogue_in_which_nothing_was_said_is_an_error(boundary, error):
 WITHOUT = """
 import sys
 sys.modules["trl"] = None
-from sweet_rl_trainer.grpo.training import require_trl
+from sweet_rl_trainer.grpo.settings import require_trl
 try:
     require_trl()
 except Exception as error:
