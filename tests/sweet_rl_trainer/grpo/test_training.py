@@ -299,3 +299,14 @@ def test_a_batch_in_which_nothing_is_scored_stops_the_run(make_guesser, make_cha
     broken = replace(late.hidden, reference="def late(days):\n    raise ValueError")
     with pytest.raises(UserError, match="none of 8 dialogues was scored; late: 4 of 4 tests left"):
         run(make_guesser(), make_chat(), [replace(late, hidden=broken)], tmp_path / "run")
+
+
+def test_two_iterations_are_on_the_same_dialogues(make_guesser, make_chat, late, tmp_path):
+    given = settings(iterations=2, steps=4, save_every=2, rows=8, learning_rate=5.0)
+    given = replace(given, precision="bfloat16", gradient_checkpointing=True)
+    run(make_guesser(), make_chat(), [late], tmp_path / "run", given)
+    names = sorted(path.name for path in (tmp_path / "run" / "rollouts").iterdir())
+    assert names == ["000000-000.jsonl", "000002-000.jsonl"]
+    lines = log(tmp_path / "run")[:4]
+    assert [line["clip_ratio/region_mean"] for line in lines[::2]] == [0, 0]
+    assert max(line["clip_ratio/region_mean"] for line in lines[1::2]) > 0
