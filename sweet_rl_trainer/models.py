@@ -127,7 +127,7 @@ def load_model(
     _check_whole(folder)
     with _readable(folder, "model"), enough_memory(f"model {folder} in {quantize or dtype}"):
         if score == "value":
-            return load_value_model(folder, **options)
+            return _without_packing(load_value_model(folder, **options))
         found: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             output_loading_info=True,
@@ -135,13 +135,11 @@ def load_model(
             **options,
         )
     model, report = found
-    if quantize:
-        _without_packing(model)
     if lacking := sorted(
         {*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])}
     ):
         raise DataError(f"{folder}: its weights lack, or have in another shape, {_some(lacking)}")
-    return model
+    return _without_packing(model)
 
 
 def load_trained(
@@ -225,11 +223,13 @@ def _four_bits(dtype: Precision) -> Any:
     )
 
 
-def _without_packing(model: nn.Module) -> None:
-    """On CPUs bitsandbytes would lay weights out for inference for good, and give no gradients from then on."""
+def _without_packing(model: nn.Module) -> nn.Module:
+    """The model, of which bitsandbytes would on CPUs lay weights out for inference, for good and without gradients."""
+    layer: Any
     for layer in model.modules():
         if hasattr(layer, "support_avx512bf16_for_cpu"):
             layer.support_avx512bf16_for_cpu = False
+    return model
 
 
 @contextmanager

@@ -17,6 +17,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 pytest.importorskip("accelerate", reason="accelerate is not installed (colbench[train])")
 pytest.importorskip("peft", reason="peft is not installed (colbench[train])")
 
+from accelerate.commands.config.config_args import load_config_from_file  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
 import sweet_rl_trainer  # noqa: E402
@@ -54,6 +55,12 @@ def log(run):
 
 def weights(run, name="model.safetensors"):
     return load_file(run / "run" / "model" / name)
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_configurations_are_ones_of_accelerate(path):
+    config = load_config_from_file(str(path))
+    assert (config.mixed_precision, config.num_machines) == ("no", 1)
 
 
 @pytest.fixture(scope="module")

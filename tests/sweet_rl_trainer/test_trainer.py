@@ -7,7 +7,6 @@ import math
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 from array import array
@@ -467,62 +466,3 @@ def test_the_papers_settings(objective, domain, epochs, batch):
 def test_there_is_no_other_objective():
     with pytest.raises(UserError, match="there are critic, actor, mtdpo, rft"):
         paper("ppo")
-
-
-TWO = """
-import sys
-from pathlib import Path
-import pytest, conftest, test_trainer as t
-t.three_steps(conftest.make_model.__wrapped__(), Path(sys.argv[1]))
-"""
-FSDP2 = {
-    "ACCELERATE_USE_FSDP": "true",
-    "FSDP_VERSION": "2",
-    "FSDP_AUTO_WRAP_POLICY": "TRANSFORMER_BASED_WRAP",
-    "FSDP_STATE_DICT_TYPE": "FULL_STATE_DICT",
-}
-
-
-def three_steps(make_model, folder):
-    """Of rows that two processes cannot halve; the last one is of one pair."""
-    examples, held_out = pairs(7), pairs(3, seed=1)
-    return run(make_model(), examples, folder, held_out=held_out, epochs=1, learning_rate=1e-3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("wrapped", [{}, FSDP2], ids=["DDP", "FSDP2"])
-def test_two_processes_train_as_one_does(make_model, tmp_path, wrapped):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
-    both = subprocess.run(
-        [*launch, "--master-port", str(port), script(tmp_path), tmp_path / "two" / "run"],
-        capture_output=True,
-        text=True,
-        env={
-            **os.environ,
-            **wrapped,
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": PATH,
-        },
-        check=False,
-    )
-    assert both.returncode == 0, both.stderr
-    three_steps(make_model, tmp_path / "one" / "run")
-    one, two = tmp_path / "one" / "run", tmp_path / "two" / "run"
-    assert losses(two) == pytest.approx(losses(one), abs=1e-5)
-    for ours, theirs in zip(log(two)[:-1], log(one)[:-1], strict=True):
-        tied = {"accuracy"} if theirs["step"] < 3 else set()  # the first step is of rate 0
-        assert ours.keys() == theirs.keys()
-        for name in ours.keys() - tied:
-            assert ours[name] == pytest.approx(theirs[name], abs=1e-5), name
-    expected = weights(one / "model")
-    for name, value in weights(two / "model").items():
-        torch.testing.assert_close(value, expected[name], atol=1e-5, rtol=0, msg=name)
-
-
-def script(folder):
-    path = folder / "both.py"
-    path.write_text(TWO)
-    return path
