@@ -49,6 +49,7 @@ class Job(Struct, frozen=True, kw_only=True):
     optimizer: str = "adamw_torch_fused"
     lora: bool = False
     checkpointing: bool = True
+    attention: str = "sdpa"
     device: str = "cpu"
     seed: int = 0
 
@@ -155,9 +156,6 @@ def _model(job: Job) -> Any:
     import torch
     from transformers import AutoModelForCausalLM, LlamaConfig
 
-    from sweet_rl_trainer.lora import adapt
-    from sweet_rl_trainer.settings import LoraSettings
-
     config = LlamaConfig(
         vocab_size=job.vocabulary,
         hidden_size=job.hidden,
@@ -174,8 +172,9 @@ def _model(job: Job) -> Any:
     dtype = torch.bfloat16 if job.lora and job.precision == "bfloat16" else torch.float32
     torch.manual_seed(job.seed)
     with torch.device(job.device):
-        model = AutoModelForCausalLM.from_config(config, dtype=dtype)
-        return adapt(model, LoraSettings()) if job.lora else model
+        return AutoModelForCausalLM.from_config(
+            config, dtype=dtype, attn_implementation=job.attention
+        )
 
 
 def _settings(job: Job, contestant: Contestant) -> Any:
@@ -205,7 +204,9 @@ def measure(job: Job, contestant: Contestant) -> Measured:
 
 def _ours(job: Job, contestant: Contestant, folder: Path) -> Measured:
     from sweet_rl_trainer import objective
+    from sweet_rl_trainer.lora import adapt
     from sweet_rl_trainer.reference import ReferenceCache
+    from sweet_rl_trainer.settings import LoraSettings
     from sweet_rl_trainer.trainer import Trainer
 
     if contestant.full_logits:
@@ -215,7 +216,7 @@ def _ours(job: Job, contestant: Contestant, folder: Path) -> Measured:
     clock = _clock(job)
     cache = ReferenceCache(folder / "reference", model="random", precision=job.precision)
     trainer = Trainer(
-        model,
+        adapt(model, LoraSettings()) if job.lora else model,
         examples,
         _settings(job, contestant),
         folder=folder / "run",
@@ -250,7 +251,7 @@ def _trl(job: Job, contestant: Contestant, folder: Path) -> Measured:
         from trl.trainer import utils
 
         utils._use_triton = lambda _: True
-    examples = _in_order(job)
+    examples = in_order(job)
     tokenizer = _tokenizer(job)
     data = datasets.Dataset.from_list([_texts(job, pair) for pair in examples])
     model = _model(job)
@@ -264,18 +265,35 @@ def _trl(job: Job, contestant: Contestant, folder: Path) -> Measured:
         data_collator=_collator(job),
         processing_class=tokenizer,
         callbacks=[clock],
+        peft_config=_adapters() if job.lora else None,
     )
     torch.manual_seed(job.seed)
     trainer.train()
     return clock.measured(examples)
 
 
-def _in_order(job: Job) -> list[Any]:
+def _adapters() -> Any:
+    """As in `lora.adapt`."""
+    from peft import LoraConfig
+
+    from sweet_rl_trainer.settings import LoraSettings
+
+    given = LoraSettings()
+    return LoraConfig(
+        r=given.rank,
+        lora_alpha=given.alpha,
+        lora_dropout=given.dropout,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+
+
+def in_order(job: Job) -> list[Any]:
     """The pairs as our trainer takes them."""
     from sweet_rl_trainer.collator import Packer, Plan
 
-    examples, settings = pairs(job), _settings(job, Contestant(trainer="ours"))
-    plan = Plan(Packer(examples, None, settings), settings)
+    examples, known = pairs(job), _settings(job, Contestant(trainer="ours"))
+    plan = Plan(Packer(examples, None, known), known)
     return [examples[number] for step in range(job.steps) for number in plan.numbers(step)]
 
 
@@ -322,7 +340,7 @@ def _collator(job: Job) -> Any:
 def _config(job: Job, contestant: Contestant, folder: Path) -> Any:
     from trl import DPOConfig
 
-    settings = _settings(job, Contestant(trainer="ours"))
+    known = _settings(job, Contestant(trainer="ours"))
     return DPOConfig(
         output_dir=str(folder),
         use_cpu=job.device == "cpu",
@@ -331,17 +349,17 @@ def _config(job: Job, contestant: Contestant, folder: Path) -> Any:
         gradient_accumulation_steps=job.batch // contestant.micro,
         train_sampling_strategy="sequential",
         max_length=None,
-        beta=settings.beta,
+        beta=known.beta,
         loss_type=["sigmoid"],
         precompute_ref_log_probs=contestant.precompute,
-        learning_rate=settings.learning_rate,
+        learning_rate=known.learning_rate,
         lr_scheduler_type="cosine_with_min_lr",
-        lr_scheduler_kwargs={"min_lr_rate": settings.final_rate},
+        lr_scheduler_kwargs={"min_lr_rate": known.final_rate},
         optim=job.optimizer,
-        adam_beta1=settings.adam[0],
-        adam_beta2=settings.adam[1],
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.clip,
+        adam_beta1=known.adam[0],
+        adam_beta2=known.adam[1],
+        weight_decay=known.weight_decay,
+        max_grad_norm=known.clip,
         bf16=job.precision == "bfloat16",
         gradient_checkpointing=job.checkpointing,
         gradient_checkpointing_kwargs={"use_reentrant": False},
@@ -367,6 +385,8 @@ def _clock(job: Job) -> Any:
 
     class Clock(TrainerCallback):
         def __init__(self) -> None:
+            if cuda:
+                torch.cuda.reset_peak_memory_stats()
             self.before = torch.cuda.memory_allocated() if cuda else _resident()
             self.ends: list[tuple[float, float]] = []
             self.losses: list[float] = []
