@@ -3,7 +3,7 @@
 FOLDER/whole/run      two steps, an evaluation and a checkpoint, and a third step
 FOLDER/cut/run        the same, stopped after its second step and gone on with
 FOLDER/narrow/run     one step in bfloat16, with a row for each pair
-FOLDER/adapters/run   as `whole`, with adapters
+FOLDER/adapters/run   as `whole`, with adapters on bfloat16 and a row for each pair
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ def main(folder):
         stopped.rename(folder / "cut" / "stopped")
     PartialState().wait_for_everyone()
     three_steps(models[2], folder / "cut")
-    narrow = {"precision": "bfloat16", "row_tokens": 1, "max_steps": 1}
-    three_steps(models[3], folder / "narrow", **narrow)
-    three_steps(models[4], folder / "adapters", adapters=LoraSettings(rank=4))
+    narrow = {"precision": "bfloat16", "row_tokens": 1}
+    three_steps(models[3], folder / "narrow", max_steps=1, **narrow)
+    frozen = models[4].bfloat16()
+    three_steps(frozen, folder / "adapters", adapters=LoraSettings(rank=4), **narrow)
 
 
 if __name__ == "__main__":
