@@ -20,6 +20,7 @@ from msgspec import Meta, Struct
 from colbench.config import ArgValue, RunConfig
 from colbench.errors import UserError
 from colbench.task import Domain
+from sweet_rl_trainer.grpo.settings import GrpoSettings
 from sweet_rl_trainer.hidden import Template
 from sweet_rl_trainer.pairs import Rule as PairRule
 from sweet_rl_trainer.ranking.choose import Rule as ChoiceRule
@@ -36,25 +37,9 @@ from sweet_rl_trainer.settings import (
 from sweet_rl_trainer.tiny import Shape
 from sweet_rl_trainer.weights import Rule as WeightRule
 
-Method = Literal["sweet", "rft", "mtdpo"]
+Method = Literal["sweet", "rft", "mtdpo", "grpo"]
 Fraction = Annotated[float, Meta(gt=0, le=1)]
 Side = Annotated[float, Meta(ge=0, lt=1)]
-OURS = {
-    "keep",
-    "log_every",
-    "optimizer",
-    "patience",
-    "report_to",
-    "row_tokens",
-    "save_every",
-    "seed",
-    "share_beginnings",
-    "gradient_checkpointing",
-    "server",
-    "server_args",
-    "concurrency",
-}
-"""Settings of which the paper says nothing: no value of theirs is a deviation."""
 FRONTEND_PAIRS = {"rule": "all-ordered", "margin": 0.1}
 """Paper; for backend it is the defaults of `PairSettings`."""
 TRAININGS: tuple[Objective, ...] = ("critic", "actor", "rft", "mtdpo")
@@ -175,6 +160,14 @@ class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Paper."""
 
 
+class GrpoTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The baseline that learns from dialogues of its own (`grpo`)."""
+
+    train: GrpoSettings = GrpoSettings()
+    dialogues: RunConfig = RunConfig()
+    """Tasks (by default the bundled ones to train on), human and so on; the agent is the model."""
+
+
 class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is asked of a critic before an actor is trained on its scores. Ours."""
 
@@ -213,7 +206,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     method: Method = "sweet"
     domain: Domain = "backend"
     iterations: Count = 1
-    """How often; from the second time on, dialogues are collected from the actor that the time before made."""
+    """How often; from the second time on, dialogues are those of `[[collect]]`, `{model}` being the actor before."""
     model: ModelSettings
     data: DataSettings = DataSettings()
     collect: tuple[RunConfig, ...] = ()
@@ -225,6 +218,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     actor: ActorSettings
     rft: RftSettings
     mtdpo: MtdpoSettings
+    grpo: GrpoTable = GrpoTable()
     lora: LoraSettings | None = None
     launch: LaunchSettings = LaunchSettings()
     export: ExportSettings = ExportSettings()
@@ -349,9 +343,6 @@ def _problems(recipe: Recipe) -> Iterator[str]:
             if not recipe.model.name
             else "model.name and model.tiny: give one of the two"
         )
-    recorded = recipe.data.runs or recipe.data.official
-    if not recorded and not recipe.collect:
-        yield "data.runs: give run folders (--runs), trajectory files, or a [[collect]] table"
     if recipe.iterations > 1 and not any("{model}" in each.agent for each in recipe.collect):
         yield "iterations: a [[collect]] table with {model} in its agent is needed to collect from the actor"
     yield from _unfit(recipe)
@@ -367,36 +358,3 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
             yield f"rank.scores {scores!r} do not fit a critic that {hidden} (critic.hidden {critic.hidden!r})"
         if term.score != critic.train.score:
             yield f"rank.scores {scores!r} do not fit critic.train.score {critic.train.score!r}"
-
-
-def deviations(recipe: Recipe) -> list[tuple[str, object, object]]:
-    """Where a recipe is not the paper's: key, its value, the paper's."""
-    ours = msgspec.to_builtins(recipe)
-    theirs = msgspec.to_builtins(
-        convert({"domain": recipe.domain, "model": {"name": "x"}, "data": {"runs": ["x"]}}, "")
-    )
-    found = []
-    for part in ("critic", "sample", "rank", "actor", "rft", "mtdpo", "lora"):
-        if part in {"rft", "mtdpo"} and recipe.method != part:
-            continue
-        if part not in {"rft", "mtdpo", "lora"} and recipe.method != "sweet":
-            continue
-        found += _differences(part, ours[part], theirs[part])
-    return found
-
-
-def _differences(key: str, ours: Any, theirs: Any) -> list[tuple[str, object, object]]:
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        return [
-            each
-            for name, value in ours.items()
-            if name not in OURS
-            for each in _differences(f"{key}.{name}", value, theirs.get(name))
-        ]
-    return [] if ours == theirs else [(key, ours, theirs)]
-
-
-def objective_settings(recipe: Recipe, objective: Objective) -> TrainSettings:
-    """The settings of one of the trainings."""
-    table: CriticSettings | ActorSettings | RftSettings | MtdpoSettings = getattr(recipe, objective)
-    return table.train

@@ -18,6 +18,7 @@ COMMANDS = {
     "actor": "train the actor on the pairs (phase 2), and export it",
     "rft": "the baseline: imitation of successful dialogues",
     "mtdpo": "the baseline: DPO on pairs of whole dialogues",
+    "grpo": "the baseline: GRPO on dialogues of the model in training, through TRL",
 }
 FOLDER = "training"
 
@@ -27,7 +28,7 @@ def add_to(commands: Any) -> None:
     for name, text in COMMANDS.items():
         parser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         _add_flags(parser)
-        parser.set_defaults(run=run, target=name)
+        parser.set_defaults(run=run, goal=None if name == "run" else name)
     parser = commands.add_parser("recipes", help="the recipes that are shipped")
     parser.add_argument("recipe", nargs="?", metavar="RECIPE", help="show this one")
     parser.set_defaults(run=recipes)
@@ -74,15 +75,15 @@ def recipe_of(args: argparse.Namespace) -> Recipe:
 
 def run(args: argparse.Namespace) -> None:
     """Do the stages, or say what would be done."""
+    from sweet_rl_trainer.quiet import quiet
+
+    quiet()
     from colbench.run_folder import hold
     from sweet_rl_trainer.cli import dry_run, show
     from sweet_rl_trainer.stages.plan import plan
-    from sweet_rl_trainer.watch import quiet_in_files
-
-    quiet_in_files()
     recipe = recipe_of(args)
     out: Path = args.out or Path(FOLDER) / Path(args.recipe).stem
-    stages = plan(recipe, args.target)
+    stages = plan(recipe, args.goal)
     if args.dry_run:
         dry_run.show(recipe, stages, out)
         return

@@ -19,8 +19,9 @@ from rich.text import Text
 
 from colbench.errors import DataError
 from sweet_rl_trainer.collator import steps
+from sweet_rl_trainer.deviations import deviations
 from sweet_rl_trainer.estimate import Size, size_of, training_bytes
-from sweet_rl_trainer.recipe import TRAININGS, Recipe, deviations
+from sweet_rl_trainer.recipe import TRAININGS, Recipe
 from sweet_rl_trainer.stages import data, sample
 from sweet_rl_trainer.stages.base import chat_of, model_in
 from sweet_rl_trainer.stages.examples import examples
@@ -52,7 +53,7 @@ def show(recipe: Recipe, stages: Sequence[Stage], out: Path) -> None:
         lines = _Counter(recipe, out, Path(temporary)).lines(stages)
         console.print(_table(stages, lines, out))
     changed = Table("setting", "here", "paper", box=None, title="Deviations from the paper")
-    for name, ours, theirs in deviations(recipe):
+    for name, ours, theirs in deviations(recipe, {stage.name for stage in stages}):
         changed.add_row(*(Text(_plain(each)) for each in (name, ours, theirs)))
     console.print(changed if changed.row_count else "No deviation from the paper.")
 

@@ -18,7 +18,7 @@ from sweet_rl_trainer.stages.diagnose import DIAGNOSIS
 from sweet_rl_trainer.stages.stage import Report, Stage
 
 MINUTE, HOUR = 60, 3600
-OF_TRAINING = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "tokens")
+OF_TRAINING = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "reward", "tokens")
 """What is said of a training, of all that it logged."""
 
 
@@ -53,7 +53,7 @@ def result(stages: Sequence[Stage], out: Path) -> None:
 
 def _said(report: Report) -> str:
     """The plain values among what a stage said; what it left out, with the reasons."""
-    names = OF_TRAINING if report.stage in TRAININGS else tuple(report.said)
+    names = OF_TRAINING if report.stage in {*TRAININGS, "grpo"} else tuple(report.said)
     parts = [
         f"{name.replace('_', ' ')} {_value(report.said[name])}"
         for name in names

@@ -1,42 +1,75 @@
-"""`python -m sweet_rl_trainer.stages.child FOLDER`: one process of a training stage; see `stages.training`."""
+"""`python -m sweet_rl_trainer.stages.child FOLDER`: one process of a training stage; see `stages.training`.
+
+Where its standard input is a pipe it ends when that is closed: no training goes on, and writes, when whoever started it
+was killed.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from colbench.errors import ColBenchError
 
+if TYPE_CHECKING:
+    from sweet_rl_trainer.stages.grpo import GrpoTask
+    from sweet_rl_trainer.stages.training import Task
+
 USER_MISTAKE = 2
+INTERRUPTED = 130
 
 
 def main(argv: Sequence[str]) -> int:
     """Train, and return the exit code: 2 where the user's settings or data are at fault."""
     folder = Path(argv[0])
     try:
+        if stat.S_ISFIFO(os.fstat(0).st_mode):
+            threading.Thread(target=_end_with_input, daemon=True).start()
         _train(folder)
     except ColBenchError as error:
         if os.environ.get("RANK", "0") == "0":
             print(f"sweet-rl: {error}", file=sys.stderr)
         return USER_MISTAKE
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return 0
 
 
+def _end_with_input() -> None:
+    os.read(0, 1)
+    os._exit(INTERRUPTED)
+
+
 def _train(folder: Path) -> None:
+    from sweet_rl_trainer.quiet import quiet
+
+    quiet()
+    from sweet_rl_trainer.stages.grpo import GrpoTask
+    from sweet_rl_trainer.stages.training import TASK, Task
+
+    wanted: Any = Task | GrpoTask
+    task = msgspec.json.decode((folder / TASK).read_bytes(), type=wanted)
+    if isinstance(task, GrpoTask):
+        _train_by_dialogues(task, folder)
+    else:
+        _train_on_examples(task, folder)
+
+
+def _train_on_examples(task: Task, folder: Path) -> None:
     from sweet_rl_trainer.models import enough_memory, load_model, load_tokenizer
     from sweet_rl_trainer.reference import model_digest
     from sweet_rl_trainer.stages.base import loading
     from sweet_rl_trainer.stages.files import read
-    from sweet_rl_trainer.stages.training import RUN, TASK, Task, examples_of
+    from sweet_rl_trainer.stages.training import RUN, examples_of
     from sweet_rl_trainer.training import train
-    from sweet_rl_trainer.watch import quiet_in_files
 
-    quiet_in_files()
-    task = msgspec.json.decode((folder / TASK).read_bytes(), type=Task)
     base = Path(task.base)
     how = loading(task.settings, task.adapters)
     examples, held_out = map(read, examples_of(Path(task.examples)))
@@ -51,6 +84,27 @@ def _train(folder: Path) -> None:
             adapters=task.adapters,
             held_out=held_out,
             tokenizer=load_tokenizer(base),
+        )
+
+
+def _train_by_dialogues(task: GrpoTask, folder: Path) -> None:
+    from sweet_rl_trainer.grpo.training import train_grpo
+    from sweet_rl_trainer.models import enough_memory, load_model, load_tokenizer
+    from sweet_rl_trainer.reference import model_digest
+    from sweet_rl_trainer.stages.grpo import tasks_of
+    from sweet_rl_trainer.stages.training import RUN
+
+    base = Path(task.base)
+    with enough_memory("training"):
+        train_grpo(
+            load_model(base),
+            load_tokenizer(base),
+            tasks_of(task.dialogues),
+            task.settings,
+            folder=folder / RUN,
+            origin=model_digest(base),
+            config=task.dialogues,
+            adapters=task.adapters,
         )
 
 

@@ -18,12 +18,13 @@ from colbench_tasks.trajectories import read_trajectories
 from sweet_rl_trainer import runs
 from sweet_rl_trainer.recipe import DataSettings
 from sweet_rl_trainer.splits import split
+from sweet_rl_trainer.stages.collect import RUN
 from sweet_rl_trainer.stages.stage import Source
 from sweet_rl_trainer.trajectories import Trajectory, from_official, read_run
 
 ROLLOUTS = "rollouts.jsonl"
 RUNS, OFFICIAL, NEGATIVES, COLLECTED = "runs", "official", "negatives", "collected"
-"""What the inputs are called; with a number behind, but for the stage that collects."""
+"""What the inputs are called, with a number behind."""
 
 
 class Data(Struct, frozen=True, kw_only=True):
@@ -100,18 +101,12 @@ def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
 
 def run_folders(inputs: Mapping[str, Path]) -> list[Path]:
     """The runs among the inputs, without those of extra negatives."""
-    return [*_named(inputs, RUNS), *_collected(inputs)]
+    return [*_named(inputs, RUNS), *(path / RUN for path in _named(inputs, COLLECTED))]
 
 
 def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
     """In the order of their numbers, which is that of the inputs."""
     return [path for key, path in inputs.items() if key.rstrip("0123456789") == name]
-
-
-def _collected(inputs: Mapping[str, Path]) -> list[Path]:
-    if COLLECTED not in inputs:
-        return []
-    return sorted(path.parent for path in inputs[COLLECTED].glob(f"*/{ROLLOUTS}"))
 
 
 def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:

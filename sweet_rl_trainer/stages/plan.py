@@ -1,204 +1,243 @@
 """The stages of a recipe.
 
-    base -> collect -> critic-data -> critic -> diagnose
-                                   \\> sample -> rank -> actor -> export        method sweet, an iteration
-    base -> collect -> rft-data -> rft -> export                                                           rft
-    base -> collect -> mtdpo-data -> mtdpo -> export                                                       mtdpo
+    sweet   base, collect, critic-data, critic, diagnose, sample, rank, diagnose, actor, export
+    rft     base, collect, rft-data, rft, export
+    mtdpo   base, collect, mtdpo-data, mtdpo, export
+    grpo    base, grpo, export
 
 `base` is only made where a recipe asks for a model with random weights, `collect` only where it names no dialogues. A
-later iteration begins with what the one before exported, as base and as the agent whose dialogues are collected.
+later iteration begins with what the one before exported: the base, and `{model}` of those who talk in `[[collect]]`.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
 import msgspec
 
+from colbench.config import RunConfig
+from colbench.errors import UserError
 from sweet_rl_trainer.ranking.score import TERMS
-from sweet_rl_trainer.recipe import Recipe
-from sweet_rl_trainer.stages import base, collect, data, diagnose, examples, export, rank, sample
+from sweet_rl_trainer.recipe import CriticSettings, MtdpoSettings, Recipe, RftSettings
+from sweet_rl_trainer.stages import (
+    base,
+    collect,
+    data,
+    diagnose,
+    examples,
+    export,
+    grpo,
+    rank,
+    sample,
+)
 from sweet_rl_trainer.stages.stage import Source, Stage, order
 from sweet_rl_trainer.stages.training import train
 
-Target = Literal["run", "critic", "diagnose", "sample", "rank", "actor", "rft", "mtdpo"]
-"""What is to be done: all of the recipe's method, or what leads to one stage; a model is exported, too."""
-TARGETS: tuple[Target, ...] = get_args(Target)
+Goal = Literal["critic", "diagnose", "sample", "rank", "actor", "rft", "mtdpo", "grpo"]
+GOALS: tuple[Goal, ...] = get_args(Goal)
 Inputs = dict[str, Stage | Source]
 
 
-def plan(recipe: Recipe, target: Target = "run") -> list[Stage]:
-    """The stages that lead to the target, in order. Raises UserError for files or models that are not there."""
+def plan(recipe: Recipe, goal: Goal | None = None) -> list[Stage]:
+    """The stages that lead to the goal, by default to that of the recipe's method, in order; a policy is exported.
+
+    Raises UserError for files or models that are not there, and where there is nothing to learn from.
+    """
+    method: Goal = "actor" if recipe.method == "sweet" else recipe.method
     given = base.base(recipe)
-    found: list[Stage] = [given] if isinstance(given, Stage) else []
-    for iteration in range(recipe.iterations):
-        stages = _iteration(recipe, target, given, first=iteration == 0)
-        found += [each for each in stages if each.key not in {known.key for known in found}]
-        given = found[-1]
-    return found
+    found: dict[str, Stage] = {given.key: given} if isinstance(given, Stage) else {}
+    for number in range(recipe.iterations):
+        stages = _Iteration(recipe, given, first=number == 0).stages(goal or method)
+        found |= {each.key: each for each in stages}
+        given = stages[-1]
+    return list(found.values())
 
 
-def _iteration(
-    recipe: Recipe, target: Target, model: Stage | Source, *, first: bool
-) -> list[Stage]:
-    dialogues = _dialogues(recipe, model, first=first)
-    inputs: Inputs = {"model": model, **dialogues}
-    goal = target
-    if target == "run":
-        goal = "actor" if recipe.method == "sweet" else recipe.method
-    if goal in {"rft", "mtdpo"}:
-        return order(_export(recipe, model, _baseline(recipe, goal, inputs)))
-    critic = _critic(recipe, inputs)
-    match goal:
-        case "critic":
-            return order(critic)
-        case "diagnose":
-            return order(_diagnose(recipe, inputs, critic))
-    sampled = _stage("sample", sample.sample, recipe, _sampling(recipe), inputs)
-    if goal == "sample":
-        return order(sampled)
-    needed = any(term.of == "critic" for term in TERMS[recipe.rank.scores])
-    judge: Inputs = {rank.CRITIC: critic} if needed else {}
-    ranked = _stage(
-        "rank", rank.rank, recipe, _ranking(recipe), {**inputs, "candidates": sampled, **judge}
-    )
-    if goal == "rank":
-        return order(ranked)
-    before = (
-        [
-            *order(_diagnose(recipe, inputs, critic)),
-            *order(_diagnose(recipe, inputs, critic, ranked)),
-        ]
-        if needed
-        else []
-    )
-    actor = _training("actor", recipe, {"model": model, "data": ranked}, referred=True)
-    after = order(_export(recipe, model, actor))
-    return list({each.key: each for each in (*before, *after)}.values())
+class _Iteration:
+    """The stages of one iteration, which starts from `model`."""
+
+    def __init__(self, recipe: Recipe, model: Stage | Source, *, first: bool) -> None:
+        self.recipe = recipe
+        self.model = model
+        self._first = first
+
+    def stages(self, goal: Goal) -> list[Stage]:
+        """Those that lead to the goal; before an actor is trained, its critic is diagnosed."""
+        lasts = {
+            "critic": lambda: [self.critic],
+            "diagnose": lambda: [self.diagnosis()],
+            "sample": lambda: [self.sampled],
+            "rank": lambda: [self.ranked],
+            "actor": lambda: [*self.checks(), self.exported(self.actor)],
+            "rft": lambda: [self.exported(self.baseline("rft", self.recipe.rft))],
+            "mtdpo": lambda: [self.exported(self.baseline("mtdpo", self.recipe.mtdpo))],
+            "grpo": lambda: [self.exported(self.grpo)],
+        }
+        needed = (stage for last in lasts[goal]() for stage in order(last))
+        return list({stage.key: stage for stage in needed}.values())
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The model and the dialogues."""
+        recipe = self.recipe
+        named = data.sources(recipe.data)
+        if self._first and (recipe.data.runs or recipe.data.official):
+            return {"model": self.model, **named}
+        if not recipe.collect:
+            raise UserError(
+                "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] table"
+            )
+        collected = {
+            f"{data.COLLECTED}{number}": self.collecting(config)
+            for number, config in enumerate(recipe.collect)
+        }
+        extra = {name: each for name, each in named.items() if name.startswith(data.NEGATIVES)}
+        return {"model": self.model, **collected, **extra}
+
+    def collecting(self, config: RunConfig) -> Stage:
+        """One run of the harness."""
+        return Stage(
+            name="collect",
+            act=partial(collect.collect, config=config),
+            settings=config.pins() | collect.selection(config),
+            inputs={"model": self.model} if collect.MODEL in config.agent else {},
+        )
+
+    @cached_property
+    def critic_data(self) -> Stage:
+        """Pairs of dialogues, with c."""
+        table = self.recipe.critic
+        return self._examples("critic", table, _of_pairs(table) | {"hidden": table.hidden})
+
+    @cached_property
+    def critic(self) -> Stage:
+        """Phase 1."""
+        referred = self.recipe.critic.train.score == "log-ratio"
+        return self._training("critic", self.critic_data, referred=referred)
+
+    def diagnosis(self, more: Inputs | None = None) -> Stage:
+        """What the critic is worth; `more` may be the ranked candidates."""
+        table = self.recipe.critic
+        settings = {
+            "diagnose": _plain(self.recipe.diagnose),
+            "hidden": table.hidden,
+            "weights": table.weights,
+            "max_length": table.max_length,
+        }
+        needed = {**self.inputs, "data": self.critic_data, "critic": self.critic, **(more or {})}
+        return self._stage("diagnose", diagnose.diagnose, settings, needed)
+
+    def checks(self) -> list[Stage]:
+        """The diagnoses, as soon as they can be had."""
+        if not self._judged:
+            return []
+        return [self.diagnosis(), self.diagnosis({diagnose.RANKED: self.ranked})]
+
+    @property
+    def _judged(self) -> bool:
+        """Whether a critic scores the candidates."""
+        return any(term.of == "critic" for term in TERMS[self.recipe.rank.scores])
+
+    @cached_property
+    def sampled(self) -> Stage:
+        """The candidates."""
+        settings: dict[str, Any] = _plain(self.recipe.sample)
+        for name in ("server_args", "concurrency"):
+            del settings[name]
+        settings["server"] = self.recipe.sample.server == sample.IN_PROCESS
+        return self._stage("sample", sample.sample, settings, self.inputs)
+
+    @cached_property
+    def ranked(self) -> Stage:
+        """Their scores, and pairs of them."""
+        recipe = self.recipe
+        settings: dict[str, Any] = _plain(recipe.rank)
+        del settings["row_tokens"]
+        settings["hidden"] = recipe.critic.hidden
+        settings["max_length"] = [recipe.critic.max_length, recipe.actor.max_length]
+        settings["weights"] = recipe.actor.weights
+        judge: Inputs = {rank.CRITIC: self.critic} if self._judged else {}
+        needed = {**self.inputs, "candidates": self.sampled, **judge}
+        return self._stage("rank", rank.rank, settings, needed)
+
+    @cached_property
+    def actor(self) -> Stage:
+        """Phase 2."""
+        return self._training("actor", self.ranked, referred=True)
+
+    def baseline(self, name: Literal["rft", "mtdpo"], table: RftSettings | MtdpoSettings) -> Stage:
+        """RFT or multi-turn DPO."""
+        if isinstance(table, MtdpoSettings):
+            made = self._examples(name, table, _of_pairs(table))
+        else:
+            settings = {"at_least": table.at_least, "max_length": table.max_length}
+            made = self._examples(name, table, settings)
+        return self._training(name, made, referred=isinstance(table, MtdpoSettings))
+
+    @cached_property
+    def grpo(self) -> Stage:
+        """GRPO, which has dialogues of its own."""
+        table = self.recipe.grpo
+        settings = {
+            "train": _plain(table.train),
+            "dialogues": table.dialogues.pins() | collect.selection(table.dialogues),
+            "domain": self.recipe.domain,
+            "lora": _plain(self.recipe.lora),
+        }
+        act = partial(grpo.train, recipe=self.recipe)
+        return Stage(name="grpo", act=act, settings=settings, inputs={"model": self.model})
+
+    def exported(self, trained: Stage) -> Stage:
+        """A policy as a checkpoint to serve."""
+        return Stage(
+            name="export",
+            act=partial(export.write, dtype=self.recipe.export.dtype),
+            settings=_plain(self.recipe.export),
+            inputs={"model": self.model, "trained": trained},
+        )
+
+    def _examples(
+        self, name: str, table: CriticSettings | MtdpoSettings | RftSettings, settings: Any
+    ) -> Stage:
+        act = partial(examples.make, table=table)
+        return self._stage(f"{name}-data", act, settings, self.inputs)
+
+    def _training(
+        self, name: Literal["critic", "actor", "rft", "mtdpo"], made: Stage, *, referred: bool
+    ) -> Stage:
+        recipe = self.recipe
+        settings = getattr(recipe, name).train
+        return Stage(
+            name=name,
+            act=partial(
+                train,
+                settings=settings,
+                adapters=recipe.lora,
+                launch=recipe.launch,
+                referred=referred,
+            ),
+            settings={"train": _plain(settings), "lora": _plain(recipe.lora)},
+            inputs={"model": self.model, "data": made},
+        )
+
+    def _stage(self, name: str, act: Any, settings: Any, inputs: Inputs) -> Stage:
+        """A stage that reads the dialogues and speaks by the chat template."""
+        whole = {
+            "own": settings,
+            "data": data.settings(self.recipe.data),
+            "template": self.recipe.model.template_args,
+        }
+        return Stage(name=name, act=partial(act, recipe=self.recipe), settings=whole, inputs=inputs)
 
 
-def _dialogues(recipe: Recipe, model: Stage | Source, *, first: bool) -> Inputs:
-    named = data.sources(recipe.data)
-    if first and (recipe.data.runs or recipe.data.official):
-        return dict(named)
-    runs = [each for each in recipe.collect if first or collect.MODEL in each.agent]
-    from_model = any(collect.MODEL in each.agent for each in runs)
-    stage = Stage(
-        name="collect",
-        act=partial(collect.collect, runs=runs),
-        settings=[each.pins() | collect.selection(each) for each in runs],
-        inputs={"model": model} if from_model else {},
-    )
-    negatives = {name: each for name, each in named.items() if name.startswith(data.NEGATIVES)}
-    return {data.COLLECTED: stage, **negatives}
-
-
-def _critic(recipe: Recipe, inputs: Inputs) -> Stage:
-    settings = {name: _plain(getattr(recipe.critic, name)) for name in _EXAMPLES}
-    made = _stage(
-        "critic-data",
-        partial(examples.make, table=recipe.critic),
-        recipe,
-        {**settings, "hidden": recipe.critic.hidden},
-        inputs,
-    )
-    return _training(
-        "critic",
-        recipe,
-        {"model": inputs["model"], "data": made},
-        referred=recipe.critic.train.score == "log-ratio",
-    )
-
-
-_EXAMPLES = ("pairs", "weights", "max_length")
-"""What of a training's table its examples depend on."""
-
-
-def _baseline(recipe: Recipe, goal: Literal["rft", "mtdpo"], inputs: Inputs) -> Stage:
-    table = recipe.rft if goal == "rft" else recipe.mtdpo
-    names = ("at_least", "max_length") if goal == "rft" else _EXAMPLES
-    made = _stage(
-        f"{goal}-data",
-        partial(examples.make, table=table),
-        recipe,
-        {name: _plain(getattr(table, name)) for name in names},
-        inputs,
-    )
-    needed: Inputs = {"model": inputs["model"], "data": made}
-    return _training(goal, recipe, needed, referred=goal == "mtdpo")
-
-
-def _diagnose(recipe: Recipe, inputs: Inputs, critic: Stage, ranked: Stage | None = None) -> Stage:
-    made = critic.inputs["data"]
-    settings = {
-        "diagnose": recipe.diagnose,
-        "hidden": recipe.critic.hidden,
-        "weights": recipe.critic.weights,
-        "max_length": recipe.critic.max_length,
-    }
-    needed: Inputs = {**inputs, "data": made, "critic": critic}
-    if ranked:
-        needed[diagnose.RANKED] = ranked
-    return _stage("diagnose", diagnose.diagnose, recipe, settings, needed)
-
-
-def _training(
-    name: Literal["critic", "actor", "rft", "mtdpo"],
-    recipe: Recipe,
-    inputs: Inputs,
-    *,
-    referred: bool,
-) -> Stage:
-    table = getattr(recipe, name)
-    return Stage(
-        name=name,
-        act=partial(
-            train,
-            settings=table.train,
-            adapters=recipe.lora,
-            launch=recipe.launch,
-            referred=referred,
-        ),
-        settings={"train": _plain(table.train), "lora": _plain(recipe.lora)},
-        inputs=inputs,
-    )
-
-
-def _export(recipe: Recipe, model: Stage | Source, trained: Stage) -> Stage:
-    return Stage(
-        name="export",
-        act=partial(export.write, dtype=recipe.export.dtype),
-        settings=_plain(recipe.export),
-        inputs={"model": model, "trained": trained},
-    )
-
-
-def _sampling(recipe: Recipe) -> dict[str, Any]:
-    settings: dict[str, Any] = _plain(recipe.sample)
-    for name in ("server_args", "concurrency"):
-        del settings[name]
-    return settings | {"server": recipe.sample.server == sample.IN_PROCESS}
-
-
-def _ranking(recipe: Recipe) -> dict[str, Any]:
-    settings = {name: value for name, value in _plain(recipe.rank).items() if name != "row_tokens"}
+def _of_pairs(table: CriticSettings | MtdpoSettings) -> dict[str, Any]:
+    """What examples of pairs depend on."""
     return {
-        **settings,
-        "hidden": recipe.critic.hidden,
-        "max_length": [recipe.critic.max_length, recipe.actor.max_length],
-        "weights": recipe.actor.weights,
+        "pairs": _plain(table.pairs),
+        "weights": table.weights,
+        "max_length": table.max_length,
     }
-
-
-def _stage(name: str, act: Any, recipe: Recipe, settings: Any, inputs: Inputs) -> Stage:
-    """A stage that reads the trajectories and speaks by the chat template."""
-    whole = {
-        "own": _plain(settings),
-        "data": data.settings(recipe.data),
-        "template": recipe.model.template_args,
-    }
-    return Stage(name=name, act=partial(act, recipe=recipe), settings=whole, inputs=inputs)
 
 
 def _plain(value: Any) -> Any:

@@ -27,7 +27,7 @@ RUN, REFERENCES, TASK = "run", "references", "task.json"
 CHILD = "sweet_rl_trainer.stages.child"
 
 
-class Task(Struct, frozen=True, kw_only=True):
+class Task(Struct, frozen=True, kw_only=True, tag="examples"):
     """What the processes are told: paths, and how to train."""
 
     base: str
@@ -57,11 +57,18 @@ def train(
         settings=settings,
         adapters=adapters,
     )
+    launch_processes(job, task, launch)
+    return last_values(job.folder / RUN)
+
+
+def launch_processes(job: Job, task: Struct, launch: LaunchSettings) -> None:
+    """Start the processes and wait for them. Raises UserError if one stops with an error, which it has told."""
     (job.folder / TASK).write_bytes(msgspec.json.format(msgspec.json.encode(task)))
-    code = subprocess.run([*command(launch), str(job.folder)], check=False).returncode  # noqa: S603 - our own program
+    wanted = [*command(launch), str(job.folder)]
+    with subprocess.Popen(wanted, stdin=subprocess.PIPE) as process:  # noqa: S603 - our own program
+        code = process.wait()
     if code:
         raise UserError(f"{job.folder}: training stopped with code {code}, see above")
-    return last_values(job.folder / RUN)
 
 
 def command(launch: LaunchSettings) -> list[str]:

@@ -1,0 +1,52 @@
+"""Where a recipe is not the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from sweet_rl_trainer.recipe import Recipe, convert
+
+STAGES = ("critic", "sample", "rank", "actor", "rft", "mtdpo")
+"""Those that the paper has, which are tables of a recipe, too."""
+OURS = {
+    "keep",
+    "log_every",
+    "optimizer",
+    "patience",
+    "report_to",
+    "row_tokens",
+    "save_every",
+    "seed",
+    "share_beginnings",
+    "gradient_checkpointing",
+    "server",
+    "server_args",
+    "concurrency",
+}
+"""Settings of which the paper says nothing: no value of theirs is a deviation."""
+
+
+def deviations(recipe: Recipe, stages: Collection[str]) -> list[tuple[str, object, object]]:
+    """Where these stages of a recipe are not the paper's: key, its value, the paper's."""
+    ours = msgspec.to_builtins(recipe)
+    theirs = msgspec.to_builtins(convert({"domain": recipe.domain, "model": {"name": "x"}}, ""))
+    return [
+        each
+        for name in (*STAGES, "lora")
+        if name in stages or name == "lora"
+        for each in _differences(name, ours[name], theirs[name])
+    ]
+
+
+def _differences(key: str, ours: Any, theirs: Any) -> list[tuple[str, object, object]]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [
+            each
+            for name, value in ours.items()
+            if name not in OURS
+            for each in _differences(f"{key}.{name}", value, theirs.get(name))
+        ]
+    return [] if ours == theirs else [(key, ours, theirs)]
