@@ -33,6 +33,8 @@ KINDS = {
     "zero3": "Parameter True 0",
 }
 """What the embedding's weights are while they are trained: copies, or shared out."""
+ROUNDING = 2**-8
+"""Of bfloat16: after one step all weights of an adapter's B are of about one size, so they are rounded alike."""
 
 
 def start(folder, *before):
@@ -99,7 +101,8 @@ def test_two_processes_train_as_one_does(one, two, run, file):
         tied = {"accuracy"} if theirs["step"] < 3 else set()  # the first step is of rate 0
         assert ours.keys() == theirs.keys()
         for name in ours.keys() - tied:
-            assert ours[name] == pytest.approx(theirs[name], abs=1e-5), name
+            near = ROUNDING if (run, name) == ("adapters", "grad_norm") else 1e-5
+            assert ours[name] == pytest.approx(theirs[name], abs=1e-5, rel=near), name
     expected = weights(one / run, file)
     found = weights(two / run, file)
     assert found.keys() == expected.keys()
