@@ -23,6 +23,7 @@ OURS = {
     "share_beginnings",
     "gradient_checkpointing",
     "server",
+    "record_tokens",
     "server_args",
     "concurrency",
 }

@@ -17,6 +17,7 @@ from colbench.errors import DataError
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.hidden import Template, state
 from sweet_rl_trainer.pairs import SOLVED, Pair
+from sweet_rl_trainer.progress import shown
 from sweet_rl_trainer.tokens import OUTSIDE, Encoded, Layout, Tokens, encode
 from sweet_rl_trainer.trajectories import Trajectory
 from sweet_rl_trainer.weights import Rule, weigh
@@ -85,7 +86,10 @@ def pair_examples(
     A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if none is left.
     """
     builder = _Builder(chat, weights, hidden, max_length, layout)
-    sided = [(pair, builder.side(pair.chosen), builder.side(pair.rejected)) for pair in pairs]
+    sided = [
+        (pair, builder.side(pair.chosen), builder.side(pair.rejected))
+        for pair in shown("pairs", pairs)
+    ]
     taken = [
         PairExample(chosen=chosen, rejected=rejected, task_hash=pair.chosen.task_hash)
         for pair, chosen, rejected in sided
@@ -110,7 +114,7 @@ def success_examples(
     """
     builder = _Builder(chat, weights, None, max_length, layout)
     won = [each for each in trajectories if each.reward >= at_least]
-    taken = [side for side in map(builder.side, won) if builder.fits(side)]
+    taken = [side for side in map(builder.side, shown("dialogues", won)) if builder.fits(side)]
     builder.dropped[f"a reward below {at_least:g}"] = len(trajectories) - len(won)
     return taken, builder.report("trajectories", len(trajectories), len(taken), taken)
 
@@ -129,7 +133,8 @@ def side_examples(
     Raises DataError if none is left.
     """
     builder = _Builder(chat, weights, hidden, max_length, layout)
-    taken = [side for side in map(builder.side, trajectories) if builder.fits(side)]
+    sides = map(builder.side, shown("dialogues", trajectories))
+    taken = [side for side in sides if builder.fits(side)]
     return taken, builder.report("trajectories", len(trajectories), len(taken), taken)
 
 

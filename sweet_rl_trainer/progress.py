@@ -1,26 +1,70 @@
-"""A bar on the console, on a terminal only."""
+"""Progress on the console: a bar in a terminal, a line now and then elsewhere; by the first process only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
+from typing import Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+PLAIN_INTERVAL = 10.0
+"""Seconds between two lines where there is no terminal."""
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class _Several(Sized, Iterable[T_co], Protocol[T_co]):
+    """Things whose number is known."""
 
 
 @contextmanager
 def progress(name: str, total: int) -> Iterator[Callable[[], None]]:
     """Gives what is to be called when one of `total` things is done."""
     console = Console(stderr=True)
+    if os.environ.get("RANK", "0") != "0":
+        yield lambda: None
+    elif console.is_terminal:
+        with _bar(name, total, console) as advance:
+            yield advance
+    else:
+        yield _Lines(name, total).advance
+
+
+def shown(name: str, things: _Several[T_co]) -> Iterator[T_co]:
+    """The things, each of which is done when the next one is asked for."""
+    with progress(name, len(things)) as advance:
+        for each in things:
+            yield each
+            advance()
+
+
+@contextmanager
+def _bar(name: str, total: int, console: Console) -> Iterator[Callable[[], None]]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        shown = bar.add_task(name, total=total)
-        yield lambda: bar.advance(shown)
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(name, total=total)
+        yield lambda: bar.advance(task)
+
+
+class _Lines:
+    def __init__(self, name: str, total: int) -> None:
+        self._name = name
+        self._total = total
+        self._done = 0
+        self._said = time.monotonic()
+
+    def advance(self) -> None:
+        self._done += 1
+        if time.monotonic() - self._said > PLAIN_INTERVAL:
+            self._said = time.monotonic()
+            print(f"{self._name} {self._done:,}/{self._total:,}", file=sys.stderr, flush=True)

@@ -111,6 +111,8 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Of the trajectories, at whose turns replies are sampled. Paper."""
     server: str = "in-process"
     """Where: `in-process` by transformers, `vllm` on a server that is started for it, or the URL of a server."""
+    record_tokens: bool = True
+    """Keep the tokens that the server sampled; false for one that returns none: its replies are tokenised again."""
     server_args: dict[str, ArgValue] = {}
     """Flags of `vllm serve`, such as `tensor_parallel_size`."""
     concurrency: Count = 64

@@ -116,7 +116,10 @@ class ReferenceCache:
         missing = self._missing(groups, kind)
         lengths = [packed_length(group, share=share) for group in missing]
         bins = pack(lengths, budget, seed=0)
-        with self._writer() as write, progress("reference", sum(map(len, missing))) as advance:
+        with (
+            self._writer() as write,
+            progress("log-probabilities", sum(map(len, missing))) as advance,
+        ):
             for numbers in bins:
                 chosen = [missing[number] for number in numbers]
                 row = lay_out(chosen, share=share)

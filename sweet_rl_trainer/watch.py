@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from transformers import TrainerCallback
 from transformers.utils import logging
 
-PLAIN_INTERVAL = 10.0
-"""Seconds between two lines where there is no terminal."""
+from sweet_rl_trainer.progress import PLAIN_INTERVAL
+
 SHOWN = ("loss", "reward", "nll", "accuracy", "margin", "eval_loss", "eval_nll", "eval_accuracy")
 
 
@@ -101,9 +100,3 @@ def no_bars() -> Iterator[None]:
     finally:
         if shown:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-
-
-def quiet_in_files() -> None:
-    """Turn the progress bars of transformers off where standard error is no terminal."""
-    if not sys.stderr.isatty():
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -81,6 +81,7 @@ def run(args: argparse.Namespace) -> None:
     from colbench.run_folder import hold
     from sweet_rl_trainer.cli import dry_run, show
     from sweet_rl_trainer.stages.plan import plan
+
     recipe = recipe_of(args)
     out: Path = args.out or Path(FOLDER) / Path(args.recipe).stem
     stages = plan(recipe, args.goal)

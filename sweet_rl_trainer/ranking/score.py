@@ -35,6 +35,7 @@ from sweet_rl_trainer.examples import Example, PairExample, Side
 from sweet_rl_trainer.hidden import Template
 from sweet_rl_trainer.objective import READERS
 from sweet_rl_trainer.packing import Group, Row
+from sweet_rl_trainer.progress import shown
 from sweet_rl_trainer.ranking.turns import Candidates, encode_candidates
 from sweet_rl_trainer.reference import Kind, ReferenceCache
 from sweet_rl_trainer.settings import Score
@@ -145,7 +146,7 @@ def score_candidates(
     for term in TERMS[preset]:
         model = _fit_for(preset, term, models[term.of])
         template = hidden if term.told else None
-        sequences = [_weighted(each, chat, term, template) for each in turns]
+        sequences = [_weighted(each, chat, term, template) for each in shown("turns", turns)]
         values.append(_fitting(sequences, model, budget, max_length))
     scored = [
         Scored(candidates=each, scores=_scores(*terms), lengths=_lengths(examples))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from colbench.config import digest
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.models import load_tokenizer, resolve
 from sweet_rl_trainer.recipe import ModelSettings, Recipe
@@ -18,6 +20,8 @@ from sweet_rl_trainer.tiny import Shape, build
 
 MODEL = "model"
 """The folder of a model within a stage's."""
+SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
+"""Files of a checkpoint besides its weights."""
 TEXTS = "bundled:backend/test"
 """The tasks of which a tokenizer is made: their requests, facts and references."""
 
@@ -26,9 +30,15 @@ def base(recipe: Recipe) -> Stage | Source:
     """Where a recipe begins."""
     if recipe.model.tiny is None:
         folder = resolve(recipe.model.name)
-        return Source(path=folder, key=model_digest(folder))
+        return Source(path=folder, key=digest([model_digest(folder), _tokenizer_digests(folder)]))
     shape = recipe.model.tiny
     return Stage(name="base", act=lambda job: make(job, shape), settings=shape)
+
+
+def _tokenizer_digests(folder: Path) -> dict[str, str]:
+    """Of all the small files, for it is not known which of them make up the tokenizer and its chat template."""
+    found = sorted(path for pattern in SMALL for path in folder.glob(pattern))
+    return {path.name: sha256(path.read_bytes()).hexdigest() for path in found}
 
 
 def make(job: Job, shape: Shape) -> dict[str, Any]:

@@ -52,7 +52,8 @@ def sources(data: DataSettings) -> dict[str, Source]:
     }
     return {
         f"{name}{number}": Source(
-            path=path.parent if path.name == ROLLOUTS else path, key=_digest(path)
+            path=path if name == OFFICIAL else path.parent,
+            key=_digest(path) if name == OFFICIAL else _run_digest(path),
         )
         for name, paths in named.items()
         for number, path in enumerate(paths)
@@ -60,9 +61,9 @@ def sources(data: DataSettings) -> dict[str, Source]:
 
 
 def settings(data: DataSettings) -> dict[str, object]:
-    """What of the settings matters to the trajectories, besides the files."""
+    """What of the settings matters to the trajectories, besides the files; tasks are found by their hashes."""
     system = None if data.system is None else digest(_read(data.system))
-    return {"held_out": data.held_out, "seed": data.seed, "tasks": data.tasks, "system": system}
+    return {"held_out": data.held_out, "seed": data.seed, "system": system}
 
 
 def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
@@ -124,6 +125,12 @@ def _rollouts(folder: str) -> Path:
     if not path.is_file():
         raise UserError(f"{folder} is no run folder of `colbench eval`: it has no {ROLLOUTS}")
     return path
+
+
+def _run_digest(rollouts: Path) -> str:
+    """Of the rollouts, and what of the run's record the agent's prompt depends on."""
+    record = RunFolder(rollouts.parent).record()
+    return digest([_digest(rollouts), record.config.max_turns, record.pins.get("agent")])
 
 
 def _digest(path: Path) -> str:

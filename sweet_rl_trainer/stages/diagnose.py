@@ -6,7 +6,7 @@ FOLDER/diagnosis.json   `critic.diagnose.Diagnosis`, and its alarms
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from colbench.errors import DataError
 from colbench.run_folder import RunFolder
+from colbench.task import Task
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.critic.best_of import DialogueCurve, of_dialogues
 from sweet_rl_trainer.critic.continuations import HarnessContinuations
@@ -49,6 +50,7 @@ RANKED = "ranked"
 def diagnose(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Measure the critic, and say what should worry."""
     held_out = data.load(recipe.data, job.inputs).held_out
+    tasks = data.tasks(recipe.data, job.inputs)
     base = model_in(job.inputs["model"])
     scorers = Scorers(recipe, base, job.shared / REFERENCES)
     critic = Asked(
@@ -71,8 +73,8 @@ def diagnose(job: Job, recipe: Recipe) -> dict[str, Any]:
         critic.pairs(pairs),
         ranked,
         best_of=critic.curve(held_out, missing),
-        states=critic.states(held_out, recipe, job, missing),
-        continuations=_continuations(ranked, recipe, job, missing),
+        states=critic.states(held_out, tasks, missing),
+        continuations=_continuations(ranked, tasks, recipe, job, missing),
         missing=missing,
     )
     (job.folder / DIAGNOSIS).write_bytes(encode(found))
@@ -87,7 +89,11 @@ def _ranked(held_out: Sequence[Trajectory], job: Job, missing: dict[Part, str]) 
 
 
 def _continuations(
-    ranked: Sequence[Scored], recipe: Recipe, job: Job, missing: dict[Part, str]
+    ranked: Sequence[Scored],
+    tasks: Mapping[str, Task],
+    recipe: Recipe,
+    job: Job,
+    missing: dict[Part, str],
 ) -> Agreement | None:
     """Agreement with Monte-Carlo returns, if it is asked for."""
     asked, folders = recipe.diagnose, data.run_folders(job.inputs)
@@ -99,7 +105,6 @@ def _continuations(
     config = RunFolder(folders[0]).record().config
     if asked.agent:
         config = replace(config, agent=asked.agent, agent_args={}, agent_prompt=None)
-    tasks = data.tasks(recipe.data, job.inputs)
     sample = sample_turns(
         ranked, tasks, turns=asked.turns, candidates=asked.candidates, seed=asked.seed
     )
@@ -162,17 +167,16 @@ class Asked(Struct, frozen=True, kw_only=True):
     def states(
         self,
         trajectories: Sequence[Trajectory],
-        recipe: Recipe,
-        job: Job,
+        tasks: Mapping[str, Task],
         missing: dict[Part, str],
     ) -> Preference | None:
         """What it prefers where everything is known."""
         lost = Counter[str]()
         states = known_states(
             trajectories,
-            data.tasks(recipe.data, job.inputs),
-            questions=recipe.diagnose.questions,
-            seed=recipe.diagnose.seed,
+            tasks,
+            questions=self.recipe.diagnose.questions,
+            seed=self.recipe.diagnose.seed,
             dropped=lost,
         )
         found = preference(self.candidates(states)) if states else None

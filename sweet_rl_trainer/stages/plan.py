@@ -36,6 +36,8 @@ from sweet_rl_trainer.stages.training import train
 
 Goal = Literal["critic", "diagnose", "sample", "rank", "actor", "rft", "mtdpo", "grpo"]
 GOALS: tuple[Goal, ...] = get_args(Goal)
+POLICIES: tuple[Goal, ...] = ("actor", "rft", "mtdpo", "grpo")
+"""Goals that end with a policy, from which the next iteration starts."""
 Inputs = dict[str, Stage | Source]
 
 
@@ -47,8 +49,11 @@ def plan(recipe: Recipe, goal: Goal | None = None) -> list[Stage]:
     method: Goal = "actor" if recipe.method == "sweet" else recipe.method
     given = base.base(recipe)
     found: dict[str, Stage] = {given.key: given} if isinstance(given, Stage) else {}
+    goal = goal or method
     for number in range(recipe.iterations):
-        stages = _Iteration(recipe, given, first=number == 0).stages(goal or method)
+        last = number == recipe.iterations - 1
+        wanted = goal if last or goal in POLICIES else method
+        stages = _Iteration(recipe, given, first=number == 0).stages(wanted)
         found |= {each.key: each for each in stages}
         given = stages[-1]
     return list(found.values())
@@ -143,9 +148,10 @@ class _Iteration:
     def sampled(self) -> Stage:
         """The candidates."""
         settings: dict[str, Any] = _plain(self.recipe.sample)
-        for name in ("server_args", "concurrency"):
+        for name in ("server", "server_args", "concurrency"):  # where a server is does not matter
             del settings[name]
-        settings["server"] = self.recipe.sample.server == sample.IN_PROCESS
+        here = self.recipe.sample.server == sample.IN_PROCESS
+        settings["in-process"] = self.recipe.actor.train.precision if here else None
         return self._stage("sample", sample.sample, settings, self.inputs)
 
     @cached_property
@@ -154,6 +160,8 @@ class _Iteration:
         recipe = self.recipe
         settings: dict[str, Any] = _plain(recipe.rank)
         del settings["row_tokens"]
+        settings["precision"] = recipe.critic.train.precision
+        settings["loading"] = _plain(base.loading(recipe.critic.train, recipe.lora))
         settings["hidden"] = recipe.critic.hidden
         settings["max_length"] = [recipe.critic.max_length, recipe.actor.max_length]
         settings["weights"] = recipe.actor.weights

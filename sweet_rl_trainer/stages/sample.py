@@ -93,7 +93,9 @@ async def _from_server(
 ) -> list[Candidates]:
     async def ask(spec: str) -> list[Candidates]:
         async with OpenAIChat(spec, concurrency=settings.concurrency) as chat:
-            return await sample_from_server(wanted, chat, sampler, file, dropped=dropped)
+            return await sample_from_server(
+                wanted, chat, sampler, file, tokens=settings.record_tokens, dropped=dropped
+            )
 
     if settings.server != VLLM:
         return await ask(settings.server)
