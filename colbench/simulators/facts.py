@@ -19,8 +19,8 @@ from colbench.simulators.facts_words import content
 from colbench.task import Fact, Task
 
 MOST_FACTS = 2
-ENOUGH = 0.5
-CLEAR = 4.0
+ENOUGH = 2.0
+CLEAR = 4.5
 """Lead in nats (`facts_match`) from which a fact counts as asked for: first in a message, and further on."""
 HEARD = 4000
 """Characters of a message that are listened to, from its end."""
@@ -50,7 +50,7 @@ PLAIN = (
 """Questions about a topic, for facts that have no examples of their own."""
 
 EXAMPLE = re.compile(
-    r"\([^()]*\)|\b(?:e\.? ?g\.?|for example|for instance|such as|i\.e\.|like (?=[\"\d]))[^?;]*",
+    r"\([^()]*\)|\b(?:e\.? ?g\.?|for example|for instance|such as|i\.e\.|like (?=[\"\d]))[^?;,]*",
     re.IGNORECASE,
 )
 FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -58,7 +58,7 @@ CODE_LINE = re.compile(
     r"^[ \t]*(?:(?:def|class|if|elif|else|for|while|try|with)\b.*:|(?:import|from|return) .*|[\w.\[\]]+ \W?= .*)$",
     re.MULTILINE,
 )
-SENTENCE = re.compile(r"(?<=[.?!:])\s+|\n+|;\s+")
+SENTENCE = re.compile(r"(?<=\S[.?!])(?<!\be\.g\.)\s+|\n+|;\s+")
 ASKING = r"what|how|is|are|do|does|did|should|shall|which|when|where|who|whose|why|can|could|will|would|must|may"
 AND_ALSO = re.compile(rf",?\s+(?:and|also|plus)\s+(?=(?:{ASKING}|if)\b)", re.IGNORECASE)
 FURTHER = re.compile(
@@ -70,7 +70,7 @@ FURTHER = re.compile(
 GOES_ON = re.compile(rf"{FURTHER.pattern}|\b(?:it|they|them|this|that|those)\b", re.IGNORECASE)
 """Marks a part of a question that speaks of what the part before it asks for."""
 QUESTION = re.compile(
-    rf"^\W*(?:and |also |so |then |next,? |please )*(?:{ASKING}|tell|give|let|provide|confirm|state|"
+    rf"(?:^|:)\W*(?:and |also |so |then |next,? |please )*(?:{ASKING}|tell|give|let|provide|confirm|state|"
     r"explain|describe|specify|clarify|name|list|show|i (?:need|want|would like|'d like) to know)\b",
     re.IGNORECASE,
 )
@@ -107,7 +107,7 @@ def questions(text: str) -> list[str]:
     found = []
     before = ""
     for sentence in SENTENCE.split(text):
-        if sentence.rstrip().endswith("?") or QUESTION.match(sentence):
+        if sentence.rstrip().endswith("?") or QUESTION.search(sentence):
             found.append(sentence if content(sentence) else f"{before} {sentence}")
         before = sentence
     return list(filter(content, found))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from heapq import nlargest
 from importlib.resources import files
@@ -24,16 +24,18 @@ from colbench.simulators.facts_words import EMPTY_PHRASES, EMPTY_WORDS, SYNONYMS
 ARTICLES = frozenset(("a", "an", "the"))
 EMPTY = 0.3
 PAIR = 0.4
-SYNONYM = 0.4
+SYNONYM = 0.25
 """What an empty word, two words in a row, and a synonym of a word are worth, a word with meaning being worth 1."""
 SHRINKAGE = 1.5
 """Examples of average words that every class is given: a class of few examples proves little."""
-LEAST = -1.25
+RARE = 0.002
+"""Share of examples that every word is given beforehand: what is rare everywhere proves little."""
+LEAST = -3.0
 """What a word that a class lacks can prove against it at most, in nats."""
-STRANGE = 0.8
+STRANGE = 1.0
 """What a word that no example has says for "nothing", in nats."""
 LIKENESS = 16.0
-NEAREST = 3
+NEAREST = 2
 """Nats for the full likeness of the nearest examples, and how many of them are taken."""
 
 DIGITS = 9
@@ -61,6 +63,21 @@ def _length(words: Mapping[str, float]) -> float:
     return math.hypot(*words.values()) or 1.0
 
 
+@lru_cache(maxsize=65536)
+def _evidence(example: str) -> tuple[tuple[str, float, float], ...]:
+    """The words of an example and their synonyms: how much each counts there, and for likeness (empty ones not)."""
+    words = features(example)
+    length = _length(words)
+    own = [(word, 1.0, worth / length if worth > EMPTY else 0.0) for word, worth in words.items()]
+    others = [
+        (other, SYNONYM, SYNONYM * worth / length)
+        for word, worth in words.items()
+        for other in SYNONYMS.get(word, ())
+        if other not in words
+    ]
+    return (*own, *others)
+
+
 class _Class:
     """Examples of one kind: how often they have each word, and how like them a question is."""
 
@@ -69,16 +86,10 @@ class _Class:
         self._having: defaultdict[str, float] = defaultdict(float)
         self._places: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
         for self._number, example in enumerate(examples, start=1):
-            words = features(example)
-            length = _length(words)
-            for word, worth in words.items():
-                self._having[word] += 1.0
-                if worth > EMPTY:
-                    self._places[word].append((self._number, worth / length))
-                for other in SYNONYMS.get(word, ()):
-                    if other not in words:
-                        self._having[other] += SYNONYM
-                        self._places[other].append((self._number, SYNONYM * worth / length))
+            for word, count, likeness in _evidence(example):
+                self._having[word] += count
+                if likeness:
+                    self._places[word].append((self._number, likeness))
 
     def share(self, word: str) -> float:
         """The share of examples with a word, synonyms counted in part."""
@@ -110,6 +121,7 @@ class Matcher:
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
         """`examples`: for each fact what people say when they ask for it: questions, phrases, words."""
         self._classes = [_nothing(), *map(_Class, examples)]
+        self._proofs: dict[str, tuple[float, ...]] = {}
 
     def best(self, question: str) -> Found | None:
         """The fact that a question fits best, the earlier one of two equals; None if it has no words."""
@@ -120,14 +132,19 @@ class Matcher:
         nothing, *facts = (round(p + LIKENESS * one.likeness(words), DIGITS) for one, p in proved)
         return Found(facts.index(max(facts)), max(facts) - nothing)
 
-    def _by_words(self, words: Mapping[str, float]) -> list[float]:
+    def _by_words(self, words: Mapping[str, float]) -> Iterator[float]:
         """For each class what the words prove, in nats."""
-        proved = [0.0] * len(self._classes)
-        for word, worth in words.items():
+        proofs = [(worth, self._proof(word)) for word, worth in words.items()]
+        for i in range(len(self._classes)):
+            yield math.fsum(worth * proof[i] for worth, proof in proofs)
+
+    def _proof(self, word: str) -> tuple[float, ...]:
+        """For each class what one word, or two in a row, prove at their full worth."""
+        if word not in self._proofs:
             usual = math.fsum(one.share(word) for one in self._classes) / len(self._classes)
             if usual:
-                for i, one in enumerate(self._classes):
-                    proved[i] += worth * one.surplus(word, usual)
-            elif " " not in word:
-                proved[0] += worth * STRANGE
-        return proved
+                proof = [one.surplus(word, usual + RARE) for one in self._classes]
+            else:
+                proof = [0.0 if " " in word else STRANGE, *(0.0 for _ in self._classes[1:])]
+            self._proofs[word] = tuple(proof)
+        return self._proofs[word]

@@ -133,6 +133,10 @@ def test_a_question_that_leans_on_the_sentence_before_is_understood() -> None:
     assert given(STALL, "One more thing about the discount. How is that handled?") == ["rebate"]
 
 
+def test_what_stands_before_a_colon_belongs_to_the_question() -> None:
+    assert given(STALL, "The box: how large?") == ["box"]
+
+
 def test_a_guessed_number_does_not_draw_the_answer() -> None:
     assert given(STALL, "Is it 30?") == []
     assert given(STALL, "Is it 6?") == []
@@ -188,7 +192,7 @@ def test_the_reply_is_a_message_of_the_user_and_depends_on_the_last_message_alon
 
 def test_questions_are_found_with_and_without_a_question_mark() -> None:
     said = "Thanks, that helps. Tell me the price. I see: is there a discount? Okay."
-    assert questions(said) == ["Tell me the price.", "is there a discount?"]
+    assert questions(said) == ["Tell me the price.", "I see: is there a discount?"]
 
 
 @pytest.mark.parametrize(
