@@ -209,7 +209,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     domain: Domain = "backend"
     iterations: Count = 1
     """How often; from the second time on, dialogues are those of `[[collect]]`, `{model}` being the actor before."""
-    model: ModelSettings
+    model: ModelSettings = ModelSettings()
     data: DataSettings = DataSettings()
     collect: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval`; `{model}` in an agent's name is the folder of the model."""
@@ -264,6 +264,8 @@ def convert(table: Mapping[str, Any], place: str) -> Recipe:
         recipe = msgspec.convert(_with_paper(table), Recipe, strict=True)
     except msgspec.ValidationError as cause:
         raise UserError(f"{place}: {_said(cause)}") from cause
+    except UserError as cause:
+        raise UserError(f"{place}: {cause}") from cause
     if problem := next(_problems(recipe), None):
         raise UserError(f"{place}: {problem}")
     return recipe
@@ -304,7 +306,7 @@ def _value(text: str) -> Any:
 def _with_paper(table: Mapping[str, Any]) -> dict[str, Any]:
     """The tables with complete settings of each training: the paper's, changed by `[train]` and by its own."""
     whole = dict(table)
-    common = _table(whole.pop("train", {}), "train")
+    common = _common(whole.pop("train", {}))
     domain: Domain = whole.get("domain", "backend")
     for objective in TRAININGS:
         own = dict(_table(whole.get(objective, {}), objective))
@@ -316,6 +318,18 @@ def _with_paper(table: Mapping[str, Any]) -> dict[str, Any]:
             own["pairs"] = {**FRONTEND_PAIRS, **_table(own.get("pairs", {}), f"{objective}.pairs")}
         whole[objective] = own
     return whole
+
+
+def _common(table: Any) -> Mapping[str, Any]:
+    """`[train]`, checked on its own, so that a mistake is named where it is."""
+    changes = _table(table, "train")
+    score = {"score": changes["score"], "likelihood_weight": 0.0} if "score" in changes else {}
+    try:
+        msgspec.convert({**changes, **score}, TrainSettings, strict=True)
+    except msgspec.ValidationError as cause:
+        message, _, where = str(cause).partition(" - at `$")
+        raise msgspec.ValidationError(f"{message} - at `$.train{where}") from cause
+    return changes
 
 
 def _table(value: Any, name: str) -> Mapping[str, Any]:
@@ -334,7 +348,7 @@ def _said(cause: msgspec.ValidationError) -> str:
     missing = re.search(r"missing required field `(.+)`", message)
     if missing:
         return f"{'.'.join(filter(None, (place, missing[1])))} is missing"
-    message = message.replace("Expected", "expected").replace("`", "")
+    message = (message[:1].lower() + message[1:]).replace("`", "")
     return f"{place}: {message}" if place else message
 
 
@@ -352,6 +366,9 @@ def _problems(recipe: Recipe) -> Iterator[str]:
 
 def _unfit(recipe: Recipe) -> Iterator[str]:
     """Scores that the critic was not trained for."""
+    for name in ("actor", "rft", "mtdpo"):
+        if getattr(recipe, name).train.score != "log-ratio":
+            yield f"{name}.train.score: only a critic can be a value model (critic.train.score)"
     scores, critic = recipe.rank.scores, recipe.critic
     of_critic = [term for term in TERMS[scores] if term.of == "critic"]
     for term in of_critic:

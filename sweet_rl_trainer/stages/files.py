@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from array import array
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from colbench.errors import DataError
 from sweet_rl_trainer.collator import Examples
 from sweet_rl_trainer.examples import Example, PairExample, Side
 
 TRAIN, HELD_OUT = "train.msgpack", "held_out.msgpack"
+
+
+_Number = Annotated[int, Meta(ge=0)]
 
 
 class _Example(Struct, frozen=True, array_like=True):
@@ -40,7 +43,7 @@ class _Stored(Struct, frozen=True, kw_only=True):
     """A file."""
 
     sides: list[_Side]
-    pairs: list[tuple[int, int, str]] | None
+    pairs: list[tuple[_Number, _Number, str]] | None
     """The numbers of chosen and rejected side, and the task's hash; None: the sides are the examples."""
 
 
@@ -54,10 +57,13 @@ def write(path: Path, examples: Examples) -> None:
 def read(path: Path) -> Examples:
     """The examples of a file. Raises DataError if it is damaged."""
     try:
-        stored = msgspec.msgpack.decode(path.read_bytes(), type=_Stored)
-        sides = list(map(_side, stored.sides))
-    except (msgspec.DecodeError, ValueError) as cause:
+        return _examples(msgspec.msgpack.decode(path.read_bytes(), type=_Stored))
+    except (msgspec.DecodeError, ValueError, IndexError) as cause:
         raise DataError(f"{path}: {cause}; delete its folder to have it made anew") from cause
+
+
+def _examples(stored: _Stored) -> Examples:
+    sides = list(map(_side, stored.sides))
     if stored.pairs is None:
         return sides
     return [

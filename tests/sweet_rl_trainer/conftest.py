@@ -52,3 +52,63 @@ def make_model():
         return model.train()
 
     return make
+
+
+@pytest.fixture(scope="session")
+def collected(tmp_path_factory):
+    """Two run folders on the same eight tasks: of one that asks all it has to, and of one that guesses."""
+    from colbench.cli import main
+
+    folder = tmp_path_factory.mktemp("collected")
+    for name, agent, turns in (("asks", "interviewer", "12"), ("guesses", "guesser", "10")):
+        tasks = ("--tasks", "bundled:backend/train", "--limit", "8")
+        out = ("--out", str(folder / name))
+        assert main(["eval", "--agent", agent, "--max-turns", turns, *tasks, *out]) == 0
+    return folder / "asks", folder / "guesses"
+
+
+@pytest.fixture(scope="session")
+def small_model(tmp_path_factory, collected):
+    """A folder with a Llama of one layer and its tokenizer, made of what was said in these runs."""
+    pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+    from sweet_rl_trainer.tiny import Shape, build
+    from sweet_rl_trainer.trajectories import read_run
+
+    texts = [each.content for run in collected for one in read_run(run) for each in one.messages]
+    folder = tmp_path_factory.mktemp("small_model") / "model"
+    build(folder, Shape(layers=1, width=32, inner=64, vocabulary=1024), texts)
+    return folder
+
+
+SMALL = """# Of a test
+[data]
+held_out = 0.3
+
+[train]
+learning_rate = 1e-3
+batch_size = 2
+epochs = 2
+precision = "float32"
+gradient_checkpointing = false
+share_beginnings = true
+row_tokens = 8192
+save_every = 2
+
+[sample]
+count = 3
+max_tokens = 4
+data_fraction = 0.1
+
+[export]
+dtype = "float32"
+"""
+
+
+@pytest.fixture
+def small_recipe(tmp_path, collected, small_model):
+    """A recipe file on these runs and this model, of which everything is done in seconds."""
+    runs = ", ".join(f'"{folder}"' for folder in collected)
+    text = SMALL.replace("[data]", f'[model]\nname = "{small_model}"\n\n[data]\nruns = [{runs}]')
+    path = tmp_path / "small.toml"
+    path.write_text(text)
+    return path

@@ -1,0 +1,144 @@
+"""The trajectories of a recipe: which there are, what they are called, and on which side."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+
+from colbench.cli import main
+from colbench.errors import DataError, UserError
+from sweet_rl_trainer.recipe import DataSettings
+from sweet_rl_trainer.stages.collect import RUN
+from sweet_rl_trainer.stages.data import load, run_folders, settings, sources, tasks
+
+
+def loaded(**fields):
+    data = DataSettings(**{"held_out": 0.3, **fields})
+    return load(data, {name: each.path for name, each in sources(data).items()})
+
+
+def strings(folders):
+    return tuple(map(str, folders))
+
+
+@pytest.fixture(scope="session")
+def endless(tmp_path_factory):
+    """A run on the same tasks and four more, of one that has no time to answer."""
+    folder = tmp_path_factory.mktemp("endless") / "run"
+    limits = ["--limit", "12", "--max-turns", "2"]
+    main(["eval", "--tasks", "bundled:backend/train", *limits, "--out", str(folder)])
+    return folder
+
+
+def test_dialogues_of_one_run_keep_their_keys(collected):
+    data = loaded(runs=(str(collected[0]),))
+    keys = [
+        json.loads(line)["key"]
+        for line in (collected[0] / "rollouts.jsonl").read_text().splitlines()
+    ]
+    assert sorted(data.by_id) == sorted(keys)
+
+
+def test_dialogues_of_several_runs_have_different_ids_though_their_keys_are_the_same(collected):
+    data = loaded(runs=strings([collected[0], collected[0]]))
+    assert len(data.by_id) == 16
+    assert Counter(name.partition(":")[0] for name in data.by_id) == {"0": 8, "1": 8}
+    assert len({name.partition(":")[2] for name in data.by_id}) == 8
+
+
+def test_all_dialogues_of_a_task_are_on_one_side(collected):
+    data = loaded(runs=strings(collected))
+    train, held_out = ({each.task_hash for each in side} for side in (data.train, data.held_out))
+    assert train
+    assert held_out
+    assert train.isdisjoint(held_out)
+    assert len(train | held_out) == 8
+    assert data.negatives == []
+    assert data.dropped == {}
+
+
+def test_extra_negatives_are_of_tasks_to_train_on_alone(collected, endless):
+    data = loaded(runs=strings(collected), negatives=(str(endless),))
+    train = {each.task_hash for each in data.train}
+    assert {each.task_hash for each in data.negatives} == train
+    assert {each.ended_by for each in data.negatives} == {"limit"}
+    assert all(each.id.startswith("negatives 0:") for each in data.negatives)
+    assert not {each.id for each in data.negatives} & set(data.by_id)
+
+
+def test_an_official_file_is_read_with_the_system_prompt_that_is_given(tmp_path):
+    rows = [
+        {
+            "task": {
+                "problem_description": f"Count the late orders of shop {n}.",
+                "ground_truth": "def late(days): return days > 1",
+                "test_cases": {"test1": "late(2)"},
+            },
+            "dialogue_history": [
+                {"role": "user", "content": f"Count the late orders of shop {n}."},
+                {"role": "assistant", "content": "OUTPUT: How late?"},
+                {"role": "user", "content": "A day."},
+                {"role": "assistant", "content": "OUTPUT: I WANT TO ANSWER: def late(days): ..."},
+            ],
+            "reward": n % 2,
+        }
+        for n in range(8)
+    ]
+    path = tmp_path / "official.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "system.txt").write_text("Ask first.")
+    data = loaded(official=(str(path),), system=str(tmp_path / "system.txt"), seed=1)
+    assert len(data.by_id) == 8
+    assert {each.messages[0].content for each in data.train} == {"Ask first."}
+    assert {each.reward for each in data.by_id.values()} == {0.0, 1.0}
+
+
+def test_runs_that_were_collected_are_read_from_within_their_stage(collected, tmp_path):
+    shutil.copytree(collected[0], tmp_path / RUN)
+    inputs = {"model": tmp_path, "collected0": tmp_path, "negatives0": collected[1]}
+    assert run_folders(inputs) == [tmp_path / RUN]
+    assert len(tasks(DataSettings(), inputs)) >= 8
+    assert len(load(DataSettings(held_out=0.3), inputs).by_id) == 8
+
+
+def test_the_settings_that_matter_hold_the_prompts_content_and_not_its_place(tmp_path):
+    for name, content in (("one", "x"), ("other", "x"), ("third", "y")):
+        (tmp_path / name).write_text(content)
+    one, other, third = (
+        settings(DataSettings(system=str(tmp_path / name))) for name in ("one", "other", "third")
+    )
+    assert one == other != third
+    assert settings(DataSettings(tasks="somewhere")) == settings(DataSettings())
+
+
+def test_dialogues_without_a_reward_are_an_error_that_says_what_to_do(collected, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(collected[0], folder)
+    lines = [json.loads(line) for line in (folder / "rollouts.jsonl").read_text().splitlines()]
+    content = "".join(json.dumps({**line, "scores": {}}) + "\n" for line in lines)
+    (folder / "rollouts.jsonl").write_text(content)
+    with pytest.raises(DataError, match=r"holds no rollout with a reward .*`colbench score"):
+        loaded(runs=(str(folder),))
+
+
+def test_tasks_that_are_not_those_of_the_run_are_an_error(collected):
+    with pytest.raises(DataError, match=r"8 of its tasks are missing"):
+        loaded(runs=(str(collected[0]),), tasks="bundled:backend/test")
+
+
+def test_too_few_tasks_to_hold_some_out_are_an_error(collected):
+    with pytest.raises(UserError, match=r"held-out share 1e-06, seed 0: of 8 tasks none is on"):
+        loaded(runs=(str(collected[0]),), held_out=1e-6)
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"schema": "colbench.run/1"}'])
+def test_a_damaged_record_of_a_run_is_an_error(content, collected, tmp_path):
+    shutil.copytree(collected[0], tmp_path / "run")
+    (tmp_path / "run" / "run.json").write_text(content)
+    with pytest.raises(UserError, match=r"run\.json"):
+        sources(DataSettings(runs=(str(tmp_path / "run"),)))

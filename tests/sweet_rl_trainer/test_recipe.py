@@ -1,0 +1,157 @@
+"""Recipes: what is read from TOML and flags, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.errors import UserError
+from sweet_rl_trainer.deviations import STAGES, deviations
+from sweet_rl_trainer.recipe import convert, describe, read, shipped, text
+from sweet_rl_trainer.settings import paper
+
+MODEL = {"model": {"name": "x"}}
+SHIPPED = shipped()
+
+
+def test_these_recipes_are_shipped():
+    assert SHIPPED == ["lora-1gpu-8b", "paper-backend-8b", "paper-frontend-8b", "tiny-cpu"]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_recipe_is_read_and_says_what_it_is(name):
+    recipe = read(name, values={"data.runs": ["run"]})
+    assert recipe.method == "sweet"
+    assert recipe.data.runs == ("run",)
+    assert describe(name) == text(name)[0].splitlines()[0].removeprefix("# ")
+
+
+@pytest.mark.parametrize("name", ["paper-backend-8b", "paper-frontend-8b"])
+def test_the_papers_recipes_have_the_papers_values(name):
+    recipe = read(name)
+    allowed = [("rft.at_least", 0.9, 1.0)] if recipe.domain == "frontend" else []
+    assert deviations(recipe, STAGES) == allowed
+    for objective in ("critic", "actor", "rft", "mtdpo"):
+        assert getattr(recipe, objective).train == paper(objective, recipe.domain)
+    assert recipe.critic.pairs == recipe.mtdpo.pairs
+    wanted = ("best-vs-worse", 0.0) if recipe.domain == "backend" else ("all-ordered", 0.1)
+    assert (recipe.critic.pairs.rule, recipe.critic.pairs.margin) == wanted
+    assert (recipe.critic.weights, recipe.actor.weights) == ("turn-mean", "sum")
+    assert (recipe.critic.max_length, recipe.actor.max_length) == (8192, 16_384)
+    assert (recipe.sample.count, recipe.sample.data_fraction) == (16, 0.1)
+    assert (recipe.rank.pairs, recipe.rank.pairs_per_turn) == ("halves", 4)
+
+
+def test_deviations_are_those_of_the_stages_that_are_done():
+    recipe = read("lora-1gpu-8b")
+    rates = {f"{each}.train.learning_rate" for each in ("critic", "actor", "rft", "mtdpo")}
+    assert {name for name, *_ in deviations(recipe, STAGES)} == rates | {"lora"}
+    found = deviations(recipe, {"rft", "export"})
+    assert found[0] == ("rft.train.learning_rate", 1e-5, 2e-7)
+    assert [name for name, *_ in found] == ["rft.train.learning_rate", "lora"]
+
+
+def test_settings_of_one_training_win_over_those_of_all():
+    table = {"train": {"epochs": 3, "beta": 0.2}, "critic": {"train": {"epochs": 5}}}
+    recipe = convert({**MODEL, **table}, "x")
+    assert (recipe.critic.train.epochs, recipe.critic.train.beta) == (5, 0.2)
+    assert (recipe.actor.train.epochs, recipe.actor.train.beta) == (3, 0.2)
+    assert recipe.rft.train.batch_size == 32
+
+
+def test_a_value_critic_has_no_likelihood_unless_it_is_asked_for():
+    changes = ["critic.train.score=value", "rank.scores=value"]
+    recipe = read("tiny-cpu", changes)
+    assert (recipe.critic.train.score, recipe.critic.train.likelihood_weight) == ("value", 0.0)
+    assert (recipe.actor.train.score, recipe.actor.train.likelihood_weight) == ("log-ratio", 0.01)
+    with pytest.raises(UserError, match=r"^recipe tiny-cpu: likelihood_weight 0\.01: with score"):
+        read("tiny-cpu", [*changes, "critic.train.likelihood_weight=0.01"])
+
+
+def test_changes_are_toml_values_or_else_plain_text():
+    recipe = read(
+        "tiny-cpu",
+        [
+            "rank.scores=pmi",
+            'rank.pairs = "margin"',
+            "rank.margin=0.5",
+            'data.official=["a=b"]',
+            "lora={rank = 4}",
+            "sample.server=http://localhost:8000/v1",
+        ],
+        {"model.template_args.enable_thinking": False},
+    )
+    assert (recipe.rank.scores, recipe.rank.pairs, recipe.rank.margin) == ("pmi", "margin", 0.5)
+    assert recipe.data.official == ("a=b",)
+    assert (recipe.lora.rank, recipe.lora.alpha) == (4, 32)
+    assert recipe.sample.server == "http://localhost:8000/v1"
+    assert recipe.model.template_args == {"enable_thinking": False}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("critc.train.beta=1", r"^recipe tiny-cpu: there is no setting critc$"),
+        ("critic.train.bta=1", r"^recipe tiny-cpu: there is no setting critic\.train\.bta$"),
+        ("train.bta=1", r"^recipe tiny-cpu: there is no setting train\.bta$"),
+        ("train.beta=high", r"^recipe tiny-cpu: train\.beta: expected float, got str$"),
+        ("critic.train.beta=0", r"^recipe tiny-cpu: critic\.train\.beta: expected float > 0\.0$"),
+        ("sample.count=1", r"^recipe tiny-cpu: sample\.count: expected int >= 2$"),
+        ("method=dpo", r"^recipe tiny-cpu: method: invalid enum value 'dpo'$"),
+        ("domain=mobile", r"^recipe tiny-cpu: domain: invalid enum value 'mobile'$"),
+        ("train=3", r"^recipe tiny-cpu: train: expected a table, got 3$"),
+        ("critic.train=3", r"^recipe tiny-cpu: critic\.train: expected a table, got 3$"),
+        ("critic=3", r"^recipe tiny-cpu: critic: expected a table, got 3$"),
+        ("method.name=x", r"^--set method\.name: method is no table$"),
+        ("epochs", r"^--set epochs: expected KEY=VALUE, such as"),
+        ("=3", r"^--set =3: expected KEY=VALUE, such as"),
+        ("actor.train.score=value", r"likelihood_weight 0\.01: with score value"),
+        ("train.score=value", r"likelihood_weight 0\.01: with score value|only a critic"),
+        ("model.name=x", r"model\.name and model\.tiny: give one of the two$"),
+        ("iterations=2", r"iterations: a \[\[collect\]\] table with \{model\} in its agent"),
+        ("iterations=0", r"iterations: expected int >= 1$"),
+        ("critic.hidden=none", r"rank\.scores 'critic' do not fit a critic that is not told c"),
+        ("rank.scores=critic-without-hidden", r"do not fit a critic that is told c \(critic\.hid"),
+        ("rank.scores=value", r"'value' do not fit critic\.train\.score 'log-ratio'$"),
+        ("critic.train.score=value", r"'critic' do not fit critic\.train\.score 'value'$"),
+    ],
+)
+def test_a_wrong_change_is_named_with_its_key(change, message):
+    with pytest.raises(UserError, match=message):
+        read("tiny-cpu", [change])
+
+
+def test_an_actor_of_values_is_refused():
+    changes = ["actor.train.score=value", "actor.train.likelihood_weight=0.0"]
+    with pytest.raises(UserError, match=r"actor\.train\.score: only a critic can be a value model"):
+        read("tiny-cpu", changes)
+
+
+def test_a_recipe_without_a_model_says_how_to_give_one():
+    with pytest.raises(UserError, match=r"^x: model\.name: give the model to train.*\(--model\)$"):
+        convert({}, "x")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[train", r"r\.toml: Expected ']' at the end of a table declaration"),
+        (b"a = 1\na = 2\n", r"r\.toml: .*\(at line 2, column 6\)$"),
+        (b"\xff\xfe", r"r\.toml is not a text file"),
+        (b"[model]\nnmae = 'x'", r"r\.toml: there is no setting model\.nmae$"),
+        (b"[[collect]]\nagnet = 'x'", r"r\.toml: there is no setting collect\[0\]\.agnet$"),
+    ],
+)
+def test_a_wrong_file_is_named(content, message, tmp_path):
+    path = tmp_path / "r.toml"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        read(str(path))
+
+
+@pytest.mark.parametrize("name", ["paper", "/nowhere/r.toml", "."])
+def test_a_recipe_that_is_not_there_is_an_error_that_names_those_that_are(name):
+    with pytest.raises(UserError, match=r"there is no recipe .* neither a file nor one of lora-1"):
+        read(name)
