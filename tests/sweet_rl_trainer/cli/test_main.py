@@ -1,0 +1,211 @@
+"""The command line: its exit codes, and what it says to mistakes. No traceback for any of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.run_folder import hold  # noqa: E402
+from sweet_rl_trainer.cli import main  # noqa: E402
+from sweet_rl_trainer.recipe import shipped, text  # noqa: E402
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture
+def fails(capfd):
+    """`fails(words…)`: what the command says when it ends with code 2."""
+
+    def run(*words):
+        assert main([str(word) for word in words]) == 2
+        said = capfd.readouterr()
+        assert said.out == ""
+        assert "Traceback" not in said.err
+        return said.err.splitlines()[-1].removeprefix("sweet-rl: ")
+
+    return run
+
+
+def test_the_shipped_recipes_are_listed_and_shown(capfd):
+    assert main(["recipes"]) == 0
+    listed = capfd.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == shipped()
+    assert all(len(line) <= 120 for line in listed)
+    for name in shipped():
+        assert main(["recipes", name]) == 0
+        assert capfd.readouterr().out == text(name)[0]
+
+
+@pytest.mark.parametrize("words", [[], ["train"], ["run"], ["run", "tiny-cpu", "--what"]])
+def test_a_wrong_call_ends_with_code_2_and_the_usage(words, capfd):
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert capfd.readouterr().err.startswith("usage: sweet-rl")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["recipes", "--help"]])
+def test_help_is_there(words, capfd):
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 0
+    assert "usage: sweet-rl" in capfd.readouterr().out
+
+
+def test_mistakes_of_a_recipe_are_named(fails, tmp_path):
+    assert fails("run", "nothing").startswith("there is no recipe 'nothing': neither a file nor")
+    assert fails("recipes", "nothing").startswith("there is no recipe 'nothing'")
+    assert fails("run", "tiny-cpu", "--set", "x") == (
+        "--set x: expected KEY=VALUE, such as critic.train.epochs=2"
+    )
+    assert fails("rank", "tiny-cpu", "--set", "rank.scores=value").startswith(
+        "recipe tiny-cpu: rank.scores 'value' do not fit critic.train.score"
+    )
+    (tmp_path / "r.toml").write_text('method = "rft"')
+    assert fails("run", tmp_path / "r.toml").startswith(f"{tmp_path}/r.toml: model.name: give the")
+    assert fails("run", "tiny-cpu", "--iterations", "2").startswith(
+        "recipe tiny-cpu: iterations: a [[collect]] table with {model} in its agent is needed"
+    )
+
+
+def test_a_model_that_is_none_is_named(fails, small_recipe, tmp_path):
+    out = tmp_path / "out"
+    assert "there is no such folder, nor is it an id of the hub" in fails(
+        "run", small_recipe, "--out", out, "--model", "/nowhere"
+    )
+    assert "is no checkpoint: it needs config.json" in fails(
+        "run", small_recipe, "--out", out, "--model", tmp_path
+    )
+    assert not out.exists()
+
+
+def test_runs_that_are_none_are_named(fails, small_recipe, tmp_path):
+    said = fails("critic", small_recipe, "--out", tmp_path / "out", "--runs", tmp_path / "no")
+    assert said == f"{tmp_path}/no is no run folder of `colbench eval`: it has no rollouts.jsonl"
+    said = fails("critic", small_recipe, "--out", tmp_path / "out", "--set", "data.runs=[]")
+    assert said.startswith("data.runs: give run folders (--runs), trajectory files")
+
+
+def test_runs_without_rewards_are_named(fails, small_recipe, collected, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(collected[0], folder)
+    lines = map(json.loads, (collected[0] / "rollouts.jsonl").read_text().splitlines())
+    content = "".join(json.dumps({**line, "scores": {}}) + "\n" for line in lines)
+    (folder / "rollouts.jsonl").write_text(content)
+    said = fails("critic", small_recipe, "--out", tmp_path / "out", "--runs", folder)
+    assert said.startswith(f"{folder} holds no rollout with a reward (no reward: 8); `colbench sc")
+
+
+def test_dialogues_without_a_pair_are_counted_by_reason(fails, small_recipe, collected, tmp_path):
+    out = ("--out", tmp_path / "out", "--runs", collected[1])
+    said = fails("critic", small_recipe, *out)
+    assert said.startswith("pairs best-vs-worse: no task has one (one dialogue only: ")
+
+
+def test_dialogues_that_are_all_too_long_are_counted(fails, small_recipe, tmp_path):
+    said = fails("critic", small_recipe, "--out", tmp_path / "out", "--set", "critic.max_length=10")
+    assert "none is left to train on (longer than 10 tokens: " in said
+
+
+def test_a_tokenizer_without_a_chat_template_is_named(fails, small_recipe, small_model, tmp_path):
+    shutil.copytree(small_model, tmp_path / "model")
+    (tmp_path / "model" / "chat_template.jinja").unlink()
+    said = fails("critic", small_recipe, "--out", tmp_path / "out", "--model", tmp_path / "model")
+    assert said.startswith(f"{tmp_path}/model has no chat template; take the tokenizer of a model")
+
+
+def test_a_folder_in_use_is_left_alone(fails, small_recipe, tmp_path):
+    out = tmp_path / "out"
+    with hold(out / ".lock", out):
+        said = fails("sample", small_recipe, "--out", out)
+    assert said == f"{out} is in use by another colbench process"
+    assert [path.name for path in out.iterdir()] == [".lock"]
+
+
+def test_an_output_that_is_a_file_is_left_alone(fails, small_recipe, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    said = fails("sample", small_recipe, "--out", tmp_path / "out")
+    assert said.startswith(f"--out {tmp_path}/out: cannot be written")
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.fixture
+def prepared(small_recipe, tmp_path, capfd):
+    """The output folder, in which a critic has its examples, and the folder that its training will have."""
+    from sweet_rl_trainer.recipe import read
+    from sweet_rl_trainer.stages.plan import plan
+
+    out = tmp_path / "out"
+    data, critic = plan(read(str(small_recipe)), "critic")
+    data.run(out)
+    capfd.readouterr()
+    return out, critic.folder(out)
+
+
+def test_a_folder_that_holds_something_else_is_not_written_to(fails, small_recipe, prepared):
+    out, critic = prepared
+    (critic / "run").mkdir(parents=True)
+    (critic / "run" / "notes.txt").write_text("mine")
+    said = fails("critic", small_recipe, "--out", out)
+    assert said == f"{critic}: training stopped with code 2, see above"
+    assert [path.name for path in (critic / "run").iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.slow
+def test_a_loss_that_is_not_finite_reaches_the_user(small_recipe, prepared, capfd):
+    out, _ = prepared
+    words = ["--set", "critic.train.learning_rate=1e30", "--set", "critic.train.clip=1e30"]
+    assert main(["critic", str(small_recipe), "--out", str(out), *words]) == 2
+    said = capfd.readouterr().err
+    assert "Traceback" not in said
+    assert "is not finite; in the batch: " in said
+    assert "lower the learning rate" in said
+    assert "training stopped with code 2, see above" in said
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_dry_run_says_what_there_is_to_do_and_writes_nothing(
+    width, small_recipe, tmp_path, capfd, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["run", str(small_recipe), "--dry-run"]) == 0
+    said = capfd.readouterr().out
+    assert sorted(tmp_path.rglob("*")) == before
+    assert max(map(len, said.splitlines())) <= width
+    for word in ("critic-data", "rank", "actor", "export", "examples", "tokens", "steps", "memory"):
+        assert word in said
+    assert "critic.train.learning_rate" in said
+    assert "Deviations from the paper" in said
+
+
+def test_a_dry_run_counts_what_is_done_and_the_most_of_what_is_not(
+    small_recipe, prepared, capfd, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "160")
+    out, critic = prepared
+    report = json.loads(next(out.glob("critic-data-*/done.json")).read_text())["said"]
+    assert main(["run", str(small_recipe), "--out", str(out), "--dry-run"]) == 0
+    rows = {
+        line.split()[1].rpartition("-")[0]: line.split()
+        for line in capfd.readouterr().out.splitlines()
+        if "-" in line
+    }
+    taken, tokens = report["taken"], report["tokens"]
+    assert rows["critic-data"][2:5] == ["done", f"{taken:,}", f"{tokens:,}"]
+    steps = 2 * -(-taken // 2)
+    assert rows["critic"][2:7] == ["to", "do", f"{taken:,}", f"{2 * tokens:,}", str(steps)]
+    assert rows["actor"][4] == "≤"
+    assert not critic.exists()
+
+
+def test_a_dry_run_says_why_there_are_no_examples(small_recipe, collected, capfd):
+    runs = ["--runs", str(collected[1])]
+    assert main(["critic", str(small_recipe), *runs, "--dry-run"]) == 0
+    assert "no task has one" in " ".join(capfd.readouterr().out.split())

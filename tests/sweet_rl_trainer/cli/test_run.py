@@ -1,0 +1,96 @@
+"""`sweet-rl run` as a user calls it: killed and called again, and after a change."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from sweet_rl_trainer.cli import main  # noqa: E402
+from sweet_rl_trainer.reference import model_digest  # noqa: E402
+
+pytestmark = pytest.mark.slow
+torch.set_num_threads(1)
+
+DEADLINE = 120
+
+
+def run(recipe, out, capsys, *flags):
+    """The folder of the model, and what was said besides."""
+    assert main(["run", str(recipe), "--out", str(out), *flags]) == 0
+    said = capsys.readouterr()
+    return Path(said.out.strip()), said.err
+
+
+def killed(recipe, out, pattern):
+    """Start a run, and kill it as soon as there is such a file."""
+    command = [sys.executable, "-m", "sweet_rl_trainer.cli", "run", str(recipe), "--out", str(out)]
+    deadline = time.monotonic() + DEADLINE
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        while not any(path.stat().st_size for path in out.glob(pattern)):
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.stderr.read()  # to its end: the children, who write there too, are gone
+
+
+def times(out):
+    """When each file was last written, but for the lock."""
+    return {
+        path.relative_to(out): path.stat().st_mtime_ns
+        for path in out.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_a_run_that_is_killed_ends_with_the_same_model_and_is_not_done_again(
+    small_recipe, tmp_path, capsys
+):
+    whole, _ = run(small_recipe, tmp_path / "whole", capsys)
+
+    out = tmp_path / "killed"
+    killed(small_recipe, out, "critic-*/run/checkpoint-*/trainer_state.json")
+    (critic,) = (path for path in out.glob("critic-*") if "data" not in path.name)
+    assert not (critic / "done.json").exists()
+    killed(small_recipe, out, "sample-*/candidates.jsonl")
+    assert (critic / "done.json").exists()
+    assert not list(out.glob("sample-*/done.json"))
+    model, said = run(small_recipe, out, capsys)
+    assert model_digest(model) == model_digest(whole)
+    assert "[2/8] critic: there already" in said
+    assert "[4/8] sample: done in" in said
+
+    before = times(out)
+    again, said = run(small_recipe, out, capsys)
+    assert again == model
+    assert said.count("there already") == 8
+    assert times(out) == before
+
+    changed, said = run(small_recipe, out, capsys, "--set", "actor.train.learning_rate=1e-2")
+    assert said.count("there already") == 6
+    assert "[7/8] actor: done in" in said
+    assert "[8/8] export: done in" in said
+    assert model_digest(changed) != model_digest(model)
+    after = times(out)
+    touched = {path.parts[0].partition("-")[0] for path in after if after[path] != before.get(path)}
+    assert touched <= {"actor", "export", "references"}
+    assert run(small_recipe, out, capsys)[0] == model
+
+
+def test_a_child_ends_when_who_started_it_is_gone(tmp_path):
+    """It is given nothing to do until then: its task is a pipe that nobody writes to."""
+    (tmp_path / "stage").mkdir()
+    os.mkfifo(tmp_path / "stage" / "task.json")
+    command = [sys.executable, "-m", "sweet_rl_trainer.stages.child", str(tmp_path / "stage")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
+    process.stdin.close()
+    assert process.wait(DEADLINE) == 130
