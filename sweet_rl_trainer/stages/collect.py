@@ -6,11 +6,14 @@ FOLDER/report.txt    the report
 
 from __future__ import annotations
 
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+import colbench
 from colbench.config import SELECTION, RunConfig
 from colbench.errors import UserError
 from sweet_rl_trainer.harness import evaluate
@@ -38,7 +41,9 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
     return {"agent": config.agent}
 
 
-def selection(config: RunConfig) -> dict[str, Any]:
-    """Which dialogues a run has; the rest of what matters is in `RunConfig.pins`."""
+def settings(config: RunConfig) -> dict[str, Any]:
+    """What the dialogues of a run depend on: its configuration, and its tasks, which change with file or version."""
     whole = msgspec.to_builtins(config)
-    return {name: whole[name] for name in sorted(SELECTION)}
+    file = Path(config.tasks).expanduser()
+    tasks = sha256(file.read_bytes()).hexdigest() if file.is_file() else colbench.__version__
+    return config.pins() | {name: whole[name] for name in SELECTION} | {"content": tasks}

@@ -105,7 +105,7 @@ class _Iteration:
         return Stage(
             name="collect",
             act=partial(collect.collect, config=config),
-            settings=config.pins() | collect.selection(config),
+            settings=collect.settings(config),
             inputs={"model": self.model} if collect.MODEL in config.agent else {},
         )
 
@@ -189,7 +189,7 @@ class _Iteration:
         table = self.recipe.grpo
         settings = {
             "train": _plain(table.train),
-            "dialogues": table.dialogues.pins() | collect.selection(table.dialogues),
+            "dialogues": collect.settings(table.dialogues),
             "domain": self.recipe.domain,
             "lora": _plain(self.recipe.lora),
         }

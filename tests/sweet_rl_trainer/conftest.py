@@ -105,10 +105,16 @@ dtype = "float32"
 
 
 @pytest.fixture
-def small_recipe(tmp_path, collected, small_model):
+def small_recipe(tmp_path, collected, small_model, one_thread):
     """A recipe file on these runs and this model, of which everything is done in seconds."""
     runs = ", ".join(f'"{folder}"' for folder in collected)
     text = SMALL.replace("[data]", f'[model]\nname = "{small_model}"\n\n[data]\nruns = [{runs}]')
     path = tmp_path / "small.toml"
     path.write_text(text)
     return path
+
+
+@pytest.fixture
+def one_thread(monkeypatch):
+    """For processes that a test starts: several threads of each would be in one another's way."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")

@@ -223,3 +223,20 @@ def test_all_settings_can_be_written_down(small):
     for stage in plan(small(*TALKS)):
         assert isinstance(stage, Stage)
         assert len(stage.key) == 64
+
+
+def test_dialogues_are_collected_anew_when_their_task_file_changes_and_not_for_how_it_is_worked_off(
+    tmp_path,
+):
+    def stages(**fields):
+        config = {"agent": "guesser", "tasks": str(tmp_path / "tasks.jsonl"), **fields}
+        return plan(read("tiny-cpu", values={"collect": [config]}))
+
+    (tmp_path / "tasks.jsonl").write_text("{}")
+    before = [each.key for each in stages()]
+    assert [each.key for each in stages(concurrency=1, sandbox_workers=1)] == before
+    assert stages(limit=3)[1].key != before[1]
+    assert stages(max_turns=3)[1].key != before[1]
+    (tmp_path / "tasks.jsonl").write_text("{ }")
+    same = [old == each.key for old, each in zip(before, stages(), strict=True)]
+    assert same == [True, *[False] * (len(before) - 1)]
