@@ -19,7 +19,7 @@ from colbench.simulators.facts_words import content
 from colbench.task import Fact, Task
 
 MOST_FACTS = 2
-ENOUGH = 2.0
+ENOUGH = 3.0
 CLEAR = 4.5
 """Lead in nats (`facts_match`) from which a fact counts as asked for: first in a message, and further on."""
 HEARD = 4000

@@ -35,10 +35,10 @@ class Frozen(Struct, frozen=True, kw_only=True):
 
 SETS = {
     "backend/test": Frozen(
-        number=1000, sha256="f3dff93759095617cdc23cee0dec86bef962622520621873321f0b7a6327d041"
+        number=1000, sha256="9fb031b83ec0004574ecdeb4ceaa54d3270d94fad696a5baf830202b573f5e66"
     ),
     "backend/train": Frozen(
-        number=10_000, sha256="dfa6c5c4df9eed1c94dc0245e7b49d9326c90f23da6c74e759a20ab96d967173"
+        number=10_000, sha256="bea4883ffd1ae7edd2ac1698804f06029ac8c0d60b6c7eb00a4bba713fe133b5"
     ),
     "frontend/test": Frozen(
         number=500, sha256="1a48754869bcfa00e0e496175751f6cbf4a3d5c98f750c14d64e1c5da5f1504d"
