@@ -23,16 +23,18 @@ class _Several(Sized, Iterable[T_co], Protocol[T_co]):
 
 
 @contextmanager
-def progress(name: str, total: int) -> Iterator[Callable[[], None]]:
-    """Gives what is to be called when one of `total` things is done."""
+def progress(
+    name: str, total: int, *, every: float = PLAIN_INTERVAL
+) -> Iterator[Callable[[], None]]:
+    """Gives what is to be called when one of `total` things is done; `every` is in seconds, between two lines."""
     console = Console(stderr=True)
-    if os.environ.get("RANK", "0") != "0":
+    if not total or os.environ.get("RANK", "0") != "0":
         yield lambda: None
     elif console.is_terminal:
         with _bar(name, total, console) as advance:
             yield advance
     else:
-        yield _Lines(name, total).advance
+        yield _Lines(name, total, every).advance
 
 
 def shown(name: str, things: _Several[T_co]) -> Iterator[T_co]:
@@ -57,14 +59,15 @@ def _bar(name: str, total: int, console: Console) -> Iterator[Callable[[], None]
 
 
 class _Lines:
-    def __init__(self, name: str, total: int) -> None:
+    def __init__(self, name: str, total: int, every: float) -> None:
         self._name = name
         self._total = total
+        self._every = every
         self._done = 0
         self._said = time.monotonic()
 
     def advance(self) -> None:
         self._done += 1
-        if time.monotonic() - self._said > PLAIN_INTERVAL:
+        if time.monotonic() - self._said >= self._every:
             self._said = time.monotonic()
             print(f"{self._name} {self._done:,}/{self._total:,}", file=sys.stderr, flush=True)

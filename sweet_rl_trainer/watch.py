@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 from transformers import TrainerCallback
 from transformers.utils import logging
 
@@ -48,11 +49,15 @@ class OnConsole(TrainerCallback):
         self._console = Console(stderr=True)
         self._bar = Progress(
             TextColumn("train"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=16),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            TextColumn("[dim]{task.fields[text]}[/dim]"),
+            TextColumn(
+                "[dim]{task.fields[text]}[/dim]",
+                table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+            ),
             console=self._console,
+            expand=True,
             disable=not self._console.is_terminal,
         )
         self._shown = self._bar.add_task("", text="")

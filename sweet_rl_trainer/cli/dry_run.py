@@ -6,7 +6,7 @@ can come to (≤). A model with random weights is made in a temporary folder to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from colbench.errors import DataError
-from sweet_rl_trainer.collator import steps
-from sweet_rl_trainer.deviations import deviations
+from sweet_rl_trainer.collator import steps, steps_of_epoch
+from sweet_rl_trainer.deviations import STAGES, deviations
 from sweet_rl_trainer.estimate import Size, size_of, training_bytes
 from sweet_rl_trainer.recipe import TRAININGS, Recipe
 from sweet_rl_trainer.stages import data, sample
@@ -51,11 +51,18 @@ def show(recipe: Recipe, stages: Sequence[Stage], out: Path) -> None:
     console = Console()
     with TemporaryDirectory() as temporary:
         lines = _Counter(recipe, out, Path(temporary)).lines(stages)
-        console.print(_table(stages, lines, out))
-    changed = Table("setting", "here", "paper", box=None, title="Deviations from the paper")
-    for name, ours, theirs in deviations(recipe, {stage.name for stage in stages}):
-        changed.add_row(*(Text(_plain(each)) for each in (name, ours, theirs)))
-    console.print(changed if changed.row_count else "No deviation from the paper.")
+        console.print(Text(f"Stages, in {out}"), soft_wrap=True)
+        console.print(_table(stages, lines, out), *_notes(stages, lines), "", sep="\n")
+    names = {stage.name for stage in stages}
+    if names & set(STAGES):
+        console.print(_deviations(recipe, names))
+
+
+def _deviations(recipe: Recipe, names: Collection[str]) -> Table | str:
+    table = Table("deviation", "here", "paper", box=None)
+    for row in deviations(recipe, names):
+        table.add_row(*(Text(_plain(each)) for each in row))
+    return table if table.row_count else "No deviation from the paper."
 
 
 def _plain(value: object) -> str:
@@ -92,6 +99,10 @@ class _Counter:
             self._count_pairs(stage, line, report.said if report else None)
         elif stage.name in TRAININGS:
             self._count_steps(stage, line)
+        elif stage.name == "grpo":
+            settings = self._recipe.grpo.train
+            line.steps = settings.steps
+            line.note = f"{settings.batch_size} dialogues a step"
         return line
 
     def _inputs(self, stage: Stage) -> dict[str, Path] | None:
@@ -132,7 +143,11 @@ class _Counter:
         if inputs is None:
             line.note = "after the dialogues are collected"
             return
-        turns = sample.turns(data.load(self._recipe.data, inputs), self._recipe.sample)
+        try:
+            turns = sample.turns(data.load(self._recipe.data, inputs), self._recipe.sample)
+        except DataError as cause:
+            line.note = str(cause)
+            return
         line.examples = len(turns)
         line.note = f"turns, {self._recipe.sample.count} replies each"
 
@@ -146,14 +161,15 @@ class _Counter:
             line.examples, line.most = turns * self._recipe.rank.pairs_per_turn, True
 
     def _count_steps(self, stage: Stage, line: Line) -> None:
-        settings, source = stage.settings["train"], self._counted[stage.inputs["data"].key]
+        source = self._counted[stage.inputs["data"].key]
         table = getattr(self._recipe, stage.name)
         line.most = source.most
         line.examples, line.tokens = source.examples, source.tokens
         if source.examples is not None:
             line.steps = steps(source.examples, table.train)
-        if line.tokens is not None:
-            line.tokens *= settings["epochs"]
+        if line.tokens is not None and line.steps is not None and source.examples:
+            epochs = line.steps / steps_of_epoch(source.examples, table.train)
+            line.tokens = round(line.tokens * epochs)
         line.memory = self._memory(stage, table.train)
 
     def _memory(self, stage: Stage, settings: Any) -> int | None:
@@ -170,13 +186,21 @@ class _Counter:
 
 
 def _table(stages: Sequence[Stage], lines: Sequence[Line], out: Path) -> Table:
-    table = Table(
-        "", f"stage, in {out}", "state", "examples", "tokens", "steps", "memory", "", box=None
-    )
+    table = Table(box=None)
+    for name in ("", "stage", "state", "examples", "tokens", "steps", "memory"):
+        table.add_column(
+            name, no_wrap=True, justify="left" if name in {"stage", "state"} else "right"
+        )
     for number, (stage, line) in enumerate(zip(stages, lines, strict=True), 1):
-        cells = [str(number), stage.folder(out).name, line.state, *_numbers(line), line.note]
+        cells = [str(number), stage.folder(out).name, line.state, *_numbers(line)]
         table.add_row(*map(Text, cells))
     return table
+
+
+def _notes(stages: Sequence[Stage], lines: Sequence[Line]) -> Iterator[Text]:
+    for number, (stage, line) in enumerate(zip(stages, lines, strict=True), 1):
+        if line.note:
+            yield Text(f"[{number}] {stage.name}: {line.note}")
 
 
 def _numbers(line: Line) -> Iterator[str]:

@@ -77,6 +77,7 @@ def duration(seconds: float) -> str:
     """In words: 12.3 s, 4 min 10 s, 2 h 5 min."""
     if seconds < MINUTE:
         return f"{seconds:.1f} s"
-    if seconds < HOUR:
-        return f"{seconds // MINUTE:.0f} min {seconds % MINUTE:.0f} s"
-    return f"{seconds // HOUR:.0f} h {seconds % HOUR // MINUTE:.0f} min"
+    whole = round(seconds)
+    if whole < HOUR:
+        return f"{whole // MINUTE} min {whole % MINUTE} s"
+    return f"{whole // HOUR} h {whole % HOUR // MINUTE} min"

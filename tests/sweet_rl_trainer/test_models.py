@@ -57,8 +57,8 @@ def base(make_model, tmp_path):
 @pytest.fixture
 def adapters(make_model, tmp_path):
     """Of the base, in a run's folder: not all zero."""
-    adapted = adapt(make_model(), LoraSettings(rank=4))
     torch.manual_seed(1)
+    adapted = adapt(make_model(), LoraSettings(rank=4))
     for name, value in adapted.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(value, std=0.1)
