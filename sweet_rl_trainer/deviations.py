@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -34,12 +34,22 @@ def deviations(recipe: Recipe, stages: Collection[str]) -> list[tuple[str, objec
     """Where these stages of a recipe are not the paper's: key, its value, the paper's."""
     ours = msgspec.to_builtins(recipe)
     theirs = msgspec.to_builtins(convert({"domain": recipe.domain, "model": {"name": "x"}}, ""))
-    return [
+    found = [
         each
         for name in (*STAGES, "lora")
         if name in stages or name == "lora"
         for each in _differences(name, ours[name], theirs[name])
     ]
+    return [*_beyond(recipe, stages), *found]
+
+
+def _beyond(recipe: Recipe, stages: Collection[str]) -> Iterator[tuple[str, object, object]]:
+    """What the defaults of the settings, too, do otherwise."""
+    if recipe.data.held_out and not {*STAGES}.isdisjoint(stages):
+        yield "data.held_out", recipe.data.held_out, 0.0
+    if recipe.domain == "frontend" and "critic" in stages:
+        ours = "the actor's model, which reads pages as HTML"
+        yield "critic", ours, "a regression head on Qwen2-VL-7B, which sees pages"
 
 
 def _differences(key: str, ours: Any, theirs: Any) -> list[tuple[str, object, object]]:

@@ -14,7 +14,7 @@ from sweet_rl_trainer.models import load_tokenizer, resolve
 from sweet_rl_trainer.recipe import ModelSettings, Recipe
 from sweet_rl_trainer.reference import model_digest
 from sweet_rl_trainer.runs import named
-from sweet_rl_trainer.settings import LoraSettings, Precision, Quantize, TrainSettings
+from sweet_rl_trainer.settings import LoraSettings, Precision, Quantize
 from sweet_rl_trainer.stages.stage import Job, Source, Stage
 from sweet_rl_trainer.tiny import Shape, build
 
@@ -73,8 +73,6 @@ class Loading(Struct, frozen=True, kw_only=True):
     quantize: Quantize | None
 
 
-def loading(train: TrainSettings, lora: LoraSettings | None) -> Loading:
+def loading(precision: Precision, lora: LoraSettings | None) -> Loading:
     """Weights to train in float32; those beside adapters in the precision of the products."""
-    return Loading(
-        dtype=train.precision if lora else "float32", quantize=lora.quantize if lora else None
-    )
+    return Loading(dtype=precision if lora else "float32", quantize=lora.quantize if lora else None)

@@ -71,7 +71,7 @@ def _train_on_examples(task: Task, folder: Path) -> None:
     from sweet_rl_trainer.training import train
 
     base = Path(task.base)
-    how = loading(task.settings, task.adapters)
+    how = loading(task.settings.precision, task.adapters)
     examples, held_out = map(read, examples_of(Path(task.examples)))
     with enough_memory("training"):
         train(
@@ -91,13 +91,15 @@ def _train_by_dialogues(task: GrpoTask, folder: Path) -> None:
     from sweet_rl_trainer.grpo.training import train_grpo
     from sweet_rl_trainer.models import enough_memory, load_model, load_tokenizer
     from sweet_rl_trainer.reference import model_digest
+    from sweet_rl_trainer.stages.base import loading
     from sweet_rl_trainer.stages.grpo import tasks_of
     from sweet_rl_trainer.stages.training import RUN
 
     base = Path(task.base)
+    how = loading(task.settings.precision, task.adapters)
     with enough_memory("training"):
         train_grpo(
-            load_model(base),
+            load_model(base, dtype=how.dtype, quantize=how.quantize),
             load_tokenizer(base),
             tasks_of(task.dialogues),
             task.settings,

@@ -73,7 +73,8 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
     system = None if data.system is None else _read(data.system)
 
     def of_run(folder: Path) -> list[Trajectory]:
-        return read_run(folder, tasks=tasks, system=system, dropped=dropped)
+        found = read_run(folder, tasks=tasks, system=system, dropped=dropped)
+        return sorted(found, key=lambda each: each.id)  # a run file has them as they were finished
 
     def of_file(path: Path) -> list[Trajectory]:
         return list(from_official(read_trajectories(path), system=system or "", dropped=dropped))

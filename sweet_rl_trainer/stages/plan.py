@@ -161,7 +161,7 @@ class _Iteration:
         settings: dict[str, Any] = _plain(recipe.rank)
         del settings["row_tokens"]
         settings["precision"] = recipe.critic.train.precision
-        settings["loading"] = _plain(base.loading(recipe.critic.train, recipe.lora))
+        settings["loading"] = _plain(base.loading(recipe.critic.train.precision, recipe.lora))
         settings["hidden"] = recipe.critic.hidden
         settings["max_length"] = [recipe.critic.max_length, recipe.actor.max_length]
         settings["weights"] = recipe.actor.weights

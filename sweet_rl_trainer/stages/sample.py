@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from colbench.errors import UserError
 from colbench.models.openai_chat import OpenAIChat
 from colbench_agents.vllm import VLLMServer
 from sweet_rl_trainer.models import load_model
@@ -45,7 +46,9 @@ class Sampled(Struct, frozen=True, kw_only=True):
 def sample(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Sample at the turns of a share of both sides' trajectories."""
     model = model_in(job.inputs["model"])
-    wanted = turns(load(recipe.data, job.inputs), recipe.sample)
+    data = load(recipe.data, job.inputs)
+    _check_prompts(data, recipe)
+    wanted = turns(data, recipe.sample)
     settings = recipe.sample
     sampler = Sampler(
         model=model_digest(model),
@@ -80,6 +83,17 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
         if side
         for turn in turns_of(side, data_fraction=settings.data_fraction, seed=settings.seed)
     ]
+
+
+def _check_prompts(data: Data, recipe: Recipe) -> None:
+    """A server makes its own prompts of messages, among which official files have no system prompt."""
+    if recipe.sample.server == IN_PROCESS or recipe.data.system is not None:
+        return
+    if any(each.prompts for each in (*data.train, *data.held_out)):
+        raise UserError(
+            "data.official: the files hold the agent's system prompt in prompt strings alone, which a server is not "
+            'given; give it (data.system), or sample by these strings (sample.server="in-process")'
+        )
 
 
 async def _from_server(

@@ -37,7 +37,7 @@ class Scorers:
     def __init__(self, recipe: Recipe, base: Path, references: Path) -> None:
         self._settings = recipe.critic.train
         self._adapters = recipe.lora
-        self._how = loading(self._settings, self._adapters)
+        self._how = loading(self._settings.precision, self._adapters)
         self._base = base
         self._references = references
         self._loaded: tuple[Path, Any] | None = None
