@@ -30,17 +30,26 @@ def run(recipe, out, capsys, *flags):
     return Path(said.out.strip()), said.err
 
 
-def killed(recipe, out, pattern):
-    """Start a run, and kill it as soon as there is such a file."""
-    command = [sys.executable, "-m", "sweet_rl_trainer.cli", "run", str(recipe), "--out", str(out)]
+def stopped(words, pattern, stop):
+    """Start a command and stop it as soon as there is such a file; its exit code, and what it said."""
+    command = [sys.executable, "-m", "sweet_rl_trainer.cli", *map(str, words)]
+    folder = Path(words[words.index("--out") + 1])
     deadline = time.monotonic() + DEADLINE
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
-        while not any(path.stat().st_size for path in out.glob(pattern)):
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        while not any(path.stat().st_size for path in folder.glob(pattern)):
             assert process.poll() is None, process.stderr.read()
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.stderr.read()  # to its end: the children, who write there too, are gone
+        stop(process.pid)
+        said = process.stderr.read()  # to its end: the children, who write there too, are gone
+    return process.returncode, said.decode()
+
+
+def killed(recipe, out, pattern):
+    """Kill a run, but not its children."""
+    stopped(["run", recipe, "--out", out], pattern, lambda pid: os.kill(pid, signal.SIGKILL))
 
 
 def times(out):
@@ -94,3 +103,15 @@ def test_a_child_ends_when_who_started_it_is_gone(tmp_path):
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
     process.stdin.close()
     assert process.wait(DEADLINE) == 130
+
+
+def test_a_run_that_is_interrupted_says_how_to_go_on_and_nothing_else(small_recipe, tmp_path):
+    words = ["critic", small_recipe, "--out", tmp_path / "out", "--set", "critic.train.epochs=500"]
+    code, said = stopped(
+        words,
+        "critic-*/run/checkpoint-*/trainer_state.json",
+        lambda pid: os.killpg(pid, signal.SIGINT),  # as a terminal does
+    )
+    assert code == 130
+    assert "Traceback" not in said
+    assert said.endswith("sweet-rl: interrupted; the same command goes on from here\n")
