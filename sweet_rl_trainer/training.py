@@ -82,12 +82,8 @@ def train(
         return done
     cache = None
     if references:
-        cache = ReferenceCache(
-            references,
-            model=origin,
-            precision=arithmetic(settings, adapters),
-            writer=state.process_index,
-        )
+        precision, writer = arithmetic(settings, adapters), state.process_index
+        cache = ReferenceCache(references, model=origin, precision=precision, writer=writer)
     torch.manual_seed(settings.seed)
     console = OnConsole()
     try:
