@@ -12,6 +12,7 @@ from typing import IO, Any
 import msgspec
 
 from colbench.config import RunConfig
+from sweet_rl_trainer.tether import run
 
 PAIRS = {"agent_args": "--agent-arg", "human_args": "--human-arg"}
 
@@ -24,15 +25,13 @@ def evaluate(
     `config` is all that counts: variables of the environment that stand for flags of the command do not. What the
     command says goes to `log`, else where our own words go; `progress` and errors go there in any case, if asked.
     """
-    command = [sys.executable, "-m", "colbench.cli", "eval", *flags(config), f"--out={out}"]
-    return subprocess.run(  # noqa: S603 - our own program
-        command,
-        stdin=subprocess.DEVNULL,
+    module = [sys.executable, "-m", "sweet_rl_trainer.tether", "colbench.cli", "eval"]
+    return run(
+        [*module, *flags(config), f"--out={out}"],
         stdout=log,
         stderr=None if log is None or progress else subprocess.STDOUT,
         env=_environment(),
-        check=False,
-    ).returncode
+    )
 
 
 def flags(config: RunConfig) -> list[str]:

@@ -1,15 +1,12 @@
 """`python -m sweet_rl_trainer.stages.child FOLDER`: one process of a training stage; see `stages.training`.
 
-Where its standard input is a pipe it ends when that is closed: no training goes on, and writes, when whoever started it
-was killed.
+It ends with whoever started it (`tether`).
 """
 
 from __future__ import annotations
 
 import os
-import stat
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,21 +14,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from colbench.errors import ColBenchError
+from sweet_rl_trainer.tether import INTERRUPTED, hold_on
 
 if TYPE_CHECKING:
     from sweet_rl_trainer.stages.grpo import GrpoTask
     from sweet_rl_trainer.stages.training import Task
 
 USER_MISTAKE = 2
-INTERRUPTED = 130
 
 
 def main(argv: Sequence[str]) -> int:
     """Train, and return the exit code: 2 where the user's settings or data are at fault."""
     folder = Path(argv[0])
     try:
-        if stat.S_ISFIFO(os.fstat(0).st_mode):
-            threading.Thread(target=_end_with_input, daemon=True).start()
+        hold_on()
         _train(folder)
     except ColBenchError as error:
         if os.environ.get("RANK", "0") == "0":
@@ -40,11 +36,6 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0
-
-
-def _end_with_input() -> None:
-    os.read(0, 1)
-    os._exit(INTERRUPTED)
 
 
 def _train(folder: Path) -> None:

@@ -7,7 +7,6 @@ FOLDER/run/model/   what was trained: a whole model, or adapters
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -22,6 +21,7 @@ from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 from sweet_rl_trainer.stages.base import model_in
 from sweet_rl_trainer.stages.files import HELD_OUT, TRAIN
 from sweet_rl_trainer.stages.stage import Job
+from sweet_rl_trainer.tether import run
 
 RUN, REFERENCES, TASK = "run", "references", "task.json"
 CHILD = "sweet_rl_trainer.stages.child"
@@ -65,9 +65,7 @@ def launch_processes(job: Job, task: Struct, launch: LaunchSettings) -> None:
     """Start the processes and wait for them. Raises UserError if one stops with an error, which it has told."""
     (job.folder / TASK).write_bytes(msgspec.json.format(msgspec.json.encode(task)))
     wanted = [*command(launch), str(job.folder)]
-    with subprocess.Popen(wanted, stdin=subprocess.PIPE) as process:  # noqa: S603 - our own program
-        code = process.wait()
-    if code:
+    if code := run(wanted):
         raise UserError(f"{job.folder}: training stopped with code {code}, see above")
 
 
