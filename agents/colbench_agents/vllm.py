@@ -47,6 +47,8 @@ class VLLMServer:
     `port` 0 takes a free one. `startup_timeout` is in seconds. The server's output goes to the file `log`;
     without one, to a temporary file that is kept only when something went wrong. Everything else becomes a
     flag of vLLM: `tensor_parallel_size=8` is `--tensor-parallel-size=8`, true the bare flag, false `--no-…`.
+    What a checkpoint's `generation_config.json` says of sampling (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) does not
+    count, for requests that name only a temperature would be cut by it; `generation_config="auto"` lets it count.
     Start-up is reported on the logger `colbench`.
     """
 
@@ -71,7 +73,7 @@ class VLLMServer:
         self.log = log
         self.command = [
             *(find_vllm(), "serve", model, f"--host={HOST}", f"--port={self.port}"),
-            *as_flags(engine_args),
+            *as_flags({"generation_config": "vllm", **engine_args}),
         ]
         self._temporary = log is None
         self._watchdog: subprocess.Popen[bytes] | None = None

@@ -80,7 +80,20 @@ async def test_other_arguments_are_flags_of_the_server(model: str, tmp_path: Pat
     async with VLLMServer(model, log=log, tensor_parallel_size=8, enforce_eager=True) as server:
         assert server.model == model
     first = log.read_text().splitlines()[0]
-    assert first.endswith(f"--port={server.port} --tensor-parallel-size=8 --enforce-eager")
+    assert first.endswith(" --tensor-parallel-size=8 --enforce-eager")
+
+
+async def test_replies_are_drawn_from_the_whole_distribution_unless_the_checkpoint_s_cut_is_asked_for(
+    model: str, tmp_path: Path
+):
+    for log, changes, expected in (
+        (tmp_path / "one", {}, "vllm"),
+        (tmp_path / "other", {"generation_config": "auto"}, "auto"),
+    ):
+        async with VLLMServer(model, log=log, **changes):
+            pass
+        assert log.read_text().count(f"--generation-config={expected}") == 1
+        assert log.read_text().count("--generation-config") == 1
 
 
 def test_true_is_a_bare_flag_and_false_its_negation():
