@@ -143,6 +143,7 @@ def digest(examples: Examples) -> str:
 def open_folder(folder: Path, record: Struct) -> Path | None:
     """The checkpoint to go on with, if any. Raises UserError if the folder holds another run than this record's."""
     path = folder / "run.json"
+    part = path.with_suffix(".part")
     if path.is_file():
         try:
             before = msgspec.json.decode(path.read_bytes(), type=type(record))
@@ -152,11 +153,10 @@ def open_folder(folder: Path, record: Struct) -> Path | None:
             raise UserError(
                 f"{folder} holds another run: {', '.join(changed)} changed; choose another folder"
             )
-    elif folder.is_dir() and any(folder.iterdir()):
+    elif folder.is_dir() and any(each != part for each in folder.iterdir()):
         raise UserError(f"{folder} is not empty and holds no run; choose another folder")
     else:
         folder.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
         part.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
         part.rename(path)
     return last_checkpoint(folder)

@@ -297,6 +297,12 @@ def test_a_folder_with_something_else_in_it_is_refused(make_model, tmp_path):
         run(make_model(), pairs(3), tmp_path / "run")
 
 
+def test_a_run_that_was_killed_while_it_wrote_its_record_begins_again(make_model, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.part").write_text('{"settings": {"sco')
+    assert run(make_model(), pairs(3), tmp_path / "run", epochs=1).is_dir()
+
+
 class Spoil(StopAt):
     """After a step, the embedding (or its gradient) of a token is not a number, if a row holds it."""
 
