@@ -110,7 +110,9 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     data_fraction: Fraction = 0.1
     """Of the trajectories, at whose turns replies are sampled. Paper."""
     server: str = "in-process"
-    """Where: `in-process` by transformers, `vllm` on a server that is started for it, or the URL of a server."""
+    """Where: `in-process` by transformers, `vllm` on a server that is started for it, or `MODEL@URL` of a server, which
+    has the model that training starts from, is given `model.template_args`, and draws from all of its distribution
+    (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`)."""
     record_tokens: bool = True
     """Keep the tokens that the server sampled; false for one that returns none: its replies are tokenised again."""
     server_args: dict[str, ArgValue] = {}
@@ -361,6 +363,8 @@ def _problems(recipe: Recipe) -> Iterator[str]:
         )
     if recipe.iterations > 1 and not any("{model}" in each.agent for each in recipe.collect):
         yield "iterations: a [[collect]] table with {model} in its agent is needed to collect from the actor"
+    if recipe.sample.server not in {"in-process", "vllm"} and "@http" not in recipe.sample.server:
+        yield f"sample.server {recipe.sample.server!r}: expected in-process, vllm or MODEL@URL"
     yield from _unfit(recipe)
 
 
@@ -375,5 +379,7 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
         if term.told == (critic.hidden == "none"):
             hidden = "is not told c" if critic.hidden == "none" else "is told c"
             yield f"rank.scores {scores!r} do not fit a critic that {hidden} (critic.hidden {critic.hidden!r})"
+        if (term.weights == "sum") != (critic.weights == "sum"):
+            yield f"rank.scores {scores!r} do not fit critic.weights {critic.weights!r}"
         if term.score != critic.train.score:
             yield f"rank.scores {scores!r} do not fit critic.train.score {critic.train.score!r}"

@@ -49,16 +49,23 @@ RANKED = "ranked"
 
 def diagnose(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Measure the critic, and say what should worry."""
+    base = model_in(job.inputs["model"])
+    with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
+        critic = Asked(
+            recipe=recipe,
+            chat=chat_of(base, recipe.model),
+            critic=scorers.critic(trained(job.inputs["critic"])),
+            reference=scorers.reference(),
+        )
+        found = _measured(critic, job)
+    (job.folder / DIAGNOSIS).write_bytes(encode(found))
+    return summary(found)
+
+
+def _measured(critic: Asked, job: Job) -> Diagnosis:
+    recipe = critic.recipe
     held_out = data.load(recipe.data, job.inputs).held_out
     tasks = data.tasks(recipe.data, job.inputs)
-    base = model_in(job.inputs["model"])
-    scorers = Scorers(recipe, base, job.shared / REFERENCES)
-    critic = Asked(
-        recipe=recipe,
-        chat=chat_of(base, recipe.model),
-        critic=scorers.critic(trained(job.inputs["critic"])),
-        reference=scorers.reference(),
-    )
     missing: dict[Part, str] = {}
     ranked = _ranked(held_out, job, missing)
     pairs = [
@@ -68,17 +75,17 @@ def diagnose(job: Job, recipe: Recipe) -> dict[str, Any]:
     ]
     if not pairs:
         missing["accuracy"] = "no held-out pair"
-    found = put_together(
+    # before a model is loaded, for whoever plays on may be a server that wants all the memory
+    continuations = _continuations(ranked, tasks, recipe, job, missing)
+    return put_together(
         pairs,
         critic.pairs(pairs),
         ranked,
         best_of=critic.curve(held_out, missing),
         states=critic.states(held_out, tasks, missing),
-        continuations=_continuations(ranked, tasks, recipe, job, missing),
+        continuations=continuations,
         missing=missing,
     )
-    (job.folder / DIAGNOSIS).write_bytes(encode(found))
-    return summary(found)
 
 
 def _ranked(held_out: Sequence[Trajectory], job: Job, missing: dict[Part, str]) -> list[Scored]:
@@ -203,4 +210,6 @@ def preset_of(table: CriticSettings) -> Preset:
     """A turn's score, as the critic was trained for it."""
     if table.train.score == "value":
         return "value" if told(table) else "value-without-hidden"
+    if table.weights == "sum":
+        return "critic-sum"
     return "critic" if told(table) else "critic-without-hidden"

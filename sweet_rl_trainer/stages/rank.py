@@ -52,19 +52,19 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
     chat = chat_of(base, recipe.model)
     dropped = Counter[str]()
     candidates = read(job.inputs["candidates"], data.by_id)
-    scorers = Scorers(recipe, base, job.shared / REFERENCES)
-    critic = scorers.critic(trained(job.inputs[CRITIC])) if CRITIC in job.inputs else None
-    scored = score_candidates(
-        candidates,
-        chat,
-        recipe.rank.scores,
-        reference=scorers.reference(),
-        critic=critic,
-        hidden=told(recipe.critic) or "preamble",
-        budget=recipe.rank.row_tokens,
-        max_length=recipe.critic.max_length,
-        dropped=dropped,
-    )
+    with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
+        critic = scorers.critic(trained(job.inputs[CRITIC])) if CRITIC in job.inputs else None
+        scored = score_candidates(
+            candidates,
+            chat,
+            recipe.rank.scores,
+            reference=scorers.reference(),
+            critic=critic,
+            hidden=told(recipe.critic) or "preamble",
+            budget=recipe.rank.row_tokens,
+            max_length=recipe.critic.max_length,
+            dropped=dropped,
+        )
     _write(job.folder / SCORED, scored)
     inside = {each.id for each in data.train}
     sides = [

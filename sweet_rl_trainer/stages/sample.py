@@ -67,9 +67,7 @@ def sample(job: Job, recipe: Recipe) -> dict[str, Any]:
         )
     else:
         found = asyncio.run(
-            _from_server(
-                wanted, model, settings=settings, sampler=sampler, file=file, dropped=dropped
-            )
+            _from_server(wanted, model, recipe=recipe, sampler=sampler, file=file, dropped=dropped)
         )
     _write(job.folder / SAMPLED, found)
     return {"turns": len(found), "left out": dict(dropped)}
@@ -100,11 +98,13 @@ async def _from_server(
     wanted: Sequence[Turn],
     model: Path,
     *,
-    settings: SampleSettings,
+    recipe: Recipe,
     sampler: Sampler,
     file: CandidateFile,
     dropped: Counter[str],
 ) -> list[Candidates]:
+    settings = recipe.sample
+
     async def ask(spec: str) -> list[Candidates]:
         async with OpenAIChat(spec, concurrency=settings.concurrency) as chat:
             return await sample_from_server(
@@ -113,8 +113,15 @@ async def _from_server(
 
     if settings.server != VLLM:
         return await ask(settings.server)
-    async with VLLMServer(str(model), **settings.server_args) as server:  # type: ignore[arg-type]
+    async with VLLMServer(str(model), **server_args(recipe)) as server:
         return await ask(f"{server.model}@{server.base_url}")
+
+
+def server_args(recipe: Recipe) -> dict[str, Any]:
+    """Flags of our own server, which speaks by the same chat template with the same variables as training."""
+    variables = recipe.model.template_args
+    said = {"default_chat_template_kwargs": msgspec.json.encode(variables).decode()}
+    return {**(said if variables else {}), **recipe.sample.server_args}
 
 
 def _write(path: Path, found: Iterable[Candidates]) -> None:

@@ -32,7 +32,10 @@ ATTENTION = "sdpa"
 
 
 class Scorers:
-    """Scorers by `base` and by the critic that a recipe's training made of it."""
+    """Scorers by `base` and by the critic that a recipe's training made of it, for as long as `with` is open.
+
+    Then their memory is given back, the accelerator's too: vLLM and trainings are processes of their own and need it.
+    """
 
     def __init__(self, recipe: Recipe, base: Path, references: Path) -> None:
         self._settings = recipe.critic.train
@@ -41,6 +44,12 @@ class Scorers:
         self._base = base
         self._references = references
         self._loaded: tuple[Path, Any] | None = None
+
+    def __enter__(self) -> Scorers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._unload()
 
     def reference(self) -> Scorer:
         """By the model that training started from."""
@@ -69,10 +78,15 @@ class Scorers:
 
     def _model(self, folder: Path, score: Score) -> Any:
         if self._loaded is None or self._loaded[0] != folder:
-            self._loaded = None
-            gc.collect()
+            self._unload()
             self._loaded = folder, self._load(folder, score)
         return self._loaded[1]
+
+    def _unload(self) -> None:
+        self._loaded = None
+        gc.collect()
+        if torch.accelerator.is_available():
+            torch.accelerator.empty_cache()
 
     def _load(self, folder: Path, score: Score) -> Any:
         options: dict[str, Any] = {

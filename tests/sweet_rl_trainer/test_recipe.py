@@ -82,14 +82,14 @@ def test_changes_are_toml_values_or_else_plain_text():
             "rank.margin=0.5",
             'data.official=["a=b"]',
             "lora={rank = 4}",
-            "sample.server=http://localhost:8000/v1",
+            "sample.server=x@http://localhost:8000/v1",
         ],
         {"model.template_args.enable_thinking": False},
     )
     assert (recipe.rank.scores, recipe.rank.pairs, recipe.rank.margin) == ("pmi", "margin", 0.5)
     assert recipe.data.official == ("a=b",)
     assert (recipe.lora.rank, recipe.lora.alpha) == (4, 32)
-    assert recipe.sample.server == "http://localhost:8000/v1"
+    assert recipe.sample.server == "x@http://localhost:8000/v1"
     assert recipe.model.template_args == {"enable_thinking": False}
 
 
@@ -117,6 +117,12 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("iterations=0", r"iterations: expected int >= 1$"),
         ("critic.hidden=none", r"rank\.scores 'critic' do not fit a critic that is not told c"),
         ("rank.scores=critic-without-hidden", r"do not fit a critic that is told c \(critic\.hid"),
+        ("critic.weights=sum", r"rank\.scores 'critic' do not fit critic\.weights 'sum'$"),
+        ("rank.scores=critic-sum", r"'critic-sum' do not fit critic\.weights 'turn-mean'$"),
+        (
+            "sample.server=http://h:1/v1",
+            r"sample\.server 'http://h:1/v1': expected .* or MODEL@URL$",
+        ),
         ("rank.scores=value", r"'value' do not fit critic\.train\.score 'log-ratio'$"),
         ("critic.train.score=value", r"'critic' do not fit critic\.train\.score 'value'$"),
     ],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import threading
+from array import array
 from contextlib import contextmanager
 
 import msgspec
@@ -13,18 +15,22 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
+from transformers import LlamaForCausalLM  # noqa: E402
+
 from colbench.errors import UserError  # noqa: E402
 from colbench.models.scripted_server import ScriptedServer  # noqa: E402
 from colbench.run_folder import RunFolder  # noqa: E402
 from sweet_rl_trainer.critic.diagnose import decode  # noqa: E402
-from sweet_rl_trainer.examples import PairExample  # noqa: E402
+from sweet_rl_trainer.examples import Example, PairExample  # noqa: E402
 from sweet_rl_trainer.models import load_model, load_tokenizer  # noqa: E402
+from sweet_rl_trainer.packing import lay_out  # noqa: E402
 from sweet_rl_trainer.recipe import read  # noqa: E402
 from sweet_rl_trainer.reference import model_digest  # noqa: E402
 from sweet_rl_trainer.stages import files, sample  # noqa: E402
-from sweet_rl_trainer.stages.diagnose import DIAGNOSIS  # noqa: E402
+from sweet_rl_trainer.stages.diagnose import DIAGNOSIS, preset_of  # noqa: E402
 from sweet_rl_trainer.stages.plan import plan  # noqa: E402
 from sweet_rl_trainer.stages.rank import SCORED, Line, read_scored  # noqa: E402
+from sweet_rl_trainer.stages.scorers import Scorers  # noqa: E402
 from sweet_rl_trainer.stages.stage import Source  # noqa: E402
 
 torch.set_num_threads(1)
@@ -191,3 +197,41 @@ def test_a_critic_is_trained_in_a_child_and_diagnosed_before_and_after_ranking(s
     assert before.states is not None or "there is no such state" in before.missing["states"]
     assert before.missing["continuations"] == "diagnose.continuations is 0"
     assert ranked.said["pairs"] > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "preset"),
+    [
+        ((), "critic"),
+        (("critic.weights=trajectory-mean",), "critic"),
+        (("critic.weights=sum", "rank.scores=critic-sum"), "critic-sum"),
+        (("critic.hidden=none", "rank.scores=critic-without-hidden"), "critic-without-hidden"),
+        (("critic.train.score=value", "rank.scores=value"), "value"),
+    ],
+)
+def test_a_diagnosis_scores_replies_as_the_critic_was_trained(changes, preset):
+    recipe = read("tiny-cpu", changes)
+    assert preset_of(recipe.critic) == recipe.rank.scores == preset
+
+
+def test_models_that_score_are_gone_when_the_next_stage_begins(small, small_model, tmp_path):
+    def models():
+        gc.collect()
+        return sum(type(each) is LlamaForCausalLM for each in gc.get_objects())
+
+    before = models()
+    row = lay_out([[[Example(ids=array("i", [1, 2]), weights=array("f", [0.0, 1.0]))]]])
+    with Scorers(small(), small_model, tmp_path) as scorers:
+        scorer = scorers.reference()
+        assert scorer.logprobs(row).shape == (1,)
+        assert models() == before + 1
+    assert models() == before
+
+
+def test_our_own_server_is_given_the_variables_of_the_template():
+    changes = ("model.template_args.enable_thinking=false", "sample.server_args.max_model_len=9")
+    assert sample.server_args(read("tiny-cpu", changes)) == {
+        "default_chat_template_kwargs": '{"enable_thinking":false}',
+        "max_model_len": 9,
+    }
+    assert sample.server_args(read("tiny-cpu", changes[1:])) == {"max_model_len": 9}

@@ -134,12 +134,12 @@ ALL = {"critic-data", "sample", *FROM_CRITIC}
         ("actor.train.learning_rate=1e-5", FROM_ACTOR),
         ("actor.weights=turn-mean", FROM_RANK),
         ("rank.pairs=margin", FROM_RANK),
-        ("rank.scores=critic-sum", FROM_RANK),
+        ("rank.scores=released", FROM_RANK),
         ("sample.count=5", {"sample", *FROM_RANK}),
-        ("sample.server=http://localhost:1/v1", {"sample", *FROM_RANK}),
+        ("sample.server=x@http://localhost:1/v1", {"sample", *FROM_RANK}),
         ("actor.train.precision=bfloat16", {"sample", *FROM_RANK}),
         ("critic.train.beta=0.2", FROM_CRITIC),
-        ("critic.weights=sum", {"critic-data", *FROM_CRITIC}),
+        ("critic.weights=trajectory-mean", {"critic-data", *FROM_CRITIC}),
         ("critic.pairs.match_turns=true", {"critic-data", *FROM_CRITIC}),
         ("lora.rank=4", FROM_CRITIC),
         ("diagnose.questions=2", {"diagnose", "diagnose, ranked"}),
@@ -162,7 +162,7 @@ def test_a_change_has_done_anew_what_it_reaches_and_nothing_else(change, expecte
 
 
 def test_where_a_server_is_does_not_matter(small):
-    one, other = (small(f"sample.server={where}") for where in ("vllm", "http://localhost:1/v1"))
+    one, other = (small(f"sample.server={where}") for where in ("vllm", "x@http://localhost:1/v1"))
     assert changed(one, other) == NOTHING
 
 

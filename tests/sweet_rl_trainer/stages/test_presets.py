@@ -42,8 +42,9 @@ CRITIC = ("critic-data", "critic", "diagnose", "sample", "rank")
         ("critic.weights=trajectory-mean", "critic.hidden=released-order", "rank.scores=released"),
         ("critic.train.score=value", "rank.scores=value"),
         ("critic.hidden=none", "rank.scores=critic-without-hidden"),
+        ("critic.weights=sum", "rank.scores=critic-sum"),
     ],
-    ids=["released", "value", "without-hidden"],
+    ids=["released", "value", "without-hidden", "sum"],
 )
 def test_other_critics_are_trained_diagnosed_and_asked(changes, small, tmp_path):
     folders = do(small(*SHORT, *changes), tmp_path, CRITIC)
