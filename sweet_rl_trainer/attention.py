@@ -32,11 +32,11 @@ def model_inputs(row: Row, config: Any) -> dict[str, Any]:
     inputs: dict[str, Any] = {"input_ids": row.ids[None], "position_ids": row.positions[None]}
     if row.shares and not can_share(config):
         raise ValueError(
-            f"{config.model_type} with {_implementation(config)} attention cannot share"
+            f"{config.model_type} with {implementation(config)} attention cannot share"
         )
     if row.shares:
         seen = tree_mask(row)
-        inputs["attention_mask"] = seen if _implementation(config) == "sdpa" else _additive(seen)
+        inputs["attention_mask"] = seen if implementation(config) == "sdpa" else _additive(seen)
     elif is_flash_attention_requested(config):
         ends = torch.tensor([0, *accumulate(row.lengths)], dtype=torch.int32)
         ends = ends.to(row.ids.device, non_blocking=True)
@@ -71,10 +71,11 @@ def can_share(config: Any) -> bool:
         )
     else:
         narrow = set(kinds) != {"full_attention"}
-    return _implementation(config) in ("sdpa", "eager") and not narrow
+    return implementation(config) in ("sdpa", "eager") and not narrow
 
 
-def _implementation(config: Any) -> str:
+def implementation(config: Any) -> str:
+    """transformers' name of the attention that a model of this configuration runs with."""
     return str(config.get_text_config()._attn_implementation)
 
 
@@ -104,6 +105,6 @@ def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> No
     rounding = 16 * torch.finfo(first.dtype).eps * first.abs().max()
     if not (first - second).abs().max() <= rounding:
         raise UserError(
-            f"{config.model_type} with {_implementation(config)} attention lets sequences that are packed into one "
+            f"{config.model_type} with {implementation(config)} attention lets sequences that are packed into one "
             "row see one another; turn packing off, or choose another attention implementation"
         )

@@ -20,6 +20,7 @@ from msgspec import Struct
 from torch import nn
 
 from colbench.errors import DataError, UserError
+from sweet_rl_trainer.attention import implementation
 from sweet_rl_trainer.checkpoints import last_checkpoint
 from sweet_rl_trainer.collator import Examples, group
 from sweet_rl_trainer.examples import PairExample
@@ -45,7 +46,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 def train(
-    model: nn.Module,
+    model: Any,
     examples: Examples,
     settings: TrainSettings,
     *,
@@ -82,7 +83,7 @@ def train(
         return done
     cache = None
     if references:
-        precision, writer = arithmetic(settings, adapters), state.process_index
+        precision, writer = arithmetic(settings, adapters, model.config), state.process_index
         cache = ReferenceCache(references, model=origin, precision=precision, writer=writer)
     torch.manual_seed(settings.seed)
     console = OnConsole()
@@ -106,10 +107,13 @@ def train(
     return done
 
 
-def arithmetic(settings: TrainSettings, adapters: LoraSettings | None) -> str:
-    """What, besides its weights, a model's values depend on: the precision of products and of frozen weights."""
+def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: Any) -> str:
+    """What, besides its weights, a model's values depend on: the precision of products and of frozen weights, and the
+    attention, of which `sdpa` goes without saying; `config` is the model's."""
     kept = (adapters.quantize or "frozen") if adapters else ""
-    return f"{settings.precision}-{kept}" if kept else settings.precision
+    attention = implementation(config)
+    parts = (settings.precision, kept, "" if attention == "sdpa" else attention)
+    return "-".join(filter(None, parts))
 
 
 def _check_kind(examples: Examples, settings: TrainSettings, *, referred: bool) -> None:

@@ -72,7 +72,7 @@ class Scorers:
         cache = ReferenceCache(
             self._references,
             model=trained_digest(folder, self._base),
-            precision=arithmetic(self._settings, self._adapters),
+            precision=arithmetic(self._settings, self._adapters, config),
         )
         return Scorer(cache=cache, logprobs=values, share=can_share(config), score=score)
 

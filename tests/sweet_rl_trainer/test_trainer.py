@@ -278,6 +278,15 @@ def test_a_finished_run_is_left_as_it_is(make_model, tmp_path):
     assert (model / "model.safetensors").stat().st_mtime_ns == before
 
 
+def test_values_of_the_reference_are_kept_apart_by_what_they_were_computed_with(
+    make_model, tmp_path
+):
+    for changes in ({}, {"attn_implementation": "eager"}):
+        run(make_model(**changes), pairs(3), tmp_path / str(len(changes)), max_steps=1)
+    kept = [folder.name.partition("-")[2] for folder in (tmp_path / "reference").iterdir()]
+    assert sorted(kept) == ["float32", "float32-eager"]
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [({"learning_rate": 1e-3}, "learning_rate"), ({"seed": 1}, "seed"), ({}, "examples")],
