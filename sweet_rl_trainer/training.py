@@ -17,7 +17,6 @@ import msgspec
 import torch
 from accelerate import PartialState
 from msgspec import Struct
-from torch import nn
 
 from colbench.errors import DataError, UserError
 from sweet_rl_trainer.attention import implementation
