@@ -13,7 +13,7 @@ tokens are the agent's) and one that hands on their scores. See docs/sweet-rl.md
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from accelerate import PartialState
 from msgspec import Struct
 from torch import nn
 
-from colbench.config import RunConfig, digest
+from colbench.config import ArgValue, RunConfig, digest
 from colbench.errors import UserError
 from colbench.rollout import Rollout, encode_rollout
 from colbench.task import Task
@@ -68,21 +68,22 @@ def train_grpo(
     origin: str,
     config: RunConfig | None = None,
     adapters: LoraSettings | None = None,
+    template_args: Mapping[str, ArgValue] | None = None,
     callbacks: Sequence[Any] = (),
 ) -> Path:
     """Train a model, all of it or `adapters`, by GRPO on dialogues about tasks, and say where it, or they, are saved.
 
     The reward of a dialogue is the value of the harness's default score; `config` says who the human is and what else
-    the dialogues depend on (`environment.Environment`). `model` is as training starts, also when a run goes on, and
-    `origin` its `reference.model_digest`. Under `accelerate launch` each process calls this, and has its own share of
-    the dialogues. Raises UserError without TRL, if the folder holds another run, and for a model, a template or
-    settings that cannot be trained so.
+    the dialogues depend on (`environment.Environment`), `template_args` are variables of the chat template. `model` is
+    as training starts, also when a run goes on, and `origin` its `reference.model_digest`. Under `accelerate launch`
+    each process calls this, and has its own share of the dialogues. Raises UserError without TRL, if the folder holds
+    another run, and for a model, a template or settings that cannot be trained so.
     """
     require_trl()
     state = PartialState(cpu=use_cpu())
     check(settings, tasks=len(tasks), processes=state.num_processes)
     config = config or RunConfig()
-    run = _Run(Chat(tokenizer), tasks, settings, config, folder)
+    run = _Run(Chat(tokenizer, template_args=template_args), tasks, settings, config, folder)
     record = GrpoRecord(
         settings=settings,
         environment=digest(config.pins()),

@@ -98,6 +98,7 @@ def _train_by_dialogues(task: GrpoTask, folder: Path) -> None:
             origin=model_digest(base),
             config=task.dialogues,
             adapters=task.adapters,
+            template_args=task.template_args,
         )
 
 

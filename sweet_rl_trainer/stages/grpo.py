@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.config import RunConfig
+from colbench.config import ArgValue, RunConfig
 from colbench.task import Task
 from sweet_rl_trainer.grpo.settings import GrpoSettings, require_trl
 from sweet_rl_trainer.recipe import Recipe
@@ -25,6 +25,7 @@ class GrpoTask(Struct, frozen=True, kw_only=True, tag="grpo"):
     settings: GrpoSettings
     dialogues: RunConfig
     adapters: LoraSettings | None
+    template_args: dict[str, ArgValue]
 
 
 def train(job: Job, recipe: Recipe) -> dict[str, Any]:
@@ -37,6 +38,7 @@ def train(job: Job, recipe: Recipe) -> dict[str, Any]:
         settings=table.train,
         dialogues=replace(table.dialogues, tasks=source),
         adapters=recipe.lora,
+        template_args=recipe.model.template_args,
     )
     launch_processes(job, task, recipe.launch)
     return last_values(job.folder / RUN)

@@ -191,6 +191,7 @@ class _Iteration:
             "train": _plain(table.train),
             "dialogues": collect.settings(table.dialogues),
             "domain": self.recipe.domain,
+            "template": self.recipe.model.template_args,
             "lora": _plain(self.recipe.lora),
         }
         act = partial(grpo.train, recipe=self.recipe)

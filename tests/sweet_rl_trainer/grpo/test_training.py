@@ -109,6 +109,16 @@ def one_step(model, chat, task, folder):
     return run(model, chat, twice(task), folder, settings(batch_size=16))
 
 
+def test_dialogues_are_had_with_the_variables_of_the_template(
+    make_guesser, make_chat, late, tmp_path
+):
+    usual = make_chat().tokenizer.chat_template
+    chat = make_chat("{{- 'Mood: ' + (mood or 'none') + '\n' }}" + usual)
+    run(make_guesser(), chat, [late], tmp_path / "run", template_args={"mood": "calm"})
+    for rollout in rollouts(tmp_path / "run"):
+        assert chat.tokenizer.decode(rollout.turns[0].sampled.prompt).startswith("Mood: calm\n")
+
+
 def check_step(model, folder):
     """That the step in a folder is that of the plain loop, from a model as it was before."""
     found = rollouts(folder)

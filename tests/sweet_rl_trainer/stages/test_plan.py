@@ -161,6 +161,15 @@ def test_a_change_has_done_anew_what_it_reaches_and_nothing_else(change, expecte
     assert changed(small(), small(change)) == expected
 
 
+@pytest.mark.parametrize(
+    "change", ["grpo.train.steps=3", "lora.rank=4", "model.template_args.enable_thinking=false"]
+)
+def test_grpo_is_done_anew_where_its_dialogues_or_steps_are_others(change, small):
+    before, after = (plan(small(*changes), "grpo")[0] for changes in ((), (change,)))
+    assert before.name == after.name == "grpo"
+    assert before.key != after.key
+
+
 def test_where_a_server_is_does_not_matter(small):
     one, other = (small(f"sample.server={where}") for where in ("vllm", "x@http://localhost:1/v1"))
     assert changed(one, other) == NOTHING
