@@ -4,6 +4,9 @@ Run as a program: `python -I watchdog.py COMMAND...`. Whoever starts it holds th
 input. The system closes that end when they die, even by `kill -9`, so nothing outlives them. Descendants
 that left the command's process group or session are found too: as the subreaper of its descendants this
 process becomes the parent of every one whose own parent is gone.
+
+`python -I watchdog.py --lifeline=FD --grace=SECONDS COMMAND...` watches the inherited pipe FD in place of standard
+input, which then is the command's own, as standard output is: this process keeps neither open.
 """
 
 from __future__ import annotations
@@ -20,40 +23,55 @@ from pathlib import Path
 
 GRACE = 10.0
 """Seconds that the command has to end after SIGTERM; then everything is killed."""
+NOT_STARTED = 127
+"""Exit code where the command could not be started."""
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-STDIN = 0
+STDIN, STDOUT = 0, 1
 
 
-def main(command: Sequence[str]) -> int:
-    """Run the command until it or standard input ends. Returns its exit code; 128 + N if signal N ended it."""
+def main(command: Sequence[str], lifeline: int = STDIN, grace: float = GRACE) -> int:
+    """Run the command until it or the lifeline ends. Returns its exit code; 128 + N if signal N ended it."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    process = subprocess.Popen(  # noqa: S603 - running what it is given is what it is for
-        command,
-        stdin=subprocess.DEVNULL,
-        preexec_fn=_end_with_parent,  # noqa: PLW1509 - there is one thread here
-    )
     try:
-        _wait(process)
+        process = subprocess.Popen(  # noqa: S603 - running what it is given is what it is for
+            command,
+            stdin=subprocess.DEVNULL if lifeline == STDIN else None,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - there is one thread here
+        )
+    except OSError as cause:
+        print(f"{command[0]}: {cause.strerror}", file=sys.stderr)
+        return NOT_STARTED
+    if lifeline != STDIN:
+        _let_go(STDIN, STDOUT)
+    try:
+        _wait(process, lifeline)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        _stop(process)
+        _stop(process, grace)
         _kill_the_rest()
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
-def _wait(process: subprocess.Popen[bytes]) -> None:
+def _let_go(*files: int) -> None:
+    """Leave the other ends of these to the command: that it closes one is then seen there."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for file in files:
+        os.dup2(nothing, file)
+
+
+def _wait(process: subprocess.Popen[bytes], lifeline: int) -> None:
     while process.poll() is None:
-        readable, _, _ = select.select([STDIN], [], [], 0.1)
-        if readable and not os.read(STDIN, 4096):
+        readable, _, _ = select.select([lifeline], [], [], 0.1)
+        if readable and not os.read(lifeline, 4096):
             return
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes], grace: float) -> None:
     process.terminate()
     try:
-        process.wait(GRACE)
+        process.wait(grace)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -90,4 +108,8 @@ def _prctl(option: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    given = sys.argv[1:]
+    if given[0].startswith("--lifeline="):
+        lifeline, grace = (option.partition("=")[2] for option in given[:2])
+        sys.exit(main(given[2:], int(lifeline), float(grace)))
+    sys.exit(main(given))

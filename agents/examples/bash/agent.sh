@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# An agent for ColBench in bash: it asks one question, then answers. One process for each dialogue.
+#   colbench eval --agent "cmd:bash agents/examples/bash/agent.sh" --limit 20
+# It takes JSON apart by patterns, which is enough for what it reads of it; with `jq` at hand, use that.
+
+say() { # the text as it stands in JSON
+    printf '{"type":"reply","episode":"%s","content":"%s"}\n' "$episode" "$1"
+}
+
+echo '{"type":"ready","protocol":"colbench-agent/1","name":"bash-example","version":"1"}'
+while IFS= read -r line; do
+    case $line in
+    '{"type":"messages"'*)
+        [[ $line =~ \"episode\":\"([^\"]*)\" ]] && episode=${BASH_REMATCH[1]}
+        if [[ $line != *'"role":"assistant"'* ]]; then
+            say "Which special cases or limits are there?"
+        else
+            [[ $line =~ def\ ([A-Za-z_0-9]+) ]]
+            say "I WANT TO ANSWER:\ndef ${BASH_REMATCH[1]:-answer}(*args):\n    return None"
+        fi
+        ;;
+    '{"type":"end"'*) exit ;;
+    esac
+done
