@@ -91,33 +91,15 @@ class Runner(Struct, frozen=True, kw_only=True):
         except ExceptionGroup as errors:
             raise _first(errors) from None
 
-
-class _Work:
-    def __init__(
-        self, runner: Runner, earlier: Mapping[str, Rollout], done: Callable[[Rollout], None]
-    ) -> None:
-        self.runner = runner
-        self.earlier = earlier
-        self.done = done
-        self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
-        self.unanswered = 0
-
-    async def off(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
-        for cell in queue:
-            kept = self.earlier.get(cell.key)
-            rollout = kept if kept and _only_scoring_failed(kept) else await self.converse(cell)
-            await self.slots.acquire()
-            group.create_task(self.finish(cell, rollout))
-
     async def converse(self, cell: Cell) -> Rollout:
+        """The dialogue of a cell, not yet scored. What goes wrong is its failure; UserError is raised."""
         started, start, turns = now(), time.perf_counter(), list[Turn]()
         ending: Ending | None = None
         failure: Failure | None = None
         try:
-            ending = await self.play(cell, turns)
+            ending = await self._play(cell, turns)
         except (AgentError, InfrastructureError) as error:
             failure = failure_of(error)
-        self.watch(failure)
         return Rollout(
             key=cell.key,
             task_id=cell.task.id,
@@ -134,37 +116,60 @@ class _Work:
             seconds=round(time.perf_counter() - start, 3),
         )
 
-    async def play(self, cell: Cell, turns: list[Turn]) -> Ending:
-        runner = self.runner
-        deadline = asyncio.get_running_loop().time() + runner.dialogue_timeout
+    async def _play(self, cell: Cell, turns: list[Turn]) -> Ending:
+        deadline = asyncio.get_running_loop().time() + self.dialogue_timeout
         episode = Episode(
             id=cell.key[:16],
             seed=cell.seed,
-            max_turns=runner.max_turns,
+            max_turns=self.max_turns,
             domain=cell.task.domain,
-            record_tokens=runner.record_tokens,
+            record_tokens=self.record_tokens,
         )
         with boundary(AgentError):
-            async with opened(runner.agent, episode) as agent:
+            async with opened(self.agent, episode) as agent:
                 return await play(
                     cell.task,
                     agent,
-                    runner.human,
-                    max_turns=runner.max_turns,
+                    self.human,
+                    max_turns=self.max_turns,
                     deadline=deadline,
                     turns=turns,
                 )
 
-    async def finish(self, cell: Cell, rollout: Rollout) -> None:
-        try:
-            self.done(await self.score(cell.task, rollout))
-        finally:
-            self.slots.release()
-
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
+        """The rollout with its verdicts; where the agent failed, with those of a failure."""
         if rollout.answer is None:
             return replace(rollout, scores=_scores_of_failure(rollout))
-        return await score_rollout(self.runner.scorers[task.domain], task, rollout, rollout.answer)
+        return await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
+
+
+class _Work:
+    def __init__(
+        self, runner: Runner, earlier: Mapping[str, Rollout], done: Callable[[Rollout], None]
+    ) -> None:
+        self.runner = runner
+        self.earlier = earlier
+        self.done = done
+        self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
+        self.unanswered = 0
+
+    async def off(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
+        for cell in queue:
+            kept = self.earlier.get(cell.key)
+            rollout = kept if kept and _only_scoring_failed(kept) else await self.talk(cell)
+            await self.slots.acquire()
+            group.create_task(self.finish(cell, rollout))
+
+    async def talk(self, cell: Cell) -> Rollout:
+        rollout = await self.runner.converse(cell)
+        self.watch(rollout.failure)
+        return rollout
+
+    async def finish(self, cell: Cell, rollout: Rollout) -> None:
+        try:
+            self.done(await self.runner.score(cell.task, rollout))
+        finally:
+            self.slots.release()
 
     def watch(self, failure: Failure | None) -> None:
         lost = failure is not None and failure.boundary == "endpoint"
