@@ -107,12 +107,17 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for name in SELECTION | EXECUTION:
             del pins[name]
         for role in ("agent", "human"):
-            pins[role] = pins[role].partition("@http")[0]
+            pins[role] = without_address(pins[role])
             args = pins[f"{role}_args"]
             pins[f"{role}_args"] = {k: args[k] for k in args.keys() - EXECUTION_ARGS}
         for name in ("agent_prompt", "human_prompt"):
             pins[name] = _file_hash(pins[name], name) if pins[name] else None
         return pins
+
+
+def without_address(spec: str) -> str:
+    """What a spec means, wherever it is served: `openai:MODEL` of `openai:MODEL@URL`, `http` of `http://host:port`."""
+    return "http" if spec.startswith(("http://", "https://")) else spec.partition("@http")[0]
 
 
 def _file_hash(path: str, field: str) -> str:

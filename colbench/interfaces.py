@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -64,6 +65,15 @@ class Viewer(Protocol):
 
     def use_renderer(self, renderer: PageRenderer) -> None:
         """Called once, before the first dialogue of a run on frontend design."""
+        ...
+
+
+@runtime_checkable
+class LogKeeper(Protocol):
+    """An agent that keeps a log."""
+
+    def use_log_folder(self, folder: Path) -> None:
+        """Called once, before the run is started, with a folder beside the rollouts, which may not be there yet."""
         ...
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from colbench.cli.equipment import Equipment
 from colbench.cli.options import add_config_flags, read_config
 from colbench.cli.selection import find_tasks
-from colbench.config import RunConfig, digest
+from colbench.config import RunConfig, digest, without_address
 from colbench.errors import ColBenchError, EndpointError, UserError, describe_exception
 from colbench.rollout import Rollout
 from colbench.task import Domain, Task
@@ -124,9 +124,11 @@ class Evaluation:
         self, owed: Sequence[Any], kept: Sequence[Rollout], earlier: dict[str, Rollout], append: Any
     ) -> None:
         from colbench.cli.progress import progress
-        from colbench.interfaces import Viewer
+        from colbench.interfaces import LogKeeper, Viewer
         from colbench.runner import Runner
 
+        if isinstance(self.agent, LogKeeper):
+            self.agent.use_log_folder(self.folder.path / "agent-log")
         async with AsyncExitStack() as stack:
             await start(stack, "agent", self.agent)  # first: the human may use a server it starts
             await start(stack, "human", self.human)
@@ -205,7 +207,7 @@ def default_folder(config: RunConfig, config_digest: str) -> Path:
 
 def _slug(spec: str) -> str:
     path = Path(spec)
-    name = path.stem if path.suffix == ".jsonl" else spec.partition("@http")[0]
+    name = path.stem if path.suffix == ".jsonl" else without_address(spec)
     return re.sub(r"[^\w.]+", "-", name).strip("-.")[:40]
 
 
