@@ -4,6 +4,8 @@ A spec is tried in this order:
   NAME or NAME:ARGUMENT      an entry point of the group; the argument is its factory's first
   path/to/file.py:attribute  a Python file
   package.module:attribute   an importable module
+What such an attribute is, in this order: an agent; an object of a framework, or a function of the messages, that an
+adapter of the group `colbench.frameworks` makes one of; a class or function that builds any of these.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ GROUPS: dict[Kind, str] = {
     "human": "colbench.humans",
     "tasks": "colbench.tasks",
 }
+FRAMEWORKS = "colbench.frameworks"
+"""Entry points named PACKAGE.CLASS: adapters for objects of that class; `callable` is for all that can be called."""
 MODULE = re.compile(r"[A-Za-z_][\w.]*")
 NO_LINES = (".parquet", ".gz")
 """Ends of the names of task files that the source `file` reads."""
@@ -40,8 +44,10 @@ def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
 
     Raises UserError when the spec means nothing, its import fails, or it does not take the arguments.
     """
-    factory, positional = _factory(kind, spec)
-    plugin = _build(kind, spec, factory, positional, args) if callable(factory) else factory
+    found, positional, module = _find(kind, spec)
+    if callable(found) and not (kind == "agent" and _is_agent(found, positional, args)):
+        found, args = _build(kind, spec, found, positional, args), {}
+    plugin = _adapted(spec, found, module, args) if kind == "agent" else found
     method = REQUIRED[kind]
     speak = getattr(plugin, method, None)
     if not (speak or (kind == "agent" and hasattr(plugin, "open"))):
@@ -111,11 +117,12 @@ def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUPS[kind])}
 
 
-def _factory(kind: Kind, spec: str) -> tuple[Any, list[str]]:
+def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
+    """What a spec names, the arguments that it holds, and the name of the module in which it is."""
     name, colon, rest = spec.partition(":")
     point = _entry_points(kind).get(name)
     if point is not None:
-        return _load(f"--{kind} {spec}", point.load), [rest] if colon else []
+        return _load(f"--{kind} {spec}", point.load), [rest] if colon else [], point.module
     left, _, attribute = spec.rpartition(":")
     if not (left.endswith(".py") or MODULE.fullmatch(left)):
         known = ", ".join(names(kind))
@@ -125,7 +132,60 @@ def _factory(kind: Kind, spec: str) -> tuple[Any, list[str]]:
     module = _load(f"--{kind} {spec}", lambda: _module(left))
     if not hasattr(module, attribute):
         raise UserError(f"--{kind} {spec}: {left} has no `{attribute}`")
-    return getattr(module, attribute), []
+    return getattr(module, attribute), [], module.__name__
+
+
+def _is_agent(
+    found: Callable[..., Any], positional: list[str], args: Mapping[str, ArgValue]
+) -> bool:
+    """Whether what can be called is an agent itself, not what builds one: a function that only lacks the messages."""
+    if isinstance(found, type):
+        return False
+    if _speaks(found) or _framework(found):
+        return True
+    lacks_one = _takes(found, ["messages"], args) and not _takes(found, [], args)
+    return lacks_one and not positional
+
+
+def _takes(function: Callable[..., Any], positional: list[Any], args: Mapping[str, Any]) -> bool:
+    try:
+        inspect.signature(function).bind(*positional, **args)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _speaks(plugin: object) -> bool:
+    return hasattr(plugin, "reply") or hasattr(plugin, "open")
+
+
+def _framework(found: object) -> EntryPoint | None:
+    """The adapter for an object, by the names of the classes that it is of; nothing is imported to find it."""
+    points = _adapters()
+    classes = type(found).__mro__
+    kinds = (f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in classes)
+    return next((points[kind] for kind in kinds if kind in points), None)
+
+
+def _function(found: object) -> EntryPoint | None:
+    return _adapters().get("callable") if callable(found) else None
+
+
+def _adapters() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=FRAMEWORKS)}
+
+
+def _adapted(spec: str, found: Any, module: str, args: Mapping[str, ArgValue]) -> Any:
+    """An object of a framework, or a function, as an agent; what is an agent already, as it is."""
+    point = None if _speaks(found) else _framework(found) or _function(found)
+    make = _load(f"--agent {spec}", point.load) if point else None
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if args and not (make and _takes(make, [found, file], args)):
+        raise UserError(
+            f"--agent {spec}: {_name(found)} is built already and takes no --agent-arg or --agent-prompt; "
+            "name a class or function that builds it"
+        )
+    return _build("agent", spec, make, [found, file], args) if make else found
 
 
 def _module(where: str) -> Any:
@@ -157,7 +217,7 @@ def _build(
     kind: Kind,
     spec: str,
     factory: Callable[..., Any],
-    positional: list[str],
+    positional: list[Any],
     args: Mapping[str, ArgValue],
 ) -> Any:
     try:

@@ -1,0 +1,72 @@
+"""What all adapters have in common: a conversation of its own for each dialogue, on the agent's side."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from colbench.interfaces import Agent, Episode
+from colbench.messages import Message, Usage
+from colbench_agents.frameworks.failures import attributed
+from colbench_agents.frameworks.side import Side
+
+
+class Adapter(ABC):
+    """An agent of ColBench made of the user's `own` object, which is in the Python file `file`, if in any.
+
+    Attributes `accepts_images` and `domains` of the object say of it what they say of any agent.
+    """
+
+    def __init__(self, own: Any, file: str | None) -> None:
+        self.own = own
+        self.file = file
+        self.accepts_images: bool = getattr(own, "accepts_images", False)
+        self.domains: Sequence[str] | None = getattr(own, "domains", None)
+        self._side = Side()
+
+    @abstractmethod
+    def converse(self, episode: Episode) -> Agent:
+        """The agent of one dialogue; its `reply` is called on the agent's side."""
+
+    async def __aenter__(self) -> Adapter:
+        self._side.start()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._side.stop()
+
+    def describe(self) -> dict[str, str]:
+        """The class of the object, and the hash of the file that it is in."""
+        said = {"own": f"{type(self.own).__module__}:{type(self.own).__qualname__}"}
+        if self.file:
+            said["source"] = "sha256:" + hashlib.sha256(Path(self.file).read_bytes()).hexdigest()
+        return said
+
+    @asynccontextmanager
+    async def open(self, episode: Episode) -> AsyncIterator[Agent]:
+        """The agent of one dialogue."""
+        yield _Speaker(self._side, self.converse(episode), self.accepts_images)
+
+
+class _Speaker:
+    def __init__(self, side: Side, conversation: Agent, accepts_images: bool) -> None:
+        self.accepts_images = accepts_images
+        self._side = side
+        self._conversation = conversation
+
+    async def reply(self, dialogue: Sequence[Message]) -> Message | str:
+        with attributed():
+            return await self._side.run(self._reply(dialogue))
+
+    async def _reply(self, dialogue: Sequence[Message]) -> Message | str:
+        return await self._conversation.reply(dialogue)
+
+
+def said(content: str, *, prompt: int, completion: int, requests: int) -> Message:
+    """A reply with the tokens that the framework counted, if it made any request."""
+    usage = Usage(prompt_tokens=prompt, completion_tokens=completion, requests=requests)
+    return Message(role="assistant", content=content, usage=usage if requests else None)

@@ -1,0 +1,58 @@
+"""Whose failure it is when an agent of another framework raises: the agent's, its model server's, or the user's.
+
+Errors are told apart by the names of their classes, which the clients of model servers share, so that none of
+those packages is needed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from colbench.errors import ColBenchError, EndpointError, UserError, describe_exception
+
+UNANSWERED = {
+    "APIConnectionError",  # openai, anthropic, litellm
+    "TransportError",  # httpx
+    "ConnectionError",  # Python, requests
+    "Timeout",  # requests
+    "ClientConnectionError",  # aiohttp
+    "URLError",  # urllib
+}
+"""A server could not be reached, or broke off."""
+REFUSED = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
+"""What openai, anthropic and litellm raise where the key or the model is wrong: it would be wrong in every dialogue."""
+LOADED = {408, 409, 425, 429}
+
+
+@contextmanager
+def attributed() -> Iterator[None]:
+    """Turn what a model server's client raises into EndpointError or UserError; other errors pass: the agent's own."""
+    try:
+        yield
+    except ColBenchError:
+        raise
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if server_failed(cause):
+                raise EndpointError(describe_exception(cause)) from error
+            if type(cause).__name__ in REFUSED and _status(cause):
+                raise UserError(f"--agent: its model server refuses: {cause}") from error
+            cause = cause.__cause__
+        raise
+
+
+def server_failed(error: BaseException) -> bool:
+    """Whether a server did not answer, or could not for now; nobody under test is to blame."""
+    status = _status(error)
+    if status is not None:
+        return status in LOADED or status >= 500
+    return any(cls.__name__ in UNANSWERED for cls in type(error).__mro__)
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status that an error is about; urllib calls it `code`."""
+    holders = (error, getattr(error, "response", None))
+    found = (getattr(each, name, None) for each in holders for name in ("status_code", "code"))
+    return next((status for status in found if isinstance(status, int)), None)

@@ -1,0 +1,47 @@
+"""Plain functions `(messages) -> str`, sync or async, and callable objects such as CollabLLM's `LLMCollaborator`."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from colbench.interfaces import Agent, Episode
+from colbench.messages import Message
+from colbench.models.pictures import data_url
+from colbench_agents.frameworks.adapter import Adapter
+
+
+class FunctionAgent(Adapter):
+    """The function is given the whole dialogue as a list of `{"role": …, "content": …}`, the person being `user`.
+
+    It is called in a thread, so it may block; it keeps nothing between turns but what it keeps itself.
+    """
+
+    def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - a function has no state for each
+        """The function; one for all dialogues."""
+        return _Function(self.own)
+
+
+class _Function:
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    async def reply(self, dialogue: Sequence[Message]) -> Message | str:
+        reply = await asyncio.to_thread(self._function, [as_openai(m) for m in dialogue])
+        result: Message | str = await reply if inspect.isawaitable(reply) else reply
+        return result
+
+
+def as_openai(message: Message) -> dict[str, Any]:
+    """A message as OpenAI's chat completions have it: its pictures, where there are any, before the words."""
+    if not message.images:
+        return {"role": message.role, "content": message.content}
+    pictures = [
+        {"type": "image_url", "image_url": {"url": data_url(png)}} for png in message.images
+    ]
+    return {
+        "role": message.role,
+        "content": [*pictures, {"type": "text", "text": message.content}],
+    }

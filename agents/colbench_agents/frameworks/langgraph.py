@@ -1,0 +1,86 @@
+"""LangGraph graphs whose state has `messages` (`pip install langgraph`), those of `create_agent` among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langgraph.types import Command
+
+from colbench.errors import UserError
+from colbench.interfaces import Agent, Episode
+from colbench.messages import Message
+from colbench_agents.frameworks.adapter import Adapter, said
+from colbench_agents.frameworks.functions import as_openai
+
+
+class LangGraphAgent(Adapter):
+    """`ainvoke` for every turn; the last message is the reply, or what the graph is interrupted with.
+
+    A graph with a checkpointer keeps its state by it, with a `thread_id` for each dialogue; for another its messages
+    are kept. A graph that is not compiled yet is compiled.
+    """
+
+    def __init__(self, own: Any, file: str | None) -> None:
+        super().__init__(own, file)
+        self.graph = own.compile() if hasattr(own, "compile") else own
+        if "messages" not in self.graph.channels:
+            raise UserError(
+                "the state of the graph has no `messages`; give a function that calls it"
+            )
+
+    def converse(self, episode: Episode) -> Agent:
+        """The graph with a thread of its own."""
+        return _Thread(self.graph, episode)
+
+
+class _Thread:
+    def __init__(self, graph: Any, episode: Episode) -> None:
+        self._graph = graph
+        self._keeps = bool(graph.checkpointer)
+        self._messages: list[Any] = []
+        self._interrupted = False
+        self._configurable = {
+            "thread_id": f"{episode.id}-{uuid4().hex}",  # an earlier attempt at the dialogue may be kept
+            "seed": episode.seed,
+            "max_turns": episode.max_turns,
+        }
+
+    async def reply(self, dialogue: Sequence[Message]) -> Message:
+        counter = _Counter()
+        config = {"configurable": self._configurable, "callbacks": [counter]}
+        state = await self._graph.ainvoke(self._input(dialogue[-1]), config)
+        if not self._keeps:
+            self._messages = state["messages"]
+        interrupts = state.get("__interrupt__", ())
+        self._interrupted = bool(interrupts)
+        text = interrupts[0].value if interrupts else state["messages"][-1].text
+        return said(
+            str(text),
+            prompt=counter.prompt,
+            completion=counter.completion,
+            requests=counter.requests,
+        )
+
+    def _input(self, message: Message) -> Any:
+        if self._interrupted:
+            return Command(resume=message.content)
+        return {"messages": [*self._messages, as_openai(message)]}
+
+
+class _Counter(BaseCallbackHandler):  # type: ignore[misc]
+    """Counts the tokens of every model that is asked anywhere in a graph."""
+
+    def __init__(self) -> None:
+        self.prompt = self.completion = self.requests = 0
+
+    def on_llm_end(self, response: Any, **_: Any) -> None:
+        """A model has answered; nothing is counted where it does not say its tokens."""
+        for generation, *_others in response.generations:
+            usage = getattr(getattr(generation, "message", None), "usage_metadata", None)
+            if usage:
+                self.prompt += usage["input_tokens"]
+                self.completion += usage["output_tokens"]
+                self.requests += 1

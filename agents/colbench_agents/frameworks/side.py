@@ -1,0 +1,93 @@
+"""The agent's side: a thread with an event loop of its own, in which another framework's code runs.
+
+Code that blocks there holds up neither the human nor the scoring, and what never comes back is left behind:
+every thread is a daemon.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Thread
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+PATIENCE = 5.0
+"""Seconds for what still runs to end."""
+
+
+class Side:
+    """`start`, then `run` coroutines there from any other loop, then `stop`.
+
+    In it `asyncio.to_thread` gives every call a thread at once, however many others block.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = Thread(target=self._work, daemon=True, name="agent")
+
+    def start(self) -> None:
+        """Begin; may be called once."""
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(_Threads())
+        self._thread.start()
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the coroutine returns there. Cancelling this cancels it."""
+        if self._loop is None:
+            work.close()
+            raise RuntimeError("the agent is used outside `async with`")
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_tamed(work), self._loop))
+
+    async def stop(self) -> None:
+        """End what still runs; what does not listen is left to itself."""
+        if self._loop is None:
+            return
+        loop, self._loop = self._loop, None
+        ending = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_end_others(), loop))
+        await asyncio.wait([ending], timeout=PATIENCE)
+        loop.call_soon_threadsafe(loop.stop)
+        if ending.done():
+            await asyncio.to_thread(self._thread.join)
+            loop.close()
+
+    def _work(self) -> None:
+        if self._loop:
+            asyncio.set_event_loop(self._loop)
+            self._loop.run_forever()
+
+
+class _Threads(ThreadPoolExecutor):
+    """A new daemon thread for each call: a pool would fill up with calls that hang, and keep the process alive."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future: Future[T] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except BaseException as error:
+                future.set_exception(error)
+
+        Thread(target=work, daemon=True).start()
+        return future
+
+
+async def _tamed(work: Coroutine[Any, Any, T]) -> T:
+    """The coroutine's result; what would end the process only failed."""
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as cause:
+        raise RuntimeError(f"it raised {type(cause).__name__}: {cause}") from cause
+
+
+async def _end_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()

@@ -1,0 +1,65 @@
+"""Agents of smolagents (`pip install smolagents`): CodeAgent, ToolCallingAgent and their kin."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from colbench.interfaces import Agent, Episode
+from colbench.messages import Message
+from colbench_agents.frameworks.adapter import Adapter, said
+
+
+class SmolagentsAgent(Adapter):
+    """`run` for every turn, in a thread; its final answer is the reply. Each dialogue has a copy of the agent.
+
+    The copy has a memory of its own and keeps it between turns; model, tools and logger are shared.
+    """
+
+    def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - it has nowhere to go
+        """A copy of the agent."""
+        return _Conversation(copied(self.own))
+
+
+class _Conversation:
+    def __init__(self, agent: Any) -> None:
+        self._agent = agent
+        self._told = 0
+
+    async def reply(self, dialogue: Sequence[Message]) -> Message:
+        answer = await asyncio.to_thread(self._run, dialogue[-1])
+        steps = [step for step in self._agent.memory.steps if getattr(step, "token_usage", None)]
+        counts = [step.token_usage for step in steps[self._told :]]
+        self._told = len(steps)
+        return said(
+            str(answer),
+            prompt=sum(count.input_tokens for count in counts),
+            completion=sum(count.output_tokens for count in counts),
+            requests=len(counts),
+        )
+
+    def _run(self, message: Message) -> Any:
+        from PIL import Image
+
+        pictures = [Image.open(io.BytesIO(png)) for png in message.images]
+        return self._agent.run(
+            message.content,
+            reset=False,
+            images=pictures or None,
+            return_full_result=False,
+        )
+
+
+def copied(agent: Any) -> Any:
+    """A copy of an agent and of those that it manages, with the models, tools and loggers of the first."""
+    shared = [each for one in _team(agent) for each in (one.model, one.logger, *one.tools.values())]
+    return copy.deepcopy(agent, {id(each): each for each in shared})
+
+
+def _team(agent: Any) -> Iterator[Any]:
+    yield agent
+    for managed in agent.managed_agents.values():
+        yield from _team(managed)
