@@ -15,6 +15,7 @@ from colbench.cli import (
     agents,
     doctor,
     evaluate,
+    play,
     render,
     report,
     sandbox,
@@ -25,7 +26,7 @@ from colbench.cli import (
 )
 from colbench.errors import InfrastructureError, UserError
 
-COMMANDS = (evaluate, score, report, view, render, validate, tasks, agents, sandbox, doctor)
+COMMANDS = (evaluate, play, score, report, view, render, validate, tasks, agents, sandbox, doctor)
 USER_MISTAKE = 2
 UNSCORED = 1
 INTERRUPTED = 130

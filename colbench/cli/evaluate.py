@@ -8,10 +8,10 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
@@ -25,7 +25,10 @@ from colbench.task import Domain, Task
 
 if TYPE_CHECKING:
     from colbench.report.model import RunReport
+    from colbench.run_folder import TaskSource
+    from colbench.runner import Cell, Runner
 
+Role = Literal["agent", "human"]
 KEYLESS_AGENTS: dict[Domain, str] = {"backend": "interviewer", "frontend": "designer"}
 
 
@@ -59,16 +62,16 @@ class Evaluation:
 
     def __init__(self, config: RunConfig, out: Path | None) -> None:
         from colbench.cli.report import load_baseline
-        from colbench.plugins import describe, resolve
-        from colbench.run_folder import RunFolder, TaskSource, make_record
+        from colbench.plugins import describe
+        from colbench.run_folder import RunFolder, make_record
 
         config, self.tasks = find_tasks(config)
         config = replace(config, agent=config.agent or KEYLESS_AGENTS[self.tasks[0].domain])
         self.config = config
-        self.agent = resolve("agent", config.agent, plugin_args(config, "agent"))
+        self.agent = self.plugin("agent", config)
         require_domains(self.agent, config, self.tasks)
         require_tokens(self.agent, config)
-        self.human = resolve("human", config.human, plugin_args(config, "human"))
+        self.human = self.plugin("human", config)
         self.baseline = load_baseline(config, self.tasks)
         self.equipment = Equipment(config, self.tasks)
         resolved = {"agent": describe(self.agent), "human": describe(self.human)}
@@ -76,16 +79,14 @@ class Evaluation:
             resolved["browser"] = {"environment": self.equipment.browser}
         else:
             resolved = {role: _without_pages(said) for role, said in resolved.items()}
-        self.record = make_record(
-            config,
-            resolved,
-            TaskSource(
-                source=config.tasks,
-                count=len(self.tasks),
-                hash=digest([[task.id, task.hash] for task in self.tasks]),
-            ),
-        )
+        self.record = make_record(config, resolved, task_source(config, self.tasks))
         self.folder = RunFolder(out or default_folder(config, self.record.digest))
+
+    def plugin(self, role: Role, config: RunConfig) -> Any:
+        """Who takes a part, as the flags say."""
+        from colbench.plugins import resolve
+
+        return resolve(role, getattr(config, role), plugin_args(config, role))
 
     def show_plan(self) -> None:
         """Print what the flags were resolved to."""
@@ -100,7 +101,7 @@ class Evaluation:
             ("tasks", f"{self.config.tasks}: {cells} of at most {turns}"),
             ("run", f"{self.folder.path}  (configuration {self.record.digest[:12]})"),
         ):
-            _line(name, value)
+            show_line(name, value)
 
     async def run(self) -> None:
         """Play and score what is still owed."""
@@ -111,41 +112,28 @@ class Evaluation:
             record = replace(self.record, sandbox=equipment.walls, browser=equipment.browser)
             for name in ("sandbox", "browser"):
                 if getattr(record, name):
-                    _line(name, getattr(record, name))
+                    show_line(name, getattr(record, name))
             with self.folder.writing(record) as writer:
                 earlier = {rollout.key: rollout for rollout in self.folder.rollouts()}
                 cells = plan(self.tasks, self.config.trials, record.digest, self.config.seed)
                 owed = [cell for cell in cells if not _settled(earlier.get(cell.key))]
                 kept = [earlier[cell.key] for cell in cells if _settled(earlier.get(cell.key))]
                 if owed:
-                    await self._work_off(owed, kept, earlier, writer.append)
+                    await self.work_off(owed, kept, earlier, writer.append)
 
-    async def _work_off(
-        self, owed: Sequence[Any], kept: Sequence[Rollout], earlier: dict[str, Rollout], append: Any
+    async def work_off(
+        self,
+        owed: Sequence[Cell],
+        kept: Sequence[Rollout],
+        earlier: dict[str, Rollout],
+        append: Callable[[Rollout], None],
     ) -> None:
+        """Play and score the cells that are owed; `append` writes what is finished."""
         from colbench.cli.progress import progress
-        from colbench.interfaces import LogKeeper, Viewer
-        from colbench.runner import Runner
 
-        if isinstance(self.agent, LogKeeper):
-            self.agent.use_log_folder(self.folder.path / "agent-log")
+        config = self.config
         async with AsyncExitStack() as stack:
-            await start(stack, "agent", self.agent)  # first: the human may use a server it starts
-            await start(stack, "human", self.human)
-            for plugin in (self.agent, self.human):
-                if self.equipment.renderer and isinstance(plugin, Viewer):
-                    plugin.use_renderer(self.equipment.renderer)
-            config = self.config
-            runner = Runner(
-                agent=self.agent,
-                human=self.human,
-                scorers=self.equipment.scorers(),
-                max_turns=config.max_turns,
-                concurrency=min(config.concurrency, len(owed)),
-                dialogue_timeout=config.dialogue_timeout,
-                scoring_slots=self.equipment.workers,
-                record_tokens=config.record_tokens,
-            )
+            runner = await self.started(stack, min(config.concurrency, len(owed)))
             with progress(len(owed) + len(kept), kept, config) as seen:
 
                 def done(rollout: Rollout) -> None:
@@ -153,6 +141,29 @@ class Evaluation:
                     seen(rollout)
 
                 await runner.run(owed, earlier, done)
+
+    async def started(self, stack: AsyncExitStack, concurrency: int) -> Runner:
+        """The runner, with agent and human started; these stop with the stack."""
+        from colbench.interfaces import LogKeeper, Viewer
+        from colbench.runner import Runner
+
+        if isinstance(self.agent, LogKeeper):
+            self.agent.use_log_folder(self.folder.path / "agent-log")
+        await start(stack, "agent", self.agent)  # first: the human may use a server it starts
+        await start(stack, "human", self.human)
+        for plugin in (self.agent, self.human):
+            if self.equipment.renderer and isinstance(plugin, Viewer):
+                plugin.use_renderer(self.equipment.renderer)
+        return Runner(
+            agent=self.agent,
+            human=self.human,
+            scorers=self.equipment.scorers(),
+            max_turns=self.config.max_turns,
+            concurrency=concurrency,
+            dialogue_timeout=self.config.dialogue_timeout,
+            scoring_slots=self.equipment.workers,
+            record_tokens=self.config.record_tokens,
+        )
 
     def finish(self) -> int:
         """Write and show the report. Returns 1 if a cell is still owed, else 0."""
@@ -211,7 +222,16 @@ def _slug(spec: str) -> str:
     return re.sub(r"[^\w.]+", "-", name).strip("-.")[:40]
 
 
-def _line(name: str, value: str) -> None:
+def task_source(config: RunConfig, tasks: Sequence[Task]) -> TaskSource:
+    """What a run records of its tasks."""
+    from colbench.run_folder import TaskSource
+
+    hashes = digest([[task.id, task.hash] for task in tasks])
+    return TaskSource(source=config.tasks, count=len(tasks), hash=hashes)
+
+
+def show_line(name: str, value: str) -> None:
+    """Print one line of what a command was resolved to."""
     from colbench.cli.console import console
 
     console().print(f"[dim]{name:<8}[/dim]{value}", highlight=False, soft_wrap=True)

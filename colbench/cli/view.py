@@ -11,9 +11,12 @@ from colbench.errors import UserError
 from colbench.rollout import Rollout, Turn
 from colbench.run_folder import RunFolder
 from colbench.score import Score
+from colbench.task import Domain
 
 LONGEST = 20_000
 """Characters of any one text that are shown; the run folder has it whole."""
+LANGUAGE: dict[Domain, str] = {"backend": "python", "frontend": "html"}
+"""Of answers and references."""
 MAIN = ("cosine", "layout")
 """What is shown of the page of a turn."""
 
@@ -48,60 +51,63 @@ def choose(rollouts: Sequence[Rollout], task: str | None, trial: int, folder: st
 
 def show(rollout: Rollout) -> None:
     """Print a rollout: what was said, the answer, the verdicts."""
-    _line(f"{rollout.task_id}, trial {rollout.trial}\n", "bold")
-    _say("human", rollout.request)
+    line(f"{rollout.task_id}, trial {rollout.trial}\n", "bold")
+    say("human", rollout.request)
     for turn in rollout.turns:
         _turn(turn)
     if rollout.answer is not None:
-        _answer(rollout.answer, "html" if rollout.domain == "frontend" else "python")
+        code("agent, answer", rollout.answer, LANGUAGE[rollout.domain])
     if rollout.failure:
-        _line(f"failed: {rollout.failure.boundary}: {rollout.failure.reason}", "red")
+        line(f"failed: {rollout.failure.boundary}: {rollout.failure.reason}", "red")
     for mode, score in rollout.scores.items():
-        _verdict(mode, score)
+        verdict(mode, score)
     if not rollout.scores:
-        _line("not scored", "bold")
+        line("not scored", "bold")
 
 
 def _turn(turn: Turn) -> None:
     if turn.said:
-        _say("agent", turn.said)
+        say("agent", turn.said)
     if turn.score is not None and (shown := _measures(turn.score, MAIN)):
-        _line(f"page: {shown}\n", "dim")
+        line(f"page: {shown}\n", "dim")
     if turn.human is not None:
-        _say("human", turn.human)
+        say("human", turn.human)
 
 
-def _say(who: str, text: str) -> None:
+def say(who: str, text: str) -> None:
+    """Print a message."""
     from rich.padding import Padding
     from rich.text import Text
 
     from colbench.cli.console import console, printable
 
-    _line(who, "cyan" if who == "human" else "green")
+    line(who, "green" if who.startswith("agent") else "cyan")
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}\n…"
     console().print(Padding(Text(printable(shown)), (0, 0, 1, 2)))
 
 
-def _answer(answer: str, language: str) -> None:
+def code(who: str, text: str, language: str) -> None:
+    """Print what somebody wrote as a program or a page."""
     from rich.padding import Padding
     from rich.syntax import Syntax
 
     from colbench.cli.console import console, printable
 
-    _line("agent, answer", "green")
-    shown = answer if len(answer) <= LONGEST else f"{answer[:LONGEST]}\n…"
-    code = Syntax(
+    line(who, "green" if who.startswith("agent") else "cyan")
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}\n…"
+    lines = Syntax(
         printable(shown) or "(empty)", language, background_color="default", word_wrap=True
     )
-    console().print(Padding(code, (0, 0, 1, 2)))
+    console().print(Padding(lines, (0, 0, 1, 2)))
 
 
-def _verdict(mode: str, score: Score) -> None:
-    _line(f"{mode}: {_worth(score)}{'; ' if score.note else ''}{score.note}", "bold")
+def verdict(mode: str, score: Score) -> None:
+    """Print what an answer was worth, and which tests it failed."""
+    line(f"{mode}: {_worth(score)}{'; ' if score.note else ''}{score.note}", "bold")
     for check in score.checks:
         if check.outcome != "passed":
             said = f"expected {check.expected}, got {check.actual or 'nothing'}"
-            _line(f"  {check.outcome}: {check.call}: {said}", "dim")
+            line(f"  {check.outcome}: {check.call}: {said}", "dim")
 
 
 def _worth(score: Score) -> str:
@@ -117,7 +123,8 @@ def _measures(score: Score, names: Iterable[str]) -> str:
     return ", ".join(f"{name} {score.metrics[name]:.3f}" for name in found)
 
 
-def _line(text: str, style: str) -> None:
+def line(text: str, style: str) -> None:
+    """Print a text that may be anybody's."""
     from rich.text import Text
 
     from colbench.cli.console import console, printable

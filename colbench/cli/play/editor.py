@@ -1,0 +1,65 @@
+"""A text written in the person's own editor, the one that VISUAL or EDITOR names."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from colbench.errors import UserError
+
+
+def editor() -> list[str]:
+    """The command; empty where none is named."""
+    return shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+
+
+async def edit(draft: str, ending: str) -> str:
+    """What the person made of the draft, in a file with that ending.
+
+    Raises UserError when the editor cannot be started, or says by its exit code that the text shall not be used.
+    """
+    with _draft(draft, ending) as file, _left_to_the_editor():
+        await _run([*editor(), str(file)])
+        return _text(file)
+
+
+async def _run(command: list[str]) -> None:
+    try:
+        process = await asyncio.create_subprocess_exec(*command)
+    except OSError as cause:
+        raise UserError(f"EDITOR {command[0]}: cannot be started: {cause.strerror}") from cause
+    try:
+        code = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+    if code:
+        raise UserError(f"EDITOR {command[0]}: ended with exit code {code}")
+
+
+@contextmanager
+def _draft(text: str, ending: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="colbench-") as folder:
+        file = Path(folder, f"message{ending}")
+        file.write_text(text, "utf-8")
+        yield file
+
+
+def _text(file: Path) -> str:
+    return file.read_text("utf-8", "replace")
+
+
+@contextmanager
+def _left_to_the_editor() -> Iterator[None]:
+    """Ctrl-C is the editor's while it has the terminal."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

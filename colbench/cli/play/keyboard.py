@@ -1,0 +1,84 @@
+"""What a person types: lines from a terminal, or from a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import sys
+import termios
+import threading
+from contextlib import suppress
+from typing import Any
+
+STDIN, STDOUT = 0, 1
+NO_BRACKETED_PASTE = b"\x1b[?2004l\n"
+
+
+class Keyboard:
+    """Reads standard input line by line while the event loop goes on; leaving it gives the terminal back as it was.
+
+    In a terminal a line can be edited, and what is pasted at once may come as one text of several lines.
+    """
+
+    def __init__(self) -> None:
+        self.typed = os.isatty(STDIN) and os.isatty(STDOUT)
+        self._settings: list[Any] = []
+        self._reading = False
+        self._rest = b""
+
+    def __enter__(self) -> Keyboard:
+        if self.typed:
+            self._settings = termios.tcgetattr(STDIN)
+            with suppress(ImportError):
+                import readline  # noqa: F401 - importing it makes `input` edit lines
+            if isinstance(sys.stdin, io.TextIOWrapper):
+                sys.stdin.reconfigure(errors="replace")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not self.typed:
+            return
+        with suppress(termios.error, OSError):  # the terminal may be gone
+            termios.tcsetattr(STDIN, termios.TCSADRAIN, self._settings)
+            if self._reading:
+                os.write(STDOUT, NO_BRACKETED_PASTE)
+
+    async def line(self, prompt: str) -> str | None:
+        """The next line, without its end; None where the input ends (ctrl-D)."""
+        loop = asyncio.get_running_loop()
+        line: asyncio.Future[str | None] = loop.create_future()
+
+        def settle(read: str | None) -> None:
+            if not line.done():
+                line.set_result(read)
+
+        def wait() -> None:
+            read = self._typed(prompt) if self.typed else self._piped()
+            with suppress(RuntimeError):  # reading was broken off, and the loop is gone
+                loop.call_soon_threadsafe(settle, read)
+
+        self._reading = True
+        threading.Thread(target=wait, daemon=True).start()  # no executor: that would be waited for
+        read = await line
+        self._reading = False
+        return read
+
+    def _typed(self, prompt: str) -> str | None:
+        try:
+            return input(prompt)
+        except (EOFError, OSError):
+            print()
+            return None
+
+    def _piped(self) -> str | None:
+        """Past the buffer of `sys.stdin`: a thread that waits in there would keep the process from ending."""
+        while b"\n" not in self._rest:
+            with suppress(OSError):
+                if more := os.read(STDIN, 1 << 16):
+                    self._rest += more
+                    continue
+            last, self._rest = self._rest, b""
+            return last.decode("utf-8", "replace") if last else None
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode("utf-8", "replace").removesuffix("\r")

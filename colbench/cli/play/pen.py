@@ -1,0 +1,149 @@
+"""A message as a person writes it: lines, the end of them, and the commands in between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from colbench.cli.play import screen
+from colbench.cli.play.editor import edit, editor
+from colbench.cli.play.keyboard import Keyboard
+from colbench.errors import ColBenchError, UserError
+from colbench.messages import ANSWER_MARKER
+
+STOP = "."
+COMMAND = re.compile(r"/[a-z]+(?:\s.*)?")
+FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.M)
+PAGE = re.compile(r"<!doctype\b|<html\b", re.I)
+PAGE_END = re.compile(r"</html\s*>", re.I)
+PASTE = "Paste or type it; a line of a single dot ends it."
+NOTHING = "Nothing was written, and nothing was sent."
+HELP = {
+    "/answer": ("/answer [FILE]", "give the final answer: in $EDITOR, else pasted; or from a file"),
+    "/edit": ("/edit [FILE]", "write the message in $EDITOR; or send a file"),
+    "/hidden": ("/hidden", "show again what only you know"),
+    "/help": ("/help", "this"),
+    "/quit": ("/quit", "leave; the dialogue under way is not kept"),
+}
+ENDS = "An empty line ends the message; where code or a page has begun, a line of a single dot. Ctrl-D ends it too."
+
+
+class QuitError(ColBenchError):
+    """The person leaves."""
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """What the editor starts from."""
+
+    text: str
+    ending: str
+    """Of the file's name: `.py`, `.html`."""
+    needed: bool
+    """Whether an answer has to say something of its own: else an empty one means the last page that was shown."""
+
+
+class Pen:
+    """Reads the person's messages; `own` are commands beside those that every message has."""
+
+    def __init__(self, keyboard: Keyboard, own: Mapping[str, Callable[[], None]]) -> None:
+        self._keyboard = keyboard
+        self._own = own
+
+    async def message(self, draft: Draft, *, answers: bool) -> str:
+        """The next message; with `answers` it may be the final answer. Raises QuitError when the person leaves."""
+        while True:
+            text = await self._text()
+            if not COMMAND.fullmatch(text):
+                return text
+            name, _, argument = text.partition(" ")
+            try:
+                said = await self._obey(name, argument.strip(), draft, answers)
+            except UserError as error:
+                screen.note(f"{error}; nothing was sent")
+                continue
+            if said is not None:
+                return said
+
+    async def another(self) -> bool:
+        """Whether to go on with the next task."""
+        line = await self._keyboard.line("Enter for the next task, /quit to stop: ")
+        return line is not None and line.strip() != "/quit"
+
+    async def _text(self) -> str:
+        """A message that is not empty, or a command in its only line."""
+        text = ""
+        while True:
+            line = await self._keyboard.line("  " if text else "> ")
+            if line is None and not text:
+                raise QuitError
+            if line is None or _ends(line, text):
+                if text.strip():
+                    return text.strip("\n")
+                text = ""
+            elif not text and COMMAND.fullmatch(line.rstrip()):
+                return line.rstrip()
+            else:
+                before, text = text, f"{text}{line}\n"
+                if is_code(text) and not is_code(before):
+                    screen.note(
+                        "Empty lines are kept from here on; a line of a single dot ends it."
+                    )
+
+    async def _obey(self, name: str, argument: str, draft: Draft, answers: bool) -> str | None:
+        """Do what a command says; the text to be sent, if it gives one."""
+        if name == "/quit":
+            raise QuitError
+        if name in self._own:
+            self._own[name]()
+        elif name == "/edit":
+            if text := await self._written(argument, draft):
+                return text
+            screen.note(NOTHING)
+        elif name == "/answer" and answers:
+            text = await self._written(argument, draft)
+            if text not in ("", draft.text.strip()) or not draft.needed:
+                return f"{ANSWER_MARKER}\n{text}"
+            screen.note(NOTHING)
+        else:
+            if name != "/help":
+                screen.note(f"There is no {name} here; a message may begin so after a space.")
+            self.show_help(answers)
+        return None
+
+    async def _written(self, file: str, draft: Draft) -> str:
+        if file:
+            return _read(file).strip()
+        if editor() and self._keyboard.typed:
+            return (await edit(draft.text, draft.ending)).strip()
+        screen.note(PASTE)
+        lines = list[str]()
+        while (line := await self._keyboard.line("  ")) not in (STOP, None):
+            lines.append(line or "")
+        return "\n".join(lines).strip("\n")
+
+    def show_help(self, answers: bool) -> None:
+        """Print how messages end, and the commands."""
+        screen.note(ENDS)
+        known = {"/edit", "/help", "/quit", *self._own, *(["/answer"] if answers else [])}
+        screen.commands([HELP[name] for name in HELP if name in known])
+
+
+def is_code(text: str) -> bool:
+    """Whether a text ends in an answer, an open fence or a page that is not at its end: empty lines belong to it."""
+    begins = [found.start() for found in PAGE.finditer(text)]
+    open_page = bool(begins) and not PAGE_END.search(text, begins[-1])
+    return ANSWER_MARKER in text or len(FENCE.findall(text)) % 2 == 1 or open_page
+
+
+def _ends(line: str, text: str) -> bool:
+    return line == STOP or (not line.strip() and not is_code(text))
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).expanduser().read_text("utf-8", "replace")
+    except OSError as cause:
+        raise UserError(f"{file}: cannot be read: {cause.strerror}") from cause

@@ -1,0 +1,163 @@
+"""The person at the terminal as one of the two sides of a dialogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from colbench.cli.play import screen
+from colbench.cli.play.keyboard import Keyboard
+from colbench.cli.play.pen import Draft, Pen
+from colbench.cli.view import say
+from colbench.errors import SimulatorError
+from colbench.interfaces import Agent, Episode
+from colbench.messages import Message
+from colbench.pages.extract import extract_page, target_page
+from colbench.pages.render import PageRenderer, Render
+from colbench.task import Domain, Task
+
+SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
+TAILWIND = "https://cdn.jsdelivr.net/npm/tailwindcss@2.2.19/dist/tailwind.min.css"
+EMPTY_PAGE = f"""<!DOCTYPE html>
+<html>
+<head><link href="{TAILWIND}" rel="stylesheet"></head>
+<body>
+
+</body>
+</html>
+"""
+AGENT: dict[Domain, str] = {
+    "backend": "You are the agent. The human knows what the function has to do and has not said all of it. Ask; then "
+    "answer with /answer, or with a message of `I WANT TO ANSWER:` and the code.",
+    "frontend": "You are the agent. The human has a page in mind and says what differs from the page that you show: "
+    "send HTML, typed or with /edit. At the end /answer gives the final page.",
+}
+HUMAN = (
+    "You are the human. You want what is shown below, and the agent knows only your request; answer what it asks as "
+    "somebody who does not write code. The agent ends the dialogue."
+)
+
+
+class Desk:
+    """Where the person sits: the keyboard, and the folder for the pictures of the dialogue under way."""
+
+    def __init__(self, keyboard: Keyboard) -> None:
+        self.keyboard = keyboard
+        self.waiting = screen.Waiting()
+        self._pictures = Path()
+        self._name = ""
+
+    def begin(self, task: Task, pictures: Path) -> None:
+        """A dialogue about this task begins; its pictures go to that folder."""
+        self._pictures = pictures
+        self._name = re.sub(r"[^\w.-]+", "-", task.id)
+        screen.rule(f"{task.id}  ({task.domain})")
+
+    def keep(self, picture: bytes, what: str) -> Path:
+        """Write a picture of the dialogue to its file."""
+        self._pictures.mkdir(parents=True, exist_ok=True)
+        file = self._pictures / f"{self._name}-{what}.png"
+        file.write_bytes(picture)
+        return file
+
+
+class PersonAgent:
+    """The person asks and answers."""
+
+    accepts_images = True
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @asynccontextmanager
+    async def open(self, episode: Episode) -> AsyncIterator[Agent]:
+        """The person in one dialogue."""
+        yield _Asking(self._desk, episode)
+
+
+class _Asking:
+    accepts_images = True
+
+    def __init__(self, desk: Desk, episode: Episode) -> None:
+        self._desk = desk
+        self._episode = episode
+        self._pen = Pen(desk.keyboard, {})
+
+    async def reply(self, dialogue: Sequence[Message]) -> str:
+        """What the person says next."""
+        self._desk.waiting.stop()
+        domain, turn = self._episode.domain, len(dialogue) // 2 + 1
+        if turn == 1:
+            screen.note(f"{AGENT[domain]} /help says more.\n")
+        for picture in dialogue[-1].images:
+            file = self._desk.keep(picture, f"turn-{turn - 1}")
+            screen.show_picture("your page as the human sees it", file)
+        say("human", dialogue[-1].content)
+        screen.your_turn(turn, self._episode.max_turns, domain)
+        said = await self._pen.message(_draft(domain, dialogue), answers=True)
+        self._desk.waiting.start("the human reads …")
+        return said
+
+
+class PersonHuman:
+    """The person knows, and says what is asked."""
+
+    def __init__(self, desk: Desk, max_turns: int) -> None:
+        self._desk = desk
+        self._max_turns = max_turns
+        self._renderer: PageRenderer | None = None
+
+    def use_renderer(self, renderer: PageRenderer) -> None:
+        """What turns pages into pictures."""
+        self._renderer = renderer
+
+    async def brief(self, task: Task) -> None:
+        """Show what only the human knows, before the agent's first turn. Raises SimulatorError if it cannot be."""
+        screen.note(f"{HUMAN} /help says more.\n")
+        if task.domain == "frontend":
+            target = await self._look(target_page(task.hidden.reference))
+            if target.outcome != "rendered":
+                why = target.note or target.outcome
+                raise SimulatorError(f"the target page of {task.id} cannot be rendered: {why}")
+            screen.show_picture(
+                "the page you have in mind", self._desk.keep(target.picture, "target")
+            )
+        say("human: your request", task.request)
+        screen.hidden(task)
+        self._desk.waiting.start("the agent writes …")
+
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
+        """What the person says to the agent, with the picture of the agent's page in it."""
+        self._desk.waiting.stop()
+        turn, said = len(dialogue) // 2, dialogue[-1].content
+        page = extract_page(said) if task.domain == "frontend" else None
+        made = await self._look(page) if page else None
+        screen.rule(f"the agent's turn, {turn} of {self._max_turns}")
+        say("agent", said.replace(page, "[a page]") if page else said)
+        if made and made.picture:
+            screen.show_picture("the agent's page", self._desk.keep(made.picture, f"turn-{turn}"))
+        elif made:
+            screen.note(f"The agent's page does not show: {made.note or made.outcome}\n")
+        pen = Pen(self._desk.keyboard, {"/hidden": lambda: screen.hidden(task)})
+        words = await pen.message(Draft(text="", ending=".txt", needed=True), answers=False)
+        self._desk.waiting.start("the agent writes …")
+        images = (made.picture,) if made and made.picture else ()
+        return Message(role="user", content=words, images=images)
+
+    async def _look(self, page: str) -> Render:
+        if self._renderer is None:
+            raise RuntimeError("a human who looks at pages was given no renderer")
+        return await self._renderer.render(page)
+
+
+def _draft(domain: Domain, dialogue: Sequence[Message]) -> Draft:
+    """The signature that was asked for, or the page that was shown last."""
+    if domain == "backend":
+        found = SIGNATURE.findall(dialogue[0].content)
+        return Draft(text=f"{found[-1]}:\n    " if found else "", ending=".py", needed=True)
+    mine = [message.content for message in reversed(dialogue) if message.role == "assistant"]
+    pages = filter(None, map(extract_page, mine))
+    page = next(pages, None)
+    return Draft(text=page or EMPTY_PAGE, ending=".html", needed=page is None)

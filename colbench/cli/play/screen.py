@@ -1,0 +1,109 @@
+"""What a person who plays is shown, in the style of `colbench view`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from colbench.cli.console import console, printable
+from colbench.cli.view import LANGUAGE, code, line, say, verdict
+from colbench.config import ScoringMode
+from colbench.pages.extract import extract_page
+from colbench.rollout import Rollout
+from colbench.task import Domain, Task
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+
+def note(text: str) -> None:
+    """Something about the game, not in it."""
+    line(text, "dim")
+
+
+def rule(text: str) -> None:
+    """A line across the screen that says what begins."""
+    from rich.rule import Rule
+    from rich.text import Text
+
+    console().print(Rule(Text(printable(text), style="bold"), align="left", style="dim"))
+
+
+def commands(rows: Sequence[tuple[str, str]]) -> None:
+    """The commands and what they do."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    for command, text in rows:
+        table.add_row(command, text)
+    console().print(table, style="dim")
+
+
+def speak(who: str, text: str, picture: Path | None = None) -> None:
+    """A message of the other side; a page in it is not printed, but where its picture is."""
+    page = extract_page(text) if picture else None
+    say(who, text.replace(page, "[the page]") if page else text)
+    if picture:
+        show_picture("the page", picture)
+
+
+def show_picture(what: str, file: Path) -> None:
+    """Where a picture is; the path is not broken over lines, so that it can be clicked on or copied."""
+    from rich.text import Text
+
+    console().print(Text(f"{what}: {file}\n", style="dim"), soft_wrap=True)
+
+
+def your_turn(turn: int, most: int, domain: Domain) -> None:
+    """That it is the agent's turn, which one, and how many come after it."""
+    answer = "what you say now" if domain == "backend" else "the last page that you show"
+    after = f"{most - turn} more after it" if turn < most else f"the last: {answer} is your answer"
+    rule(f"your turn, {turn} of {most}; {after}")
+
+
+def hidden(task: Task) -> None:
+    """What only the human knows: the decisions in words, or what the human is told, and the reference."""
+    facts = [fact.statement for fact in task.hidden.facts if not fact.stated]
+    if facts:
+        say("hidden from the agent", "\n".join(facts))
+    elif task.hidden.information != task.hidden.reference:
+        say("hidden from the agent", task.hidden.information)
+    code("hidden from the agent: the reference", task.hidden.reference, LANGUAGE[task.domain])
+
+
+def end(rollout: Rollout, mode: ScoringMode, *, answer: bool) -> None:
+    """What a dialogue came to; with `answer` also what the agent said last, which the human has not seen."""
+    rule("the end")
+    if answer and rollout.turns and rollout.ended_by == "answer":
+        if said := rollout.turns[-1].said:
+            say("agent", said)
+        code("agent, answer", rollout.answer or "", LANGUAGE[rollout.domain])
+    elif answer and rollout.answer is not None:
+        say("agent, answer", rollout.answer)
+    if rollout.failure:
+        line(f"failed: {rollout.failure.boundary}: {rollout.failure.reason}", "red")
+    if mode in rollout.scores:
+        verdict(mode, rollout.scores[mode])
+    elif not rollout.failure:
+        line("not scored", "bold")
+    line("", "")
+
+
+class Waiting:
+    """Says that the other side is at work, until it is stopped; nothing where there is no terminal."""
+
+    def __init__(self) -> None:
+        self._status: Status | None = None
+
+    def start(self, text: str) -> None:
+        """Begin to say it."""
+        if console().is_terminal:
+            self._status = console().status(text)
+            self._status.start()
+
+    def stop(self) -> None:
+        """Say it no longer."""
+        if self._status:
+            self._status.stop()
+        self._status = None

@@ -1,0 +1,132 @@
+"""A run in which a person takes part: one dialogue after the other, for as long as they like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from colbench.cli.evaluate import Evaluation, Role, exit_code, show_line, task_source
+from colbench.cli.play import screen
+from colbench.cli.play.keyboard import Keyboard
+from colbench.cli.play.pen import Pen, QuitError
+from colbench.cli.play.person import Desk, PersonAgent, PersonHuman
+from colbench.cli.selection import select
+from colbench.config import RunConfig, derive_seed
+from colbench.report.text import count
+from colbench.rollout import Rollout
+from colbench.run_folder import RunRecord
+from colbench.task import Task
+
+if TYPE_CHECKING:
+    from colbench.runner import Cell, Runner
+
+
+class Session(Evaluation):
+    """An evaluation with the person as `role`. Its run holds the tasks that were played, in the order of the source.
+
+    They are played in the order that `task_ids` names, else in a random one of the run's seed.
+    """
+
+    def __init__(self, config: RunConfig, out: Path | None, role: Role, keyboard: Keyboard) -> None:
+        self.role = role
+        self.desk = Desk(keyboard)
+        super().__init__(replace(config, task_ids=()), out)
+        if config.task_ids:
+            self.queue = select(self.tasks, config)
+        else:
+            self.queue = sorted(self.tasks, key=self._place)
+
+    def plugin(self, role: Role, config: RunConfig) -> Any:
+        """The person in their part, and the other side as its flag says."""
+        if role != self.role:
+            return super().plugin(role, config)
+        if role == "agent":
+            return PersonAgent(self.desk)
+        return PersonHuman(self.desk, config.max_turns)
+
+    def show_plan(self) -> None:
+        """Print who plays with whom, and where it is kept."""
+        other: Role = "human" if self.role == "agent" else "agent"
+        turns = count(self.config.max_turns, "turn")
+        show_line("you", f"the {self.role}")
+        show_line(other, getattr(self.config, other))
+        show_line("tasks", f"{self.config.tasks}, at most {turns} each")
+        show_line("run", str(self.folder.path))
+
+    async def run(self) -> None:
+        """Play what is still owed, one dialogue at a time."""
+        self.record = self._record_of(self.record, self.played() or self.queue[:1])
+        with self.desk.keyboard:
+            await super().run()
+
+    async def work_off(
+        self,
+        owed: Sequence[Cell],
+        kept: Sequence[Rollout],  # noqa: ARG002 - a person is not shown the progress of a run
+        earlier: dict[str, Rollout],
+        append: Callable[[Rollout], None],
+    ) -> None:
+        """Play the dialogues owed until the person leaves."""
+        cells = {cell.task.id: cell for cell in owed}
+        left = [cells[task.id] for task in self.queue if task.id in cells]
+        async with AsyncExitStack() as stack:
+            stack.callback(self.desk.waiting.stop)
+            runner = await self.started(stack, 1)
+
+            def done(rollout: Rollout) -> None:
+                append(rollout)
+                self.folder.save(self._record_of(self.folder.record(), self.played()))
+                self.desk.waiting.stop()
+                screen.end(rollout, self.config.scoring, answer=self.role == "human")
+
+            try:
+                await self._play(runner, left, earlier, done)
+            except QuitError:
+                screen.note("Left; the dialogue under way is not kept.")
+
+    async def _play(
+        self,
+        runner: Runner,
+        left: Sequence[Cell],
+        earlier: dict[str, Rollout],
+        done: Callable[[Rollout], None],
+    ) -> None:
+        for number, cell in enumerate(left):
+            if number and not await Pen(self.desk.keyboard, {}).another():
+                return
+            self.desk.begin(cell.task, self.folder.path / "pages")
+            if isinstance(self.human, PersonHuman):
+                await self.human.brief(cell.task)
+            await runner.run([cell], earlier, done)
+        screen.note("There is no task left to play.")
+
+    def finish(self) -> int:
+        """Write the report, and say where it is. Returns 1 if a dialogue has no score, else 0."""
+        from colbench.report.write import write_report
+
+        played = self.played()
+        if not played:
+            return 0
+        report = write_report(self.folder, played, self._of(played))
+        for file in ("report.html", *(["gallery.html"] if "frontend" in report.domains else [])):
+            screen.show_picture(file, self.folder.path / file)
+        return exit_code(report)
+
+    def played(self) -> list[Task]:
+        """The tasks that have a dialogue in the folder."""
+        done = {rollout.task_id for rollout in self.folder.rollouts()}
+        return [task for task in self.tasks if task.id in done]
+
+    def _record_of(self, record: RunRecord, tasks: Sequence[Task]) -> RunRecord:
+        config = self._of(tasks)
+        return replace(record, config=config, tasks=task_source(config, tasks))
+
+    def _of(self, tasks: Sequence[Task]) -> RunConfig:
+        return replace(self.config, task_ids=tuple(task.id for task in tasks))
+
+    def _place(self, task: Task) -> int:
+        return derive_seed("play", self.config.seed, task.id)
