@@ -7,6 +7,7 @@ again; an agent that was reached and then says nothing, something else or that i
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -257,7 +258,7 @@ def _refusal(url: str, status: int, content: bytes, wait: str | None) -> Excepti
 
 def _reason(error: Exception) -> str:
     os_error = getattr(error, "os_error", None)
-    return (os_error and os_error.strerror) or str(error)
+    return os.strerror(os_error.errno) if os_error and os_error.errno else str(error)
 
 
 def _path(episode: str) -> str:

@@ -6,7 +6,7 @@ docs/agent-protocol.md tells it for people, `openapi.json` beside this file for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
@@ -23,7 +23,6 @@ MAX_LINE = 4 * 1024 * 1024
 SHOWN = 200
 """Bytes of what an agent sent that a failure's reason quotes."""
 
-T = TypeVar("T")
 NotNegative = Annotated[int, Meta(ge=0)]
 
 
@@ -105,8 +104,8 @@ class Error(Struct, frozen=True, kw_only=True, tag="error"):
 
 
 ToAgent = Start | Messages | End
-_READY = msgspec.json.Decoder(Ready)
-_ANSWER: msgspec.json.Decoder[Reply | Error] = msgspec.json.Decoder(Reply | Error)
+FromAgent = Ready | Reply | Error
+_DECODER: msgspec.json.Decoder[FromAgent] = msgspec.json.Decoder(FromAgent)
 
 
 def start(episode: Episode) -> Start:
@@ -137,7 +136,9 @@ def encode(message: ToAgent) -> bytes:
 
 def read_ready(line: bytes) -> Ready:
     """The agent's first message. Raises AgentError when it is none, or of another version of the protocol."""
-    ready = _decode(_READY, line, "a `ready` message")
+    ready = _decode(line)
+    if not isinstance(ready, Ready):
+        raise AgentError(f"its first message must be `ready`; it sent {_shown(line)}")
     if ready.protocol != PROTOCOL:
         raise AgentError(f"it speaks {ready.protocol!r}; this ColBench speaks {PROTOCOL!r}")
     return ready
@@ -145,7 +146,10 @@ def read_ready(line: bytes) -> Ready:
 
 def read_answer(line: bytes) -> Reply | Error:
     """What the agent says when it was asked. Raises AgentError when it is neither reply nor error."""
-    return _decode(_ANSWER, line, "a `reply` or `error` message")
+    answer = _decode(line)
+    if isinstance(answer, Ready):
+        raise AgentError("it sent `ready` where `reply` or `error` was due")
+    return answer
 
 
 def as_message(answer: Reply | Error) -> Message:
@@ -157,10 +161,13 @@ def as_message(answer: Reply | Error) -> Message:
     return Message(role="assistant", content=answer.content, usage=usage)
 
 
-def _decode(decoder: msgspec.json.Decoder[T], line: bytes, what: str) -> T:
+def _decode(line: bytes) -> FromAgent:
     try:
-        return decoder.decode(line)
+        return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-        shown = line[:SHOWN].decode("utf-8", "replace").strip()
-        more = " …" if len(line) > SHOWN else ""
-        raise AgentError(f"expected {what}, {cause}: {shown}{more}") from cause
+        raise AgentError(f"it sent what is no message, {cause}: {_shown(line)}") from cause
+
+
+def _shown(line: bytes) -> str:
+    more = " …" if len(line) > SHOWN else ""
+    return line[:SHOWN].decode("utf-8", "replace").strip() + more

@@ -1,0 +1,73 @@
+"""An agent for ColBench over HTTP, with nothing but Python's standard library. It asks one question, then answers.
+
+python agents/examples/http/agent.py 8000 &
+colbench eval --agent http://127.0.0.1:8000 --limit 20
+"""
+
+import json
+import re
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+READY = {
+    "type": "ready",
+    "protocol": "colbench-agent/1",
+    "name": "http-example",
+    "version": "1",
+    "concurrent": True,
+}
+
+
+def reply(messages: list[dict[str, str]]) -> str:
+    """What the agent says next. Every request holds the whole dialogue, so nothing has to be kept."""
+    if len(messages) == 1:
+        return "Which special cases or limits are there?"
+    found = re.search(r"def\s+(\w+)", messages[0]["content"])
+    name = found.group(1) if found else "answer"
+    return f"I WANT TO ANSWER:\ndef {name}(*args):\n    return None"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """The four requests of the protocol."""
+
+    def do_GET(self) -> None:
+        """GET /v1/agent: who this is."""
+        self.send(200, READY)
+
+    def do_POST(self) -> None:
+        """POST /v1/episodes, and POST /v1/episodes/ID/reply."""
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if body["type"] == "messages":
+            said = reply(body["messages"])
+            self.send(200, {"type": "reply", "episode": body["episode"], "content": said})
+        else:
+            self.send(201)
+
+    def do_DELETE(self) -> None:
+        """DELETE /v1/episodes/ID: nothing is kept."""
+        self.send(204)
+
+    def send(self, status: int, body: object = None) -> None:
+        """Answer."""
+        content = b"" if body is None else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        if status != 204:
+            self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Be quiet."""
+
+
+class Server(ThreadingHTTPServer):
+    """A thread for each dialogue that waits; room for as many as knock at once."""
+
+    request_queue_size = 256
+
+
+if __name__ == "__main__":
+    with Server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 8000), Handler) as server:
+        print(f"http://127.0.0.1:{server.server_port}", flush=True)
+        server.serve_forever()
