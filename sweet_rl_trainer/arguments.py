@@ -14,6 +14,9 @@ from sweet_rl_trainer.collator import steps
 from sweet_rl_trainer.settings import TrainSettings
 from sweet_rl_trainer.sharding import backend, use_cpu
 
+CHOICE = "choice"
+"""The metric by which checkpoints of training on pairs are compared; see `Trainer.evaluate`."""
+
 
 def arguments(settings: TrainSettings, folder: Path, count: int, best: str | None) -> Any:
     """transformers' TrainingArguments for `count` examples. `best` is the metric that checkpoints are compared by.
@@ -54,7 +57,7 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
             save_total_limit=settings.keep,
             load_best_model_at_end=best is not None,
             metric_for_best_model=best,
-            greater_is_better=best == "accuracy",
+            greater_is_better=best == CHOICE,
             restore_callback_states_from_checkpoint=True,
             remove_unused_columns=False,
             disable_tqdm=True,

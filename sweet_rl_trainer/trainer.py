@@ -20,7 +20,7 @@ from transformers import EarlyStoppingCallback, PrinterCallback
 from transformers import Trainer as BaseTrainer
 
 from colbench.errors import UserError
-from sweet_rl_trainer.arguments import arguments, enable_checkpointing
+from sweet_rl_trainer.arguments import CHOICE, arguments, enable_checkpointing
 from sweet_rl_trainer.attention import can_share, check_isolation
 from sweet_rl_trainer.checkpoints import last_checkpoint
 from sweet_rl_trainer.collator import Examples, Packed, Packer, Plan, Step, group
@@ -38,6 +38,8 @@ from sweet_rl_trainer.settings import TrainSettings
 from sweet_rl_trainer.sharding import share_on_cpu
 from sweet_rl_trainer.values import has_value_head
 
+TIE = 1e-6
+"""What held-out loss counts beside held-out accuracy: it decides between equals."""
 STEP = "step"
 """Trainer wants a dictionary of inputs; this is its only key."""
 
@@ -46,7 +48,8 @@ class Trainer(BaseTrainer):
     """Trains a causal language model on pairs, on successes where there is no `reference`, or a value model on pairs.
 
     `held_out` examples are evaluated before each checkpoint, and the model ends as it was at the best one: by the
-    accuracy of pairs, by the NLL of successes. The tokenizer is saved with each checkpoint.
+    accuracy of pairs and, where that is equal, their loss; by the NLL of successes. Only accuracy and NLL count for
+    `patience`. The tokenizer is saved with each checkpoint.
     Raises UserError for a model or settings that cannot give right values.
     """
 
@@ -68,13 +71,17 @@ class Trainer(BaseTrainer):
         self._values = settings.score == "value"
         self._paired = self._values or reference is not None
         self._examples, self._held_out = examples, held_out
-        best = ("accuracy" if self._paired else "nll") if held_out else None
+        best = (CHOICE if self._paired else "nll") if held_out else None
         args = arguments(settings, folder, len(examples), best)
         self._rank, self._world = args.process_index, args.world_size
         args._n_gpu = min(1, args.n_gpu)  # one device a process
         self.plan = Plan(self._packer(examples), settings)
         self._sums: dict[str, Tensor] = {}
-        stop = [EarlyStoppingCallback(settings.patience)] if best and settings.patience else []
+        stop = (
+            [EarlyStoppingCallback(settings.patience, 10 * TIE)]
+            if best and settings.patience
+            else []
+        )
         super().__init__(
             model=model,
             args=args,
@@ -239,7 +246,9 @@ class Trainer(BaseTrainer):
             _count(sums, metrics, counts)
         model.train(training)
         means = {f"eval_{name}": value for name, value in self._means(sums).items()}
-        self.log(means)
+        self.log(dict(means))
+        if "eval_accuracy" in means:
+            means[f"eval_{CHOICE}"] = means["eval_accuracy"] - TIE * means["eval_loss"]
         self.control = self.callback_handler.on_evaluate(
             self.args, self.state, self.control, metrics=means
         )

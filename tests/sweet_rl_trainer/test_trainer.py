@@ -366,8 +366,11 @@ def test_held_out_pairs_are_evaluated_and_the_best_model_is_what_remains(make_mo
     done = run(make_model(), pairs(6), folder, held_out=held_out, patience=2, **steps)
     found = [line for line in log(folder) if "eval_accuracy" in line]
     accuracies = [line["eval_accuracy"] for line in found]
-    best = accuracies.index(max(accuracies))
-    assert len(accuracies) == best + 3, "two more evaluations without a better one"
+    first = accuracies.index(max(accuracies))
+    assert len(accuracies) == first + 3, "two more evaluations without a better one"
+    losses = [line["eval_loss"] for line in found]
+    best = max(range(len(found)), key=lambda n: (accuracies[n], -losses[n]))
+    assert best > first, "of equal accuracies the one with the lower loss"
     assert found[-1]["step"] == 2 * len(found) < 20
     assert accuracies[best] == pytest.approx(by_hand_accuracy(make_model(), done, held_out))
     assert torch.equal(
