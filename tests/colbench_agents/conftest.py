@@ -1,0 +1,85 @@
+"""What tests of agents outside the process share: a short run of the real runner, and a look at the processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from colbench.rollout import Rollout
+from colbench.runner import Runner, plan
+from colbench.score import Score
+from colbench.task import Hidden, Task
+
+
+class Human:
+    """Says the same to everything."""
+
+    async def respond(self, task, dialogue):
+        return "No."
+
+
+class Scorer:
+    """Every answer is right."""
+
+    async def score(self, task, answer):
+        return {"default": Score(scorer="s", value=1.0, success=True)}
+
+
+@pytest.fixture
+def play() -> Callable:
+    """Plays so many dialogues with an agent; gives their rollouts."""
+
+    async def played(agent, *, dialogues=1, seconds=20.0, concurrency=4, request="def f(x)?"):
+        done: list[Rollout] = []
+        hidden = Hidden(reference="x = 1", tests=("f()",))
+        tasks = [
+            Task(id=f"t{n}", domain="backend", request=request, hidden=hidden)
+            for n in range(dialogues)
+        ]
+        async with agent:
+            runner = Runner(
+                agent=agent,
+                human=Human(),
+                scorers={"backend": Scorer()},
+                max_turns=10,
+                concurrency=concurrency,
+                dialogue_timeout=seconds,
+                scoring_slots=1,
+            )
+            await runner.run(plan(tasks, 1, "d", 0), {}, done.append)
+        return done
+
+    return played
+
+
+class Named:
+    """A word that no other process on the machine has on its command line, and the processes that have it."""
+
+    def __init__(self) -> None:
+        self.word = f"agent-{uuid4()}"
+
+    def processes(self) -> list[int]:
+        found = []
+        for cmdline in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if self.word.encode() in cmdline.read_bytes().split(b"\0"):
+                    found.append(int(cmdline.parent.name))
+            except OSError:
+                continue
+        return found
+
+    def left(self, seconds: float = 20.0) -> list[int]:
+        """Those that are still there after so long, asked again and again."""
+        deadline = time.monotonic() + seconds
+        while (left := self.processes()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return left
+
+
+@pytest.fixture
+def name() -> Named:
+    return Named()

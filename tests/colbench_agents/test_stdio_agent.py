@@ -1,0 +1,302 @@
+"""Agents over stdin and stdout: every fault is the agent's, with its reason, and nothing is left running."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from colbench.errors import AgentError, EndpointError, UserError
+from colbench.interfaces import Episode
+from colbench.messages import Message
+from colbench.plugins import describe, resolve
+from colbench_agents.stdio_agent import LOG_BYTES, LOG_FILES, StdioAgent
+from colbench_agents.stdio_process import AgentProcess
+
+FAULTY = Path(__file__).with_name("faulty_agent.py")
+ASKED = [Message(role="user", content="def f(x)?")]
+HARNESS = """
+import asyncio, sys
+from colbench.interfaces import Episode
+from colbench_agents.stdio_agent import StdioAgent
+
+async def main():
+    agent = StdioAgent(sys.argv[1])
+    async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)):
+        print("open", flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+def command(fault: str, *more: str) -> str:
+    return shlex.join([sys.executable, "-S", str(FAULTY), fault, *more])
+
+
+def faulty(fault: str, *more: str) -> StdioAgent:
+    return StdioAgent(command(fault, *more))
+
+
+async def test_an_agent_without_fault_has_a_process_for_each_dialogue(play, name):
+    done = await play(faulty("none", name.word), dialogues=3)
+    assert [rollout.answer for rollout in done] == ["x = 1"] * 3
+    assert [rollout.turns[0].said for rollout in done] == ["Is there a limit?"] * 3
+    assert name.processes() == []
+
+
+async def test_a_concurrent_agent_has_one_process_for_the_run(play, name):
+    done = await play(faulty("shared", name.word), dialogues=5)
+    assert len({rollout.answer for rollout in done}) == 1, "they answer with the process's id"
+    assert name.processes() == []
+
+
+async def test_no_more_processes_run_than_dialogues_are_in_flight(play, name):
+    most = 0
+
+    async def watch():
+        nonlocal most
+        while True:
+            most = max(most, len(name.processes()))
+            await asyncio.sleep(0.01)
+
+    watching = asyncio.create_task(watch())
+    await play(faulty("none", name.word), dialogues=6, concurrency=2)
+    watching.cancel()
+    assert 2 <= most <= 4, "two agents, a watchdog each"
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("crashes", "ended with code 3; its last words: the weights are gone"),
+        ("is-killed", "signal 9 ended it"),
+        ("half-a-line", 'ended with code 0 in the middle of a line: {"type": "reply", "e'),
+        ("garbage", "no message, .*: Loading checkpoint shards: 100%"),
+        ("no-utf-8", "no message, .*invalid start byte"),
+        ("number-for-text", "Expected `str`, got `int` - at `\\$.content`"),
+        ("deep", "no message, .*recursion"),
+        ("100-mb", "a line of more than 4194304 bytes"),
+        ("other-episode", "replied to 'another', where [0-9a-f]{16} was asked"),
+        ("ready-again", "`ready` where `reply` or `error` was due"),
+        ("closes-output", "closed its standard output"),
+        ("gives-up", "it says: too hard"),
+    ],
+)
+async def test_a_fault_fails_its_dialogue_with_the_reason(play, name, fault, reason):
+    (done,) = await play(faulty(fault, name.word))
+    assert done.failure
+    assert done.failure.boundary == "agent"
+    assert re.search(reason, done.failure.reason), done.failure.reason
+    assert done.scores["default"].value == 0.0
+    assert name.processes() == []
+
+
+@pytest.mark.parametrize("fault", ["hangs", "half-a-line-and-hangs", "never-reads"])
+async def test_one_that_says_nothing_has_the_time_of_the_dialogue(play, name, fault):
+    (done,) = await play(faulty(fault, name.word), seconds=0.5, request="x" * 1_000_000)
+    assert done.failure
+    assert (done.failure.boundary, done.failure.reason) == ("agent", "no answer in time")
+    assert name.processes() == []
+
+
+async def test_an_agent_that_says_its_model_server_is_gone_leaves_the_dialogue_unscored(play):
+    (done,) = await play(faulty("wants-a-retry"))
+    assert done.failure
+    assert (done.failure.boundary, done.scores) == ("endpoint", {})
+    assert done.failure.reason == "it says: no model server"
+
+
+async def test_a_reply_that_nobody_asked_for_is_a_fault():
+    agent = faulty("says-it-twice")
+    async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
+        await own.reply(ASKED)
+        with pytest.raises(AgentError, match="it replied to 'e', where nothing was asked"):
+            await said_after_failing(own)
+
+
+async def test_closed_standard_input_is_a_fault():
+    agent = faulty("closes-input")
+    async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
+        await own.reply(ASKED)
+        with pytest.raises(AgentError, match="it closed its standard input"):
+            await said_after_failing(own)
+
+
+async def said_after_failing(own):
+    """Asks again and again, as the fault comes some time after the reply."""
+    for _ in range(200):
+        async with asyncio.timeout(20):
+            await asyncio.sleep(0.05)
+            await own.reply(ASKED)
+    pytest.fail("it never failed")
+
+
+@pytest.mark.parametrize("fault", ["crashes", "garbage", "100-mb", "other-episode"])
+async def test_a_shared_process_that_fails_does_so_for_all_its_dialogues_and_is_followed_by_another(
+    play, name, fault
+):
+    done = await play(faulty(fault, name.word, "shared"), dialogues=6, concurrency=3)
+    assert [rollout.failure.boundary for rollout in done if rollout.failure] == ["agent"] * 6
+    assert name.processes() == []
+
+
+async def test_a_dialogue_that_ran_out_of_time_does_no_harm_to_others_in_its_process(tmp_path):
+    slow = tmp_path / "slow.py"
+    slow.write_text(SLOW)
+    agent = StdioAgent(shlex.join([sys.executable, "-S", str(slow)]))
+    facts = {"seed": 1, "max_turns": 10}
+    async with agent:
+        async with agent.open(Episode(id="slow", **facts)) as own:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    await own.reply(ASKED)
+        async with agent.open(Episode(id="next", **facts)) as own:
+            assert (await own.reply(ASKED)).content == "next"
+
+
+SLOW = """
+import json, sys, time
+
+print(json.dumps({"type": "ready", "protocol": "colbench-agent/1", "name": "slow", "concurrent": True}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "messages":
+        time.sleep(0.5)
+        episode = message["episode"]
+        print(json.dumps({"type": "reply", "episode": episode, "content": episode}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("crashes-at-start", "ended with code 1; its last words: no model here"),
+        ("replies-first", "first message must be `ready`"),
+        ("other-version", "speaks 'colbench-agent/2'; this ColBench speaks 'colbench-agent/1'"),
+        ("silent-at-start", "not ready within 1 s"),
+    ],
+)
+def test_one_that_does_not_get_ready_is_refused_before_the_run(name, fault, reason):
+    seconds = 1.0 if fault == "silent-at-start" else 60.0
+    agent = resolve("agent", f"cmd:{command(fault, name.word)}", {"startup_timeout": seconds})
+    with pytest.raises(UserError, match=reason):
+        describe(agent)
+    assert name.processes() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("./nowhere --flag", "there is no program ./nowhere"),
+        ("", "names no program; write cmd:./my_agent --flag"),
+        ("'half", "cannot be split into words"),
+        (str(FAULTY), f"not executable; chmod \\+x {FAULTY}"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_refused_at_once(given, said):
+    with pytest.raises(UserError, match=f"--agent cmd:.*{said}"):
+        resolve("agent", f"cmd:{given}", {})
+
+
+def test_a_program_that_the_system_cannot_run_is_refused_before_the_run(tmp_path):
+    broken = tmp_path / "agent"
+    broken.write_bytes(b"\x7fELF, or so")
+    broken.chmod(0o755)
+    with pytest.raises(UserError, match="ended with code 127; its last words: .*Exec format error"):
+        describe(StdioAgent(str(broken)))
+
+
+async def test_when_the_machine_can_start_no_more_the_agent_is_not_to_blame():
+    process = AgentProcess(["true"], print)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
+    try:
+        with pytest.raises(EndpointError, match="could not be started: Too many open files"):
+            await process.start(10.0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_it_is_pinned_by_its_command_its_own_words_and_its_files():
+    assert describe(faulty("none")) == {
+        "class": "colbench_agents.stdio_agent:StdioAgent",
+        "protocol": "colbench-agent/1",
+        "name": "faulty",
+        "version": "7",
+        "accepts_images": "false",
+        "command": command("none"),
+        "files": ",".join(
+            "sha256:" + hashlib.sha256(Path(file).read_bytes()).hexdigest()
+            for file in (sys.executable, FAULTY)
+        ),
+    }
+
+
+async def test_what_it_says_on_standard_error_is_kept_with_the_dialogue_s_id(play, tmp_path):
+    agent = faulty("chatters", "3")
+    agent.use_log_folder(tmp_path / "agent-log")
+    (done,) = await play(agent)
+    kept = (tmp_path / "agent-log" / "stderr.log").read_text().splitlines()
+    own = [line for line in kept if line.startswith(done.key[:16])]
+    assert own == [f"{done.key[:16]} chatter {n}" for n in range(3)]
+
+
+async def test_the_log_is_bounded(play, tmp_path):
+    agent = faulty("floods", str(LOG_BYTES * (LOG_FILES + 1)))
+    agent.use_log_folder(tmp_path)
+    await play(agent)
+    files = sorted(file.name for file in tmp_path.iterdir())
+    assert files == ["stderr.log", *(f"stderr.log.{n}" for n in range(1, LOG_FILES))]
+    assert all(file.stat().st_size <= LOG_BYTES for file in tmp_path.iterdir())
+
+
+async def test_children_end_with_the_dialogue(play, name):
+    (done,) = await play(faulty("has-children", name.word))
+    assert done.answer == "x = 1"
+    assert name.processes() == []
+
+
+async def test_one_that_will_not_end_is_killed(play, name):
+    (done,) = await play(faulty("stays", name.word))
+    assert done.answer == "x = 1"
+    assert name.processes() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_outlives_a_killed_harness(name, number):
+    harness = subprocess.Popen(
+        [sys.executable, "-c", HARNESS, command("has-children", name.word)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with harness:
+        assert harness.stdout
+        assert harness.stdout.readline() == b"open\n"
+        assert len(name.processes()) >= 4, "the watchdog, the agent and its two children"
+        harness.send_signal(number)
+    assert name.left() == []
+
+
+def test_nothing_outlives_a_harness_that_was_interrupted_twice(name):
+    harness = subprocess.Popen(
+        [sys.executable, "-c", HARNESS, command("has-children", name.word, "stays")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with harness:
+        assert harness.stdout
+        harness.stdout.readline()
+        for _ in range(2):
+            harness.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+    assert name.left() == []
