@@ -15,12 +15,14 @@ from msgspec import Struct
 
 from colbench.messages import Message
 from colbench.models.pictures import from_data_url
-from colbench.models.scripted import Script
 
 if TYPE_CHECKING:
     from aiohttp import web
 
 
+Reply = str | dict[str, Any]
+"""What a script says here: words, or a whole message of the assistant as the API has it, with `tool_calls`."""
+Script = Callable[[Sequence[Message]], Reply]
 BYTE_LOGPROB = -5.545177444479562
 """Natural logarithm of 1/256."""
 
@@ -107,7 +109,9 @@ class ScriptedServer:
 def completion(model: str, messages: Sequence[Message], script: Script) -> dict[str, Any]:
     """The body of a chat completion that holds the script's reply; tokens are counted as words."""
     reply = script(messages)
-    prompt, said = sum(len(m.content.split()) for m in messages), len(reply.split())
+    message = {"role": "assistant", "content": reply} if isinstance(reply, str) else reply
+    prompt = sum(len(m.content.split()) for m in messages)
+    said = len((message["content"] or "").split())
     return {
         "id": "chatcmpl-scripted",
         "object": "chat.completion",
@@ -116,8 +120,8 @@ def completion(model: str, messages: Sequence[Message], script: Script) -> dict[
         "choices": [
             {
                 "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": reply},
+                "finish_reason": "tool_calls" if message.get("tool_calls") else "stop",
+                "message": message,
             }
         ],
         "usage": {
@@ -132,18 +136,18 @@ def with_tokens(said: dict[str, Any], messages: Sequence[Message]) -> dict[str, 
     """The completion with a token for each byte, all as probable, and 0 for the end, in vLLM's fields."""
     prompt = "\n".join(f"{message.role}: {message.content}" for message in messages)
     (choice,) = said["choices"]
-    ids = [*choice["message"]["content"].encode(), 0]
+    ids = [*(choice["message"]["content"] or "").encode(), 0]
     logprobs = {"content": [{"token": chr(each), "logprob": BYTE_LOGPROB} for each in ids]}
     choices = [choice | {"token_ids": ids, "logprobs": logprobs}]
     return said | {"prompt_token_ids": list(prompt.encode()), "choices": choices}
 
 
 def _message(said: dict[str, Any]) -> Message:
-    if isinstance(said["content"], str):
-        return Message(role=said["role"], content=said["content"])
-    parts = said["content"]
-    text = "".join(part["text"] for part in parts if part["type"] == "text")
-    urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+    content = said.get("content") or ""
+    if isinstance(content, str):
+        return Message(role=said["role"], content=content)
+    text = "".join(part["text"] for part in content if part["type"] == "text")
+    urls = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
     return Message(role=said["role"], content=text, images=tuple(map(from_data_url, urls)))
 
 

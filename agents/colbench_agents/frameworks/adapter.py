@@ -40,8 +40,9 @@ class Adapter(ABC):
         await self._side.stop()
 
     def describe(self) -> dict[str, str]:
-        """The class of the object, and the hash of the file that it is in."""
-        said = {"own": f"{type(self.own).__module__}:{type(self.own).__qualname__}"}
+        """The function or the class of the object, and the hash of the file that it is in."""
+        named = self.own if hasattr(self.own, "__qualname__") else type(self.own)
+        said = {"own": f"{named.__module__}:{named.__qualname__}"}
         if self.file:
             said["source"] = "sha256:" + hashlib.sha256(Path(self.file).read_bytes()).hexdigest()
         return said

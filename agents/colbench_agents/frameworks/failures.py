@@ -52,7 +52,8 @@ def server_failed(error: BaseException) -> bool:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status that an error is about; urllib calls it `code`."""
+    """The HTTP status that an error is about, by its client's name for it (aiohttp: `status`, urllib: `code`)."""
+    names = ("status_code", "status", "code")
     holders = (error, getattr(error, "response", None))
-    found = (getattr(each, name, None) for each in holders for name in ("status_code", "code"))
+    found = (getattr(each, name, None) for each in holders for name in names)
     return next((status for status in found if isinstance(status, int)), None)

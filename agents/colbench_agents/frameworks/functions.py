@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from colbench.interfaces import Agent, Episode
@@ -14,14 +15,18 @@ from colbench_agents.frameworks.adapter import Adapter
 
 
 class FunctionAgent(Adapter):
-    """The function is given the whole dialogue as a list of `{"role": …, "content": …}`, the person being `user`.
+    """The function is given `args` and the dialogue, a list of `{"role": …, "content": …}`; the person is `user`.
 
     It is called in a thread, so it may block; it keeps nothing between turns but what it keeps itself.
     """
 
+    def __init__(self, own: Any, file: str | None, **args: Any) -> None:
+        super().__init__(own, file)
+        self.function = partial(own, **args)
+
     def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - a function has no state for each
         """The function; one for all dialogues."""
-        return _Function(self.own)
+        return _Function(self.function)
 
 
 class _Function:

@@ -8,6 +8,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from colbench.errors import UserError
 from colbench.interfaces import Agent, Episode
 from colbench.messages import Message
 from colbench_agents.frameworks.adapter import Adapter, said
@@ -18,6 +19,13 @@ class SmolagentsAgent(Adapter):
 
     The copy has a memory of its own and keeps it between turns; model, tools and logger are shared.
     """
+
+    def __init__(self, own: Any, file: str | None) -> None:
+        super().__init__(own, file)
+        if any(getattr(one, "executor_type", "local") != "local" for one in _team(own)):
+            raise UserError(
+                "each dialogue needs an executor of its own; leave `executor_type` at 'local'"
+            )
 
     def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - it has nowhere to go
         """A copy of the agent."""

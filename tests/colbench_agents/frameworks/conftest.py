@@ -1,0 +1,77 @@
+"""A person's words, a model that says what a script says, and agents made of what stands in a file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from colbench.interfaces import Agent, Episode
+from colbench.messages import Message
+from colbench.plugins import resolve
+
+Opener = Callable[..., AbstractAsyncContextManager[Any]]
+
+
+@pytest.fixture
+def agent_of(tmp_path: Path) -> Callable[..., Any]:
+    """The agent that `--agent FILE:agent` means, the file holding a given text."""
+
+    def make(text: str, **args: Any) -> Any:
+        file = tmp_path / f"agent_{tmp_path.name}.py"
+        file.write_text(text, "utf-8")
+        return resolve("agent", f"{file}:agent", args)
+
+    return make
+
+
+@pytest.fixture
+def dialogues() -> Opener:
+    """So many dialogues with an agent at a time."""
+
+    @asynccontextmanager
+    async def open_all(agent: Any, count: int = 1) -> AsyncIterator[list[Talk]]:
+        async with agent:
+            talks = [Talk(agent, n) for n in range(count)]
+            for talk in talks:
+                await talk.__aenter__()
+            yield talks
+            for talk in talks:
+                await talk.__aexit__(None, None, None)
+
+    return open_all
+
+
+class Talk:
+    """One dialogue: `say` gives the agent's reply to the person's next words, and `usage` what it cost."""
+
+    def __init__(self, agent: Any, n: int) -> None:
+        self._opened = agent.open(Episode(id=f"e{n}", seed=n, max_turns=7))
+        self._speaker: Agent | None = None
+        self.messages: list[Message] = []
+
+    async def __aenter__(self) -> Talk:
+        self._speaker = await self._opened.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self._opened.__aexit__(*error)
+
+    async def say(self, words: str, *images: bytes) -> str:
+        assert self._speaker
+        self.messages.append(Message(role="user", content=words, images=images))
+        reply = await self._speaker.reply(tuple(self.messages))
+        message = reply if isinstance(reply, Message) else Message(role="assistant", content=reply)
+        self.messages.append(message)
+        return message.content
+
+    @property
+    def usage(self) -> tuple[int, int, int] | None:
+        """Of the last reply: tokens in, tokens out, requests."""
+        counted = self.messages[-1].usage
+        if counted is None:
+            return None
+        return counted.prompt_tokens, counted.completion_tokens, counted.requests

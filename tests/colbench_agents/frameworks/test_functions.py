@@ -1,0 +1,215 @@
+"""Functions and callable objects as agents: what is taken for one, how they run, whose failure is whose."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from colbench.dialogue import play
+from colbench.errors import AgentError, EndpointError, UserError
+from colbench.interfaces import Episode
+from colbench.plugins import describe, resolve
+from colbench.simulators.facts import FactsHuman
+from colbench_agents.frameworks import instructions
+from colbench_tasks.bundled import load
+
+ECHO = {
+    "a function": "def agent(messages):\n    return messages[-1]['role'] + messages[-1]['content']",
+    "an async function": (
+        "async def agent(messages):\n    return messages[-1]['role'] + messages[-1]['content']"
+    ),
+    "a lambda": "agent = lambda messages: messages[-1]['role'] + messages[-1]['content']",
+    "a callable object": (
+        "class Echo:\n    def __call__(self, messages, **kwargs):\n"
+        "        return messages[-1]['role'] + messages[-1]['content']\nagent = Echo()"
+    ),
+    "an object with an async call": (
+        "class Echo:\n    async def __call__(self, messages):\n"
+        "        return messages[-1]['role'] + messages[-1]['content']\nagent = Echo()"
+    ),
+    "a method": (
+        "class Echo:\n    def say(self, messages):\n"
+        "        return messages[-1]['role'] + messages[-1]['content']\nagent = Echo().say"
+    ),
+    "a function that builds one": (
+        "def agent():\n    return lambda messages: messages[-1]['role'] + messages[-1]['content']"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ECHO)
+async def test_it_is_taken_as_it_is_and_hears_the_person(kind, agent_of, dialogues):
+    async with dialogues(agent_of(ECHO[kind])) as [talk]:
+        assert await talk.say("hello") == "userhello"
+        assert await talk.say("again") == "useragain"
+        assert talk.usage is None
+
+
+async def test_it_is_handed_the_whole_dialogue(agent_of, dialogues):
+    text = (
+        "def agent(messages):\n    return ' '.join(m['role'][0] + m['content'] for m in messages)"
+    )
+    async with dialogues(agent_of(text)) as [talk]:
+        await talk.say("1")
+        assert await talk.say("2") == "u1 au1 u2"
+
+
+async def test_further_parameters_are_agent_args(agent_of, dialogues):
+    text = "def agent(messages, greeting, times=1):\n    return greeting * times"
+    async with dialogues(agent_of(text, greeting="hi", times=2)) as [talk]:
+        assert await talk.say("?") == "hihi"
+
+
+async def test_a_class_like_collabllms_is_built_with_the_agent_args(agent_of, dialogues):
+    text = """
+class agent:
+    def __init__(self, method="none", **llm_kwargs):
+        self.said = f"{method} {llm_kwargs}"
+
+    def __call__(self, messages, **kwargs):
+        assert messages[-1]["role"] == "user"
+        return self.said
+"""
+    async with dialogues(agent_of(text, method="proact", model="m")) as [talk]:
+        assert await talk.say("?") == "proact {'model': 'm'}"
+
+
+def test_args_for_what_is_built_already_are_refused(agent_of):
+    with pytest.raises(UserError, match="is built already and takes no --agent-arg"):
+        agent_of("class A:\n    async def reply(self, d): ...\nagent = A()", volume=3)
+
+
+def test_a_class_of_ones_own_package_is_not_mistaken_for_a_frameworks(agent_of):
+    text = "class Mine:\n    pass\nMine.__module__ = 'agents.mine'\nagent = Mine()"
+    with pytest.raises(UserError, match="agents.mine:Mine has no method `reply`"):
+        agent_of(text)
+
+
+def test_its_name_and_the_hash_of_its_file_are_recorded(agent_of, tmp_path):
+    first = describe(agent_of("def agent(messages): ..."))
+    assert first["own"] == f"agent_{tmp_path.name}:agent"
+    assert first["source"].startswith("sha256:")
+    assert describe(agent_of("def agent(messages): 1"))["source"] != first["source"]
+
+
+async def test_calls_that_block_run_side_by_side(agent_of, dialogues):
+    """Each of 40 waits for all others: none would come back if any had to wait for its turn."""
+    text = """
+import threading
+barrier = threading.Barrier(40, timeout=30)
+def agent(messages):
+    barrier.wait()
+    return "met"
+"""
+    async with dialogues(agent_of(text), 40) as talks:
+        assert await asyncio.gather(*(talk.say("?") for talk in talks)) == ["met"] * 40
+
+
+async def test_an_async_function_that_blocks_does_not_stop_the_run(agent_of, dialogues):
+    """It only comes back when the run has gone on meanwhile."""
+    text = """
+import threading
+went_on = threading.Event()
+async def agent(messages):
+    return str(went_on.wait(30))
+"""
+    agent = agent_of(text)
+    async with dialogues(agent) as [talk]:
+        reply = asyncio.ensure_future(talk.say("?"))
+        await asyncio.sleep(0.05)
+        sys.modules[agent.own.__module__].went_on.set()
+        assert await reply == "True"
+
+
+async def converse(agent, seconds=10.0):
+    """A dialogue about a bundled task; raises what a run would see."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    async with agent, agent.open(Episode(id="e", seed=1, max_turns=3)) as speaker:
+        return await play(
+            load("backend")[0],
+            speaker,
+            FactsHuman(),
+            max_turns=3,
+            deadline=deadline,
+            turns=[],
+        )
+
+
+RAISES = "def agent(messages):\n    import urllib.error, asyncio\n    raise "
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "reason"),
+    [
+        (RAISES + "ValueError('no idea')", AgentError, "ValueError: no idea"),
+        (RAISES + "SystemExit(3)", AgentError, "SystemExit"),
+        (RAISES + "KeyboardInterrupt", AgentError, "KeyboardInterrupt"),
+        (RAISES + "asyncio.CancelledError", AgentError, "cancelled itself"),
+        ("async " + RAISES + "SystemExit(3)", AgentError, "SystemExit"),
+        ("async " + RAISES + "asyncio.CancelledError", AgentError, "cancelled itself"),
+        ("def agent(messages):\n    return 3", AgentError, "returned int; it must return"),
+        ("async def agent(messages): ...", AgentError, "returned NoneType"),
+        (RAISES + "ConnectionRefusedError('gone')", EndpointError, "gone"),
+        (RAISES + "urllib.error.URLError('gone')", EndpointError, "gone"),
+    ],
+)
+async def test_a_failure_has_an_owner_and_a_reason(text, error, reason, agent_of):
+    with pytest.raises(error, match=reason):
+        await converse(agent_of(text))
+
+
+@pytest.mark.parametrize("text", ["def agent(m):", "async def agent(m):"])
+async def test_one_that_hangs_runs_out_of_time_and_is_left_behind(text, agent_of):
+    hangs = f"import threading\n{text}\n    threading.Event().wait()"
+    with pytest.raises(AgentError, match="no answer in time"):
+        await converse(agent_of(hangs), seconds=0.2)
+
+
+def test_a_run_with_one_that_hangs_ends(tmp_path: Path):
+    (tmp_path / "hangs.py").write_text(
+        "import threading\ndef agent(messages):\n    threading.Event().wait()\n"
+    )
+    command = [sys.executable, "-m", "colbench.cli", "eval", "--agent", "hangs.py:agent"]
+    flags = ["--dialogue-timeout", "0.2", "--limit", "2", "--out", "run"]
+    ended = subprocess.run(
+        [*command, *flags], cwd=tmp_path, timeout=100, check=False, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "by a failure 2" in " ".join(ended.stdout.split())
+
+
+async def test_pictures_are_handed_to_a_function_that_accepts_them(agent_of, dialogues):
+    buffer = io.BytesIO()
+    Image.new("RGB", (2, 2)).save(buffer, "PNG")
+    text = (
+        "def agent(messages):\n    return str([part['type'] for part in messages[-1]['content']])"
+    )
+    agent = agent_of(text + "\nagent.accepts_images = True\nagent.domains = ('frontend',)")
+    assert (agent.accepts_images, agent.domains) == (True, ("frontend",))
+    async with dialogues(agent) as [talk]:
+        assert await talk.say("look", buffer.getvalue()) == "['image_url', 'text']"
+
+
+async def test_it_is_said_when_it_is_used_before_it_is_started(agent_of):
+    agent = agent_of(ECHO["a function"])
+    async with agent.open(Episode(id="e", seed=1, max_turns=3)) as speaker:
+        with pytest.raises(RuntimeError, match="outside `async with`"):
+            await speaker.reply(())
+
+
+def test_the_instructions_are_those_of_the_built_in_agent_with_the_turns_filled_in():
+    assert "You have 7 messages in all" in instructions(max_turns=7)
+    assert "tailwind" in instructions("frontend")
+    assert "{" not in instructions()
+
+
+def test_an_unknown_attribute_is_still_said(tmp_path):
+    (tmp_path / "empty.py").write_text("")
+    with pytest.raises(UserError, match="has no `agent`"):
+        resolve("agent", f"{tmp_path / 'empty.py'}:agent", {})
