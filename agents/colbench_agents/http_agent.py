@@ -198,7 +198,10 @@ class _Client:
                 return await self._once(method, path, message, patient=patient)
             except _NotNowError as again:
                 if attempt == tries:
-                    raise EndpointError(f"{self.base_url}{path}: {again}") from again
+                    times = "once" if tries == 1 else f"{tries} times"
+                    raise EndpointError(
+                        f"{self.base_url}{path}: tried {times}, last: {again}"
+                    ) from again
                 await asyncio.sleep(max(again.wait, random.uniform(0, 0.25 * 2**attempt)))  # noqa: S311
         raise AssertionError("unreachable: the last try raises")
 

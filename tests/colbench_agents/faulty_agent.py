@@ -33,52 +33,55 @@ def at_start() -> None:
     send(READY)
 
 
-def when_asked(episode: str, turn: int) -> None:
-    reply = {"type": "reply", "episode": episode, "content": "Is there a limit?"}
-    line = json.dumps(reply)
+def break_down(line: str) -> None:
+    """Faults of the program."""
     if FAULT == "crashes":
         print("the weights are gone", file=sys.stderr)
         raise SystemExit(3)
     if FAULT == "is-killed":
         os.kill(os.getpid(), signal.SIGKILL)
-    if FAULT == "hangs":
-        time.sleep(FOREVER)
+    if FAULT.startswith("half-a-line"):
+        print(line[:20], end="", flush=True)
     if FAULT == "half-a-line":
-        print(line[:20], end="", flush=True)
         raise SystemExit
-    if FAULT == "half-a-line-and-hangs":
-        print(line[:20], end="", flush=True)
-        time.sleep(FOREVER)
-    if FAULT == "garbage":
-        print("Loading checkpoint shards: 100%")
-    if FAULT == "no-utf-8":
-        sys.stdout.buffer.write(b'{"type":"reply","episode":"\xff"}\n')
-    if FAULT == "number-for-text":
-        send({**reply, "content": 5})
-    if FAULT == "deep":
-        print('{"x":' + "[" * 100_000, flush=True)
-    if FAULT == "100-mb":
-        send({**reply, "content": "x" * 100_000_000})
-    if FAULT == "other-episode":
-        send({**reply, "episode": "another"})
-    if FAULT == "ready-again":
-        send(READY)
     if FAULT == "closes-output":
         os.close(1)
+    if FAULT in {"hangs", "half-a-line-and-hangs", "closes-output"}:
         time.sleep(FOREVER)
-    if FAULT == "gives-up":
-        send({"type": "error", "episode": episode, "message": "too hard"})
-    if FAULT == "wants-a-retry":
-        send({"type": "error", "episode": episode, "message": "no model server", "retry": True})
-    if FAULT == "shared" and turn > 1:
-        send({**reply, "content": f"I WANT TO ANSWER: {os.getpid()}"})
-        return
-    send(reply if turn == 1 else {**reply, "content": "I WANT TO ANSWER: x = 1"})
+
+
+def say_what_is_wrong(reply: dict[str, str]) -> None:
+    """Faults of what is said; each is one line, and one is no fault but a wish."""
+    error = {"type": "error", "episode": reply["episode"]}
+    lines = {
+        "garbage": lambda: b"Loading checkpoint shards: 100%",
+        "no-utf-8": lambda: b'{"type":"reply","episode":"\xff"}',
+        "number-for-text": lambda: json.dumps({**reply, "content": 5}).encode(),
+        "deep": lambda: b'{"x":' + b"[" * 100_000,
+        "100-mb": lambda: json.dumps({**reply, "content": "x" * 100_000_000}).encode(),
+        "other-episode": lambda: json.dumps({**reply, "episode": "another"}).encode(),
+        "ready-again": lambda: json.dumps(READY).encode(),
+        "gives-up": lambda: json.dumps({**error, "message": "too hard"}).encode(),
+        "wants-a-retry": lambda: json.dumps(
+            {**error, "message": "no model server", "retry": True}
+        ).encode(),
+    }
+    if FAULT in lines:
+        sys.stdout.buffer.write(lines[FAULT]() + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def when_asked(episode: str, turn: int) -> None:
+    reply = {"type": "reply", "episode": episode, "content": "Is there a limit?"}
+    break_down(json.dumps(reply))
+    say_what_is_wrong(reply)
+    answer = os.getpid() if FAULT == "shared" else "x = 1"
+    send(reply if turn == 1 else {**reply, "content": f"I WANT TO ANSWER: {answer}"})
     if FAULT == "says-it-twice":
         send(reply)
-        time.sleep(FOREVER)
     if FAULT == "closes-input":
         os.close(0)
+    if FAULT in {"says-it-twice", "closes-input"}:
         time.sleep(FOREVER)
 
 

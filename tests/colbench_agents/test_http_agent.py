@@ -1,0 +1,334 @@
+"""Agents over HTTP: who is to blame for what, what is sent, and that it is what `openapi.json` says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib import resources
+
+import jsonschema
+import msgspec
+import pytest
+
+from colbench.config import RunConfig
+from colbench.errors import UserError
+from colbench.interfaces import Episode
+from colbench.messages import Message
+from colbench.plugins import describe, resolve
+from colbench_agents import protocol
+from colbench_agents.http_agent import HTTPAgent
+from colbench_agents.protocol import MAX_LINE
+
+OPENAPI = json.loads(resources.files("colbench_agents").joinpath("openapi.json").read_text())
+READY = {"type": "ready", "protocol": "colbench-agent/1", "name": "far", "version": "2"}
+EPISODE = Episode(id="e/1 ?", seed=3, max_turns=10)
+DIALOGUE = [
+    Message(role="user", content="def f(x)?"),
+    Message(role="assistant", content="Like this?"),
+    Message(role="user", content="No.", images=(b"\x89PNG",)),
+]
+
+
+class Asked(msgspec.Struct):
+    """One request."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: dict | None
+
+
+def answer(status: int, body: object = None, **headers: str) -> bytes:
+    content = (
+        body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    )
+    lines = [f"HTTP/1.1 {status} -", f"Content-Length: {len(content)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + content
+
+
+class Far:
+    """A server that answers with whatever bytes `say` gives for a request; None lets it go by the protocol."""
+
+    def __init__(self, say: Callable[[Asked], bytes | None] = lambda asked: None) -> None:
+        self.say = say
+        self.asked: list[Asked] = []
+        self.most = self.open = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[str]:
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        async with server:
+            yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        method, path, _ = head[0].split()
+        headers = dict(line.split(": ", 1) for line in head[1:] if line)
+        length = int(headers.get("Content-Length", 0))
+        body = json.loads(await reader.readexactly(length)) if length else None
+        asked = Asked(method, path, headers, body)
+        self.asked.append(asked)
+        said = self.say(asked)
+        writer.write(self._by_the_protocol(asked) if said is None else said)
+        if said == HANG:
+            await reader.read()
+        writer.close()
+
+    def _by_the_protocol(self, asked: Asked) -> bytes:
+        if asked.method == "GET":
+            return answer(200, READY)
+        if asked.method == "DELETE":
+            self.open -= 1
+            return answer(204)
+        if asked.path.endswith("/v1/episodes"):
+            self.open += 1
+            self.most = max(self.most, self.open)
+            return answer(201)
+        assert asked.body
+        first = len(asked.body["messages"]) == 1
+        said = "Like this?" if first else "I WANT TO ANSWER: x = 1"
+        return answer(200, {"type": "reply", "episode": asked.body["episode"], "content": said})
+
+
+HANG = b"HTTP/1.1 200 -\r\nContent-Length: 100\r\n\r\n{"
+
+
+def on_reply(said: bytes) -> Callable[[Asked], bytes | None]:
+    return lambda asked: said if asked.path.endswith("/reply") else None
+
+
+async def agent_at(address: str, **args) -> HTTPAgent:
+    """An agent that has introduced itself; the server is in the same loop, so that is done in a thread."""
+    agent = HTTPAgent(f"//{address}", **args)
+    await asyncio.to_thread(lambda: agent.ready)
+    return agent
+
+
+async def test_a_dialogue_is_had(play):
+    far = Far()
+    async with far.running() as address:
+        (done,) = await play(await agent_at(address))
+    assert done.answer == "x = 1"
+    assert [turn.said for turn in done.turns] == ["Like this?", ""]
+    episode = f"/v1/episodes/{done.key[:16]}"
+    assert [(asked.method, asked.path) for asked in far.asked] == [
+        ("GET", "/v1/agent"),
+        ("POST", "/v1/episodes"),
+        ("POST", f"{episode}/reply"),
+        ("POST", f"{episode}/reply"),
+        ("DELETE", episode),
+    ]
+
+
+@pytest.mark.parametrize(("concurrent", "most"), [(False, 1), (True, 4)])
+async def test_it_has_several_dialogues_at_a_time_only_if_it_says_so(play, concurrent, most):
+    def say(asked):
+        return answer(200, {**READY, "concurrent": concurrent}) if asked.method == "GET" else None
+
+    far = Far(say)
+    async with far.running() as address:
+        done = await play(await agent_at(address), dialogues=8, concurrency=4)
+    assert {rollout.answer for rollout in done} == {"x = 1"}
+    assert far.most <= most
+    assert far.open == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (answer(500, b"Traceback: out of memory"), "HTTP 500: Traceback: out of memory"),
+        (answer(404, b"no such episode"), "HTTP 404: no such episode"),
+        (answer(307, Location="/elsewhere"), "HTTP 307"),
+        (answer(200, b"<html>hello</html>"), "no message, .*: <html>hello</html>"),
+        (answer(200, b""), "no message"),
+        (answer(200, {"type": "reply", "episode": "another", "content": ""}), "replied to 'ano"),
+        (answer(200, READY), "`ready` where `reply` or `error` was due"),
+        (answer(200, b" " * (MAX_LINE + 1)), "a body of more than 4194304 bytes"),
+        (answer(200, b"1234")[:-2], "its answer broke off"),
+        (b"", "its answer broke off"),
+        (b"SSH-2.0-OpenSSH\r\n", "its answer broke off"),
+    ],
+)
+async def test_an_agent_that_was_reached_and_gives_no_answer_has_failed(play, said, reason):
+    far = Far(on_reply(said))
+    async with far.running() as address:
+        (done,) = await play(await agent_at(address))
+    assert done.failure
+    assert done.failure.boundary == "agent"
+    assert re.search(reason, done.failure.reason), done.failure.reason
+    assert done.scores["default"].value == 0.0
+    assert far.asked[-1].method == "DELETE"
+
+
+async def test_one_that_says_nothing_has_the_time_of_the_dialogue(play):
+    async with Far(on_reply(HANG)).running() as address:
+        (done,) = await play(await agent_at(address), seconds=0.3)
+    assert done.failure
+    assert (done.failure.boundary, done.failure.reason) == ("agent", "no answer in time")
+
+
+async def test_one_that_does_not_take_a_dialogue_has_its_own_time_for_that(play):
+    far = Far(lambda asked: HANG if asked.path == "/v1/episodes" else None)
+    async with far.running() as address:
+        (done,) = await play(await agent_at(address, timeout=0.3))
+    assert done.failure
+    assert done.failure.boundary == "agent"
+    assert done.failure.reason == "it did not answer /v1/episodes within 0.3 s"
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+async def test_a_request_that_it_has_no_room_for_is_sent_again(play, status):
+    refused = []
+
+    def say(asked):
+        if asked.path.endswith("/reply") and len(refused) < 2:
+            refused.append(asked.body)
+            return answer(status, b"later", Retry_After="0")
+        return None
+
+    async with Far(say).running() as address:
+        (done,) = await play(await agent_at(address))
+    assert done.answer == "x = 1"
+    assert len(refused) == 2
+
+
+async def test_one_that_never_has_room_leaves_its_dialogue_unscored(play):
+    async with Far(on_reply(answer(503, b"overloaded"))).running() as address:
+        (done,) = await play(await agent_at(address, retries=1))
+    assert done.failure
+    assert (done.failure.boundary, done.scores) == ("endpoint", {})
+    assert done.failure.reason.endswith("/reply: tried 2 times, last: HTTP 503: overloaded")
+
+
+async def test_one_that_is_gone_leaves_its_dialogue_unscored(play):
+    async with Far().running() as address:
+        agent = await agent_at(address, retries=0)
+    (done,) = await play(agent)
+    assert done.failure
+    assert (done.failure.boundary, done.scores) == ("endpoint", {})
+    assert "cannot connect: Connection refused" in done.failure.reason
+
+
+async def test_an_answer_counts_whatever_the_end_of_the_dialogue_does(play):
+    far = Far(lambda asked: answer(500) if asked.method == "DELETE" else None)
+    async with far.running() as address:
+        (done,) = await play(await agent_at(address))
+    assert (done.answer, done.failure) == ("x = 1", None)
+
+
+async def test_a_refused_key_stops_the_run_and_one_that_is_named_is_sent(play, monkeypatch):
+    monkeypatch.setenv("AGENT_KEY", "secret")
+    far = Far(
+        lambda asked: (
+            None if asked.headers.get("Authorization") == "Bearer secret" else answer(401, b"key?")
+        )
+    )
+    async with far.running() as address:
+        with pytest.raises(UserError, match=r"refuses the key; .*api_key_env=NAME .*HTTP 401"):
+            await agent_at(address)
+        (done,) = await play(await agent_at(address, api_key_env="AGENT_KEY"))
+    assert done.answer == "x = 1"
+
+
+def test_one_that_cannot_be_reached_is_refused_before_the_run():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    agent = resolve("agent", f"http://{address}", {"retries": 0})
+    with pytest.raises(UserError, match=rf"--agent http://{address}: .*Connection refused"):
+        describe(agent)
+
+
+@pytest.mark.parametrize(
+    "spec", ["http:", "http://", "http:8000", "https://host:port", "http://h?x"]
+)
+def test_what_is_no_address_is_refused_at_once(spec):
+    with pytest.raises(UserError, match="is no address; write http"):
+        resolve("agent", spec, {})
+
+
+async def test_its_name_and_version_pin_the_run_and_its_address_does_not():
+    async with Far().running() as address:
+        agent = await agent_at(address)
+    assert describe(agent) == {
+        "class": "colbench_agents.http_agent:HTTPAgent",
+        "protocol": "colbench-agent/1",
+        "name": "far",
+        "version": "2",
+        "accepts_images": "false",
+    }
+    pins = [
+        RunConfig(agent=spec).pins() for spec in ("http://a:1", "https://b/agents/", "http://c")
+    ]
+    assert [pin["agent"] for pin in pins] == ["http"] * 3
+
+
+def schema(name: str) -> dict:
+    """The schema of a message, with what it refers to."""
+    return {"$ref": f"#/components/schemas/{name}", "components": OPENAPI["components"]}
+
+
+async def test_what_is_sent_is_what_the_openapi_file_says():
+    far = Far(
+        lambda asked: (
+            answer(200, {**READY, "accepts_images": True}) if asked.method == "GET" else None
+        )
+    )
+    async with far.running() as address:
+        agent = await agent_at(f"{address}/under/a/path")
+        async with agent, agent.open(EPISODE) as own:
+            await own.reply(DIALOGUE)
+    operations = {
+        (each.method.lower(), each.path.replace("e%2F1%20%3F", "{id}")): each for each in far.asked
+    }
+    assert {path for _, path in operations} == {f"/under/a/path{path}" for path in OPENAPI["paths"]}
+    for (method, path), asked in operations.items():
+        operation = OPENAPI["paths"][path.removeprefix("/under/a/path")][method]
+        assert ("requestBody" in operation) == (asked.body is not None)
+        if asked.body is not None:
+            wanted = operation["requestBody"]["content"]["application/json"]["schema"]
+            whole = {**wanted, "components": OPENAPI["components"]}
+            jsonschema.validate(asked.body, whole, jsonschema.Draft202012Validator)
+            assert asked.headers["Content-Type"] == "application/json"
+
+
+def test_the_openapi_file_has_the_messages_of_the_protocol():
+    types = [protocol.Start, protocol.Messages, protocol.Ready, protocol.Reply, protocol.Error]
+    _, components = msgspec.json.schema_components(
+        types, ref_template="#/components/schemas/{name}"
+    )
+    assert _without_words(OPENAPI["components"]["schemas"]) == _without_words(components)
+
+
+def test_the_openapi_file_keeps_its_own_schemas():
+    for name in OPENAPI["components"]["schemas"]:
+        jsonschema.Draft202012Validator.check_schema(schema(name))
+    examples = list(_examples(OPENAPI["paths"]))
+    assert len(examples) == 4
+    for wanted, example in examples:
+        whole = {**wanted, "components": OPENAPI["components"]}
+        jsonschema.validate(example, whole, jsonschema.Draft202012Validator)
+        assert not jsonschema.Draft202012Validator(whole).is_valid({**example, "type": "other"})
+
+
+def _examples(value: object):
+    if isinstance(value, dict):
+        if "example" in value:
+            yield value["schema"], value["example"]
+        for each in value.values():
+            yield from _examples(each)
+
+
+def _without_words(value: object) -> object:
+    if isinstance(value, dict):
+        return {
+            key: _without_words(each)
+            for key, each in value.items()
+            if not (key == "description" and isinstance(each, str))
+        }
+    return [_without_words(each) for each in value] if isinstance(value, (list, tuple)) else value
