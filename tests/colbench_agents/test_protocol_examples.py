@@ -1,0 +1,83 @@
+"""The examples of the protocol, in any language, without ColBench in them: a run that was killed ends complete."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from colbench.rollout import read_rollouts
+
+EXAMPLES = Path(__file__).parents[2] / "agents" / "examples"
+DIALOGUES = 20
+
+
+def wanted(program: str) -> str:
+    """Where a program is; without it the test is skipped, but in CI it fails."""
+    found = shutil.which(program)
+    if not found:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{program} is not there")
+    return found
+
+
+@contextmanager
+def spec_of(example: str) -> Iterator[str]:
+    """What `--agent` is for an example."""
+    if example == "http":
+        server = subprocess.Popen(
+            [sys.executable, EXAMPLES / "http" / "agent.py", "0"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with server:
+            assert server.stdout
+            yield server.stdout.readline().strip()
+            server.terminate()
+    else:
+        program, file = {"node": ("node", "agent.js"), "bash": ("bash", "agent.sh")}[example]
+        yield f"cmd:{wanted(program)} {EXAMPLES / example / file}"
+
+
+@pytest.mark.parametrize(("example", "turns"), [("node", 3), ("bash", 2), ("http", 2)])
+def test_an_example_finishes_a_run_that_was_killed(example: str, turns: int, tmp_path: Path):
+    out = tmp_path / "run"
+    with spec_of(example) as spec:
+        command = [
+            *(Path(sys.executable).with_name("colbench"), "eval", "--agent", spec),
+            *("--limit", str(DIALOGUES), "--concurrency", "1", "--out", out),
+        ]
+        kill_after(3, command, out / "rollouts.jsonl")
+        kept = read_rollouts(out / "rollouts.jsonl")
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert 3 <= len(kept) < DIALOGUES
+    done = read_rollouts(out / "rollouts.jsonl")
+    assert len({rollout.key for rollout in done}) == len(done) == DIALOGUES
+    assert {rollout.key: rollout for rollout in done}.items() >= {r.key: r for r in kept}.items()
+    for rollout in done:
+        assert (rollout.failure, rollout.ended_by, len(rollout.turns)) == (None, "answer", turns)
+        assert rollout.answer
+        name = rollout.request.partition("def ")[2].partition("(")[0]
+        assert rollout.answer == f"def {name}(*args):\n    return None"
+        assert rollout.scores["default"].success is False, "nothing is right that returns nothing"
+
+
+def kill_after(number: int, command: list[object], rollouts: Path) -> None:
+    """Run, and kill without a warning when there are so many rollouts."""
+    harness = subprocess.Popen(
+        [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    with harness:
+        while harness.poll() is None:
+            if rollouts.exists() and rollouts.read_bytes().count(b"\n") >= number:
+                harness.send_signal(signal.SIGKILL)
+            time.sleep(0.02)
+    assert harness.returncode == -signal.SIGKILL
