@@ -13,7 +13,7 @@ from colbench.cli.play.pen import Draft, Pen
 from colbench.cli.view import say
 from colbench.errors import SimulatorError
 from colbench.interfaces import Agent, Episode
-from colbench.messages import Message
+from colbench.messages import ANSWER_MARKER, Message
 from colbench.pages.extract import extract_page, target_page
 from colbench.pages.render import PageRenderer, Render
 from colbench.task import Domain, Task
@@ -46,6 +46,7 @@ class Desk:
     def __init__(self, keyboard: Keyboard) -> None:
         self.keyboard = keyboard
         self.waiting = screen.Waiting()
+        self._told = False
         self._pictures = Path()
         self._name = ""
 
@@ -54,6 +55,12 @@ class Desk:
         self._pictures = pictures
         self._name = re.sub(r"[^\w.-]+", "-", task.id)
         screen.rule(f"{task.id}  ({task.domain})")
+
+    def tell(self, rules: str) -> None:
+        """Say the rules, once."""
+        if not self._told:
+            screen.note(f"{rules} /help says more.\n")
+        self._told = True
 
     def keep(self, picture: bytes, what: str) -> Path:
         """Write a picture of the dialogue to its file."""
@@ -89,15 +96,15 @@ class _Asking:
         """What the person says next."""
         self._desk.waiting.stop()
         domain, turn = self._episode.domain, len(dialogue) // 2 + 1
-        if turn == 1:
-            screen.note(f"{AGENT[domain]} /help says more.\n")
+        self._desk.tell(AGENT[domain])
         for picture in dialogue[-1].images:
             file = self._desk.keep(picture, f"turn-{turn - 1}")
             screen.show_picture("your page as the human sees it", file)
         say("human", dialogue[-1].content)
         screen.your_turn(turn, self._episode.max_turns, domain)
         said = await self._pen.message(_draft(domain, dialogue), answers=True)
-        self._desk.waiting.start("the human reads …")
+        over = turn == self._episode.max_turns or ANSWER_MARKER in said
+        self._desk.waiting.start("the answer is scored …" if over else "the human reads …")
         return said
 
 
@@ -115,7 +122,7 @@ class PersonHuman:
 
     async def brief(self, task: Task) -> None:
         """Show what only the human knows, before the agent's first turn. Raises SimulatorError if it cannot be."""
-        screen.note(f"{HUMAN} /help says more.\n")
+        self._desk.tell(HUMAN)
         if task.domain == "frontend":
             target = await self._look(target_page(task.hidden.reference))
             if target.outcome != "rendered":
@@ -125,7 +132,9 @@ class PersonHuman:
                 "the page you have in mind", self._desk.keep(target.picture, "target")
             )
         say("human: your request", task.request)
-        screen.hidden(task)
+        screen.hidden(task, reference=task.domain == "backend")
+        if task.domain == "frontend":
+            screen.note("/hidden shows the HTML as well.\n")
         self._desk.waiting.start("the agent writes …")
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
@@ -134,7 +143,7 @@ class PersonHuman:
         turn, said = len(dialogue) // 2, dialogue[-1].content
         page = extract_page(said) if task.domain == "frontend" else None
         made = await self._look(page) if page else None
-        screen.rule(f"the agent's turn, {turn} of {self._max_turns}")
+        screen.rule(f"your turn; the agent has had {turn} of {self._max_turns}")
         say("agent", said.replace(page, "[a page]") if page else said)
         if made and made.picture:
             screen.show_picture("the agent's page", self._desk.keep(made.picture, f"turn-{turn}"))

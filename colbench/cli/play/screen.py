@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from colbench.cli.console import console, printable
 from colbench.cli.view import LANGUAGE, code, line, say, verdict
 from colbench.config import ScoringMode
-from colbench.pages.extract import extract_page
 from colbench.rollout import Rollout
 from colbench.task import Domain, Task
 
@@ -40,16 +39,8 @@ def commands(rows: Sequence[tuple[str, str]]) -> None:
     console().print(table, style="dim")
 
 
-def speak(who: str, text: str, picture: Path | None = None) -> None:
-    """A message of the other side; a page in it is not printed, but where its picture is."""
-    page = extract_page(text) if picture else None
-    say(who, text.replace(page, "[the page]") if page else text)
-    if picture:
-        show_picture("the page", picture)
-
-
 def show_picture(what: str, file: Path) -> None:
-    """Where a picture is; the path is not broken over lines, so that it can be clicked on or copied."""
+    """Where a picture is; its path is not broken, so that it can be copied or clicked on."""
     from rich.text import Text
 
     console().print(Text(f"{what}: {file}\n", style="dim"), soft_wrap=True)
@@ -62,25 +53,22 @@ def your_turn(turn: int, most: int, domain: Domain) -> None:
     rule(f"your turn, {turn} of {most}; {after}")
 
 
-def hidden(task: Task) -> None:
+def hidden(task: Task, *, reference: bool = True) -> None:
     """What only the human knows: the decisions in words, or what the human is told, and the reference."""
     facts = [fact.statement for fact in task.hidden.facts if not fact.stated]
     if facts:
         say("hidden from the agent", "\n".join(facts))
     elif task.hidden.information != task.hidden.reference:
         say("hidden from the agent", task.hidden.information)
-    code("hidden from the agent: the reference", task.hidden.reference, LANGUAGE[task.domain])
+    if reference:
+        code("hidden from the agent: the reference", task.hidden.reference, LANGUAGE[task.domain])
 
 
 def end(rollout: Rollout, mode: ScoringMode, *, answer: bool) -> None:
-    """What a dialogue came to; with `answer` also what the agent said last, which the human has not seen."""
+    """What a dialogue came to; with `answer` also the function, which the human has not seen."""
     rule("the end")
-    if answer and rollout.turns and rollout.ended_by == "answer":
-        if said := rollout.turns[-1].said:
-            say("agent", said)
-        code("agent, answer", rollout.answer or "", LANGUAGE[rollout.domain])
-    elif answer and rollout.answer is not None:
-        say("agent, answer", rollout.answer)
+    if answer and rollout.domain == "backend" and rollout.answer is not None:
+        code("agent, answer", rollout.answer, LANGUAGE[rollout.domain])
     if rollout.failure:
         line(f"failed: {rollout.failure.boundary}: {rollout.failure.reason}", "red")
     if mode in rollout.scores:

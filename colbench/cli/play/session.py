@@ -36,7 +36,7 @@ class Session(Evaluation):
         self.desk = Desk(keyboard)
         super().__init__(replace(config, task_ids=()), out)
         if config.task_ids:
-            self.queue = select(self.tasks, config)
+            self.queue = select(self.tasks, replace(self.config, task_ids=config.task_ids))
         else:
             self.queue = sorted(self.tasks, key=self._place)
 
@@ -112,8 +112,8 @@ class Session(Evaluation):
         if not played:
             return 0
         report = write_report(self.folder, played, self._of(played))
-        for file in ("report.html", *(["gallery.html"] if "frontend" in report.domains else [])):
-            screen.show_picture(file, self.folder.path / file)
+        for name in ("report", *(["gallery"] if "frontend" in report.domains else [])):
+            show_line(name, str(self.folder.path / f"{name}.html"))
         return exit_code(report)
 
     def played(self) -> list[Task]:

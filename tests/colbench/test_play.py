@@ -1,0 +1,334 @@
+"""`colbench play`: a person as agent or as human, by a pipe and in a terminal; what was played is an ordinary run."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from colbench.cli import main
+from colbench.cli.play import BASE
+from colbench.cli.play.keyboard import Keyboard
+from colbench.cli.play.pen import is_code
+from colbench.cli.play.session import Session
+from colbench.plugins import resolve_tasks
+from colbench.rollout import read_rollouts
+
+TASKS = "parking-test-0001,adverts-test-0000"
+REFERENCE = {task.id: task.hidden.reference for task in resolve_tasks("bundled:backend")}
+ANSWER = f"I WANT TO ANSWER:\n{REFERENCE['parking-test-0001']}\n.\n"
+SECONDS = 60.0
+"""Patience with a process; each takes about three."""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in, with its own store of renders, and no editor."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for name in ("VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def play(*argv, lines="", code=0):
+    """Play by a pipe; what was printed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "colbench.cli", "play", *argv],
+        input=lines.encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=SECONDS,
+        check=False,
+    )
+    said = done.stdout.decode()
+    assert done.returncode == code, said
+    return said
+
+
+def played(folder="out"):
+    return read_rollouts(Path(folder, "rollouts.jsonl"))
+
+
+def record(folder="out"):
+    return json.loads(Path(folder, "run.json").read_text())
+
+
+def test_what_a_person_plays_is_an_ordinary_run(here, capsys):
+    said = play("--task-ids", TASKS, "--out", "out", lines=f"Is parking free at first?\n\n{ANSWER}")
+    assert "We look after the lockers" in said
+    assert said.index("your turn, 1 of 10") < said.index("your turn, 2 of 10")
+    assert "100 % of the tests" in said
+    (rollout,) = played()
+    assert (rollout.task_id, rollout.ended_by) == ("parking-test-0001", "answer")
+    assert rollout.turns[0].said == "Is parking free at first?"
+    assert rollout.turns[0].human
+    assert rollout.answer == REFERENCE["parking-test-0001"].strip()
+    assert rollout.scores["default"].success
+    assert record()["config"]["task_ids"] == ["parking-test-0001"]
+    assert record()["pins"]["agent"]["class"] == "colbench.cli.play.person:PersonAgent"
+    for command in (["view", "out"], ["score", "out"], ["report", "out"]):
+        assert main(command) == 0
+    numbers = json.loads(Path("out/report.json").read_text())["domains"]["backend"]
+    assert (numbers["tasks"], numbers["unscored"], numbers["success_rate"]["mean"]) == (1, 0, 1)
+
+
+def test_playing_on_goes_on_with_the_next_task_and_keeps_nothing_of_what_was_left(here):
+    argv = ("--task-ids", TASKS, "--out", "out")
+    play(*argv, lines=f"{ANSWER}\nWhat does a word cost?\n\n/quit\n")
+    assert [rollout.task_id for rollout in played()] == ["parking-test-0001"]
+    said = play(
+        *argv, lines="I WANT TO ANSWER:\ndef screen_price(message, runs):\n\n    return 1\n.\n"
+    )
+    assert "We look after the lockers" not in said
+    assert "There is no task left to play." in said
+    first, second = played()
+    assert (first.task_id, second.task_id) == tuple(TASKS.split(","))
+    assert second.answer == "def screen_price(message, runs):\n\n    return 1"
+    assert sorted(record()["config"]["task_ids"]) == sorted(TASKS.split(","))
+    assert main(["report", "out"]) == 0
+
+
+def test_failed_tests_are_shown_at_the_end_and_not_before(here):
+    said = play("--task-ids", TASKS, "--max-turns", "2", lines="What?\n\nno code\n\n")
+    before, _, after = said.partition("the end")
+    assert "expected 8512" not in before
+    assert "locker_charge(1991, True): expected 8512" in after
+    assert "the last: what you say now is your answer" in before
+
+
+def test_leaving_before_anything_was_played_leaves_no_dialogue(here):
+    assert "is not kept" in play("--out", "out", lines="")
+    assert not played()
+
+
+def test_tasks_are_drawn_by_the_seed():
+    def first(seed, **options):
+        config = replace(BASE, agent="person", seed=seed, **options)
+        return [task.id for task in Session(config, None, "agent", Keyboard()).queue[:5]]
+
+    assert first(1) == first(1, max_turns=3) == first(1, scoring="official")
+    assert first(1) != first(2) != first(3)
+    assert first(1, task_ids=tuple(TASKS.split(","))) == TASKS.split(",")
+
+
+def test_a_file_can_be_the_message_and_the_answer(here):
+    Path("ask.txt").write_text("Is there\n\na grace period?\n")
+    Path("answer.py").write_text(REFERENCE["parking-test-0001"])
+    lines = "/edit nowhere.txt\n/edit ask.txt\n/answer answer.py\n"
+    said = play("--task-ids", TASKS, "--out", "out", lines=lines)
+    assert "nowhere.txt: cannot be read" in said
+    (rollout,) = played()
+    assert rollout.turns[0].said == "Is there\n\na grace period?"
+    assert rollout.scores["default"].success
+
+
+def test_an_answer_without_an_editor_is_pasted_and_one_of_nothing_is_not_sent(here):
+    lines = "/help\n/nonsense\n/answer\n.\n/answer\ndef f():\n\n    return '/quit'\n.\n"
+    said = play("--task-ids", TASKS, "--out", "out", lines=lines)
+    assert "There is no /nonsense here" in said
+    assert "nothing was sent" in said
+    assert played()[0].answer == "def f():\n\n    return '/quit'"
+
+
+def test_as_human_the_person_knows_everything_and_may_say_anything(here):
+    code = REFERENCE["parking-test-0001"]
+    lines = f"/hidden\n25 minutes.\n\n```\n{code}\n```\n\n/answer\n" + "Nothing.\n\n" * 3
+    argv = ("--as", "human", "--task-ids", TASKS, "--max-turns", "5", "--out", "out")
+    said = play(*argv, lines=lines)
+    brief = said[: said.index("the agent has had 1 of 5")]
+    assert "Every block costs 80 cents." in brief
+    assert "return fee" in brief
+    assert said.count("Every block costs 80 cents.") == 2
+    assert "There is no /answer here" in said
+    (rollout,) = played()
+    assert [turn.human for turn in rollout.turns[:2]] == ["25 minutes.", f"```\n{code}\n```"]
+    assert rollout.turns[1].leak.identifiers > 0
+    assert record()["config"]["human"] == "person"
+    assert record()["pins"]["agent"]["class"].endswith("Interviewer")
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (
+            ["--agent", "blank"],
+            "--agent: that is you; leave it out, or take the other part with --as",
+        ),
+        (["--as", "human", "--human-arg", "a=b"], "--human: that is you"),
+        (["--task-ids", "nothing"], "--task-ids: bundled:backend has no nothing"),
+        (["--as", "human", "--agent", "designer"], "is for frontend tasks"),
+        (["--human", "nobody"], "--human nobody: unknown"),
+    ],
+)
+def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, argv, said):
+    assert main(["play", *argv]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_of_another_run_is_refused(here, capsys):
+    assert main(["eval", "--agent", "blank", "--limit", "1", "--out", "out"]) == 0
+    before = Path("out/report.json").read_bytes()
+    assert "another configuration" in play("--out", "out", lines="/quit\n", code=2)
+    assert Path("out/report.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("What is the price?\n", False),
+        ("I WANT TO ANSWER:\n", True),
+        ("like this:\n```python\nx = 1\n", True),
+        ("like this:\n```python\nx = 1\n```\n", False),
+        ("<!DOCTYPE html>\n<html>\n<body>\n", True),
+        ("<html>\n<body></body></html>\n", False),
+        ("<html></html> and <html>\n", True),
+        ("is it < or <= ?\n", False),
+    ],
+)
+def test_empty_lines_belong_to_code_and_pages(text, code):
+    assert is_code(text) is code
+
+
+class Terminal:
+    """`colbench play` in a terminal of its own."""
+
+    def __init__(self, *argv, width=80, **environment):
+        self.pid, self.tty = pty.fork()
+        if self.pid == 0:
+            os.environ.update({"TERM": "xterm", **environment})
+            for name in (
+                "COLUMNS",
+                "LINES",
+            ):  # readline, which pytest loads, sets them behind `os.environ`
+                os.unsetenv(name)
+            os.execv(sys.executable, [sys.executable, "-m", "colbench.cli", "play", *argv])
+        fcntl.ioctl(self.tty, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+        self.settings = termios.tcgetattr(self.tty)
+        self.screen = ""
+        self._read = 0
+
+    def type(self, text, after):
+        """Type when, after what was there before, the screen shows `after` and a line is waited for."""
+        end = time.monotonic() + SECONDS
+        while after not in self.screen[self._read :]:
+            assert self._more(), self.screen
+            assert time.monotonic() < end, self.screen
+        while termios.tcgetattr(self.tty)[3] & termios.ICANON:
+            assert time.monotonic() < end, self.screen
+            time.sleep(0.01)
+        self._read = len(self.screen)
+        os.write(self.tty, text.encode())
+
+    def close(self):
+        """The exit code, and how the terminal is set then."""
+        while self._more():
+            pass
+        settings = termios.tcgetattr(self.tty)
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.tty)
+        return os.waitstatus_to_exitcode(status), settings
+
+    def _more(self):
+        """Read on; whether the other side is still there."""
+        ready, _, _ = select.select([self.tty], [], [], SECONDS)
+        assert ready, self.screen
+        try:
+            self.screen += os.read(self.tty, 1 << 16).decode(errors="replace")
+        except OSError:  # how Linux says that nobody has the terminal any more
+            return False
+        return True
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_in_a_terminal(here, width):
+    terminal = Terminal("--task-ids", TASKS, "--out", "out", width=width)
+    terminal.type("Is there a grace\x7f\x7f\x7f\x7f\x7fprice?\r", after="> ")
+    terminal.type("\r", after="\n  ")
+    terminal.type(
+        "\x1b[200~I WANT TO ANSWER:\ndef f():\n\n    return 1\x1b[201~\r", after="2 of 10"
+    )
+    terminal.type(".\r", after="ends it.")
+    terminal.type("/quit\r", after="next task")
+    code, settings = terminal.close()
+    assert (code, settings) == (0, terminal.settings)
+    (rollout,) = played()
+    assert rollout.turns[0].said == "Is there a price?"
+    assert rollout.answer.startswith("def f():")
+    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.screen).split("\r\n")
+    assert max(len(line) for line in lines if line.startswith(("your turn", "the end"))) == width
+
+
+def test_ctrl_c_keeps_what_is_finished_and_gives_the_terminal_back(here):
+    terminal = Terminal("--task-ids", TASKS, "--out", "out")
+    terminal.type("\x04", after="> ")
+    assert terminal.close()[0] == 0
+    terminal = Terminal("--task-ids", TASKS, "--out", "out")
+    terminal.type("I WANT TO ANSWER: x\r", after="> ")
+    terminal.type("\x04", after="ends it.")
+    terminal.type("\r", after="next task")
+    terminal.type("half a wo\x03", after="> ")
+    code, settings = terminal.close()
+    assert (code, settings) == (130, terminal.settings)
+    assert "the same command goes on from here" in terminal.screen
+    assert [rollout.task_id for rollout in played()] == ["parking-test-0001"]
+    assert record()["config"]["task_ids"] == ["parking-test-0001"]
+    assert Path("out/report.html").exists()
+
+
+def test_the_editor_starts_from_the_signature_and_may_fail(here):
+    script = here / "editor.sh"
+    script.write_text('#!/bin/sh\ncp "$1" seen.txt\nsed -i "s/^    $/    return 7/" "$1"\n')
+    script.chmod(0o755)
+    argv = ("--task-ids", TASKS, "--out", "out")
+    terminal = Terminal(*argv, EDITOR="false")
+    terminal.type("/answer\r", after="> ")
+    terminal.type("/quit\r", after="EDITOR false: ended with exit code 1; nothing was sent")
+    assert terminal.close()[0] == 0
+    terminal = Terminal(*argv, EDITOR=str(script))
+    terminal.type("/answer\r", after="> ")
+    terminal.type("/quit\r", after="next task")
+    assert terminal.close()[0] == 0
+    signature = "def locker_charge(minutes_used, is_member):\n    "
+    assert Path("seen.txt").read_text() == signature
+    assert played()[0].answer == f"{signature}return 7"
+
+
+PAGE = "<html>\n<body style='background: navy'>\n\n<h1>Boats</h1>\n</body>\n</html>\n\n"
+
+
+def test_the_page_of_a_person_is_looked_at_and_scored(here, browser):
+    lines = f"What colour is it?\n\n{PAGE}/answer\n.\n"
+    said = play("--domain", "frontend", "--browser", str(browser), "--out", "out", lines=lines)
+    (rollout,) = played()
+    name = f"out/pages/{rollout.task_id}-turn-2.png"
+    assert f"your page as the human sees it: {name}" in said
+    assert Path(name).read_bytes().startswith(b"\x89PNG")
+    assert rollout.answer == PAGE.strip()
+    assert rollout.scores["default"].metrics["ssim"] > 0
+    assert Path("out/gallery.html").exists()
+
+
+def test_as_human_a_person_is_given_pictures_of_both_pages(here, browser):
+    argv = ("--as", "human", "--domain", "frontend", "--max-turns", "2", "--browser", str(browser))
+    said = play(*argv, "--out", "out", lines="It should be white.\n\n")
+    (rollout,) = played()
+    for what in ("target", "turn-1"):
+        name = f"out/pages/{rollout.task_id}-{what}.png"
+        assert name in said
+        assert Path(name).read_bytes().startswith(b"\x89PNG")
+    assert rollout.turns[0].human == "It should be white."
+    assert "<body" not in said
