@@ -94,12 +94,23 @@ async def play(
 
 @asynccontextmanager
 async def opened(agent: Agent | StatefulAgent, episode: Episode) -> AsyncIterator[Agent]:
-    """The agent of one dialogue: its own where the agent keeps something for each, else the agent itself."""
+    """The agent of one dialogue: its own where the agent keeps something for each, else the agent itself.
+
+    What its own does not say of pictures, the agent says for it.
+    """
     if isinstance(agent, StatefulAgent):
+        sees = getattr(agent, "accepts_images", False)
         async with agent.open(episode) as own:
-            yield own
+            yield _Seeing(own) if sees and not hasattr(own, "accepts_images") else own
     else:
         yield agent
+
+
+class _Seeing:
+    accepts_images = True
+
+    def __init__(self, agent: Agent) -> None:
+        self.reply = agent.reply
 
 
 def committed(task: Task, text: str, turns: Sequence[Turn]) -> str:
