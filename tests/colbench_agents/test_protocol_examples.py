@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,8 +16,11 @@ from pathlib import Path
 import pytest
 
 from colbench.rollout import read_rollouts
+from colbench_agents.http_agent import HTTPAgent
+from colbench_agents.stdio_agent import StdioAgent
 
-EXAMPLES = Path(__file__).parents[2] / "agents" / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "agents" / "examples"
 DIALOGUES = 20
 
 
@@ -29,18 +33,23 @@ def wanted(program: str) -> str:
 
 
 @contextmanager
+def running(*command: object) -> Iterator[subprocess.Popen[str]]:
+    """A program that runs meanwhile."""
+    words = [str(word) for word in command]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+@contextmanager
 def spec_of(example: str) -> Iterator[str]:
     """What `--agent` is for an example."""
     if example == "http":
-        server = subprocess.Popen(
-            [sys.executable, EXAMPLES / "http" / "agent.py", "0"],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        with server:
+        with running(sys.executable, EXAMPLES / "http" / "agent.py", 0) as server:
             assert server.stdout
             yield server.stdout.readline().strip()
-            server.terminate()
     else:
         program, file = {"node": ("node", "agent.js"), "bash": ("bash", "agent.sh")}[example]
         yield f"cmd:{wanted(program)} {EXAMPLES / example / file}"
@@ -81,3 +90,30 @@ def kill_after(number: int, command: list[object], rollouts: Path) -> None:
                 harness.send_signal(signal.SIGKILL)
             time.sleep(0.02)
     assert harness.returncode == -signal.SIGKILL
+
+
+def snippet(heading: str) -> str:
+    """The program under a heading of docs/agents.md."""
+    section = (ROOT / "docs" / "agents.md").read_text("utf-8").split(f"## {heading}\n")[1]
+    program = section.split("```js\n")[1].split("```")[0]
+    assert program.count("\n") <= 10, "whole agents in at most ten lines"
+    return program
+
+
+async def test_the_program_of_the_guide_is_an_agent_as_it_is_written(play, tmp_path: Path):
+    file = tmp_path / "agent.js"
+    file.write_text(snippet("JSON lines on stdin and stdout"), "utf-8")
+    done = await play(StdioAgent(f"{wanted('node')} {file}"), dialogues=3)
+    assert [rollout.answer for rollout in done] == ["def f(*args):\n    return None"] * 3
+
+
+async def test_the_server_of_the_guide_is_an_agent_as_it_is_written(play, tmp_path: Path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    file = tmp_path / "agent.js"
+    file.write_text(snippet("JSON over HTTP").replace("8000", str(port)), "utf-8")
+    with running(wanted("node"), file):
+        done = await play(HTTPAgent(f"//127.0.0.1:{port}", retries=8), dialogues=3)
+    assert [rollout.answer for rollout in done] == ["x = 1"] * 3
+    assert [len(rollout.turns) for rollout in done] == [2] * 3
