@@ -5,6 +5,7 @@
 set -euo pipefail
 
 collabllm=0.0.8
+litellm=1.109.1
 folder=${1:?usage: frameworks.sh FOLDER}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=$folder/bin/python
@@ -14,9 +15,9 @@ if [[ $stamp -nt $root/pyproject.toml && $stamp -nt $0 ]]; then
     exit
 fi
 "${PYTHON:-python3}" -m venv "$folder"
-# litellm is what CollabLLM's LLMCollaborator asks models by; of its own requirements, vLLM among them, no other is used
-# there but setuptools, where Python has no distutils.
-"$python" -m pip install --quiet --editable "$root[openai-agents,langgraph,smolagents]" \
-    litellm pytest pytest-asyncio setuptools
-"$python" -m pip install --quiet --no-deps "collabllm==$collabllm"
+"$python" -m pip install --quiet --editable "$root[openai-agents,langgraph,smolagents]" pytest pytest-asyncio
+# CollabLLM asks for vLLM and more, litellm, by which it calls models, for an older huggingface_hub. Its collaborator
+# needs none of that; setuptools stands in for distutils, which newer Pythons lack.
+"$python" -m pip install --quiet fastuuid importlib_metadata setuptools tokenizers
+"$python" -m pip install --quiet --no-deps "collabllm==$collabllm" "litellm==$litellm"
 touch "$stamp"

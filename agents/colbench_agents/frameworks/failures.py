@@ -37,7 +37,7 @@ def attributed() -> Iterator[None]:
         while cause is not None:
             if server_failed(cause):
                 raise EndpointError(describe_exception(cause)) from error
-            if type(cause).__name__ in REFUSED and _status(cause):
+            if _named(cause, REFUSED) and _status(cause):
                 raise UserError(f"--agent: its model server refuses: {cause}") from error
             cause = cause.__cause__
         raise
@@ -48,7 +48,11 @@ def server_failed(error: BaseException) -> bool:
     status = _status(error)
     if status is not None:
         return status in LOADED or status >= 500
-    return any(cls.__name__ in UNANSWERED for cls in type(error).__mro__)
+    return _named(error, UNANSWERED)
+
+
+def _named(error: BaseException, names: set[str]) -> bool:
+    return any(cls.__name__ in names for cls in type(error).__mro__)
 
 
 def _status(error: BaseException) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,19 @@ from colbench.messages import Message
 from colbench.plugins import resolve
 
 Opener = Callable[..., AbstractAsyncContextManager[Any]]
+
+
+@pytest.fixture
+def needs() -> Callable[[str], None]:
+    """Skips the test where a package, by its name on the index, is not installed."""
+
+    def check(package: str) -> None:
+        try:
+            version(package)
+        except PackageNotFoundError:
+            pytest.skip(f"{package} is not installed; see tests/e2e/frameworks.sh")
+
+    return check
 
 
 @pytest.fixture
