@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -108,6 +109,29 @@ def test_failed_tests_are_shown_at_the_end_and_not_before(here):
     assert "expected 8512" not in before
     assert "locker_charge(1991, True): expected 8512" in after
     assert "the last: what you say now is your answer" in before
+
+
+def test_the_pipe_of_the_documentation_works_as_written(here):
+    text = Path(__file__).parents[2].joinpath("docs", "play.md").read_text("utf-8")
+    line = re.search(r"^printf .*$", text, re.M)[0]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(
+        ["bash", "-c", line], check=True, env={**os.environ, "PATH": path}, timeout=SECONDS
+    )
+    (folder,) = Path("runs").iterdir()
+    (rollout,) = played(folder)
+    assert rollout.answer == "def price(n):\n    return n"
+
+
+def test_a_pipe_that_stays_open_does_not_keep_the_process_from_ending(here):
+    argv = [sys.executable, "-m", "colbench.cli", "play"]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(argv, **streams) as process:
+        while b"your turn" not in process.stdout.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(SECONDS) == 130
+        assert process.stderr.read().decode().startswith("colbench: interrupted")
 
 
 def test_leaving_before_anything_was_played_leaves_no_dialogue(here):
