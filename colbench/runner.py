@@ -117,7 +117,6 @@ class Runner(Struct, frozen=True, kw_only=True):
         )
 
     async def _play(self, cell: Cell, turns: list[Turn]) -> Ending:
-        deadline = asyncio.get_running_loop().time() + self.dialogue_timeout
         episode = Episode(
             id=cell.key[:16],
             seed=cell.seed,
@@ -127,6 +126,7 @@ class Runner(Struct, frozen=True, kw_only=True):
         )
         with boundary(AgentError):
             async with opened(self.agent, episode) as agent:
+                deadline = asyncio.get_running_loop().time() + self.dialogue_timeout
                 return await play(
                     cell.task,
                     agent,

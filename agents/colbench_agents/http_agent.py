@@ -11,7 +11,6 @@ import os
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -19,7 +18,7 @@ from colbench.errors import AgentError, EndpointError, UserError
 from colbench.interfaces import Agent, Episode
 from colbench.messages import Message
 from colbench.models.openai_chat import api_key_for
-from colbench.task import Domain
+from colbench_agents.outside import OutsideAgent
 from colbench_agents.protocol import (
     MAX_LINE,
     SHOWN,
@@ -32,7 +31,6 @@ from colbench_agents.protocol import (
     read_ready,
     start,
 )
-from colbench_agents.stdio_agent import blocking, said_of_itself
 
 if TYPE_CHECKING:
     import aiohttp
@@ -46,7 +44,7 @@ LONGEST_WAIT = 30.0
 CHUNK = 65536
 
 
-class HTTPAgent:
+class HTTPAgent(OutsideAgent):
     """`http://host:port`, and a path before `/v1/…` if it has one.
 
     `timeout` is the seconds that it may take for a request that is not for a reply; for replies it has the time of the
@@ -65,7 +63,7 @@ class HTTPAgent:
         retries: int = 4,
         api_key_env: str | None = None,
     ) -> None:
-        self.base_url = f"{self.scheme}:{address}".rstrip("/")
+        self.spec = self.base_url = f"{self.scheme}:{address}".rstrip("/")
         self.timeout = timeout
         self.retries = retries
         _check(self.base_url)
@@ -74,29 +72,10 @@ class HTTPAgent:
         self._running = AsyncExitStack()
         self._alone = asyncio.Lock()
 
-    @cached_property
-    def ready(self) -> Ready:
-        """What it says of itself; holds for the whole run. Raises UserError when it cannot be asked."""
-        try:
-            return blocking(self._introduce())
-        except (AgentError, EndpointError) as cause:
-            raise UserError(
-                f"--agent {self.base_url}: {cause}; see docs/agent-protocol.md"
-            ) from cause
-
-    @property
-    def accepts_images(self) -> bool:
-        """Whether it wants to be shown pictures of its pages."""
-        return self.ready.accepts_images
-
-    @property
-    def domains(self) -> tuple[Domain, ...] | None:
-        """What it is for; None: everything."""
-        return self.ready.domains
-
-    def describe(self) -> dict[str, str]:
-        """What pins the run: its own name and version, wherever it runs."""
-        return said_of_itself(self.ready)
+    async def introduce(self) -> Ready:
+        """Ask it."""
+        async with self._connect() as client:
+            return read_ready(await client.request("GET", "/v1/agent"))
 
     async def __aenter__(self) -> HTTPAgent:
         self._client = await self._running.enter_async_context(self._connect())
@@ -134,10 +113,6 @@ class HTTPAgent:
             headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
         ) as session:
             yield _Client(self.base_url, session, self.timeout, self.retries)
-
-    async def _introduce(self) -> Ready:
-        async with self._connect() as client:
-            return read_ready(await client.request("GET", "/v1/agent"))
 
 
 class HTTPSAgent(HTTPAgent):

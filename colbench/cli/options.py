@@ -34,7 +34,7 @@ HELP = {
     ),
     "agent": (
         "SPEC",
-        "the agent: a name, openai:MODEL[@URL], vllm:MODEL, file.py:attr or module:attr "
+        "the agent: a name, openai:MODEL[@URL], vllm:MODEL, cmd:COMMAND, http://HOST:PORT, file.py:attr or module:attr "
         "(default: interviewer; for frontend design designer)",
     ),
     "agent_args": ("NAME=VALUE", "an argument of the agent; may be repeated"),

@@ -28,6 +28,7 @@ def at_start() -> None:
         send({"type": "reply", "episode": "x", "content": "hello"})
     if FAULT == "other-version":
         READY["protocol"] = "colbench-agent/2"
+    READY["accepts_images"] = FAULT == "sees"
     if FAULT == "shared" or "shared" in MORE:
         READY["concurrent"] = True
     send(READY)
@@ -109,6 +110,10 @@ def main() -> None:
     for line in sys.stdin.buffer:
         message = json.loads(line)
         if message["type"] == "messages":
+            if FAULT == "sees":
+                (picture,) = message["messages"][-1]["images"]
+                send({"type": "reply", "episode": message["episode"], "content": picture})
+                continue
             when_asked(message["episode"], (len(message["messages"]) + 1) // 2)
     if STAYS:
         time.sleep(FOREVER)

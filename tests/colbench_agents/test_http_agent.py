@@ -54,8 +54,11 @@ def answer(status: int, body: object = None, **headers: str) -> bytes:
 class Far:
     """A server that answers with whatever bytes `say` gives for a request; None lets it go by the protocol."""
 
-    def __init__(self, say: Callable[[Asked], bytes | None] = lambda asked: None) -> None:
+    def __init__(
+        self, say: Callable[[Asked], bytes | None] = lambda asked: None, delay: float = 0.0
+    ) -> None:
         self.say = say
+        self.delay = delay
         self.asked: list[Asked] = []
         self.most = self.open = 0
 
@@ -73,6 +76,7 @@ class Far:
         body = json.loads(await reader.readexactly(length)) if length else None
         asked = Asked(method, path, headers, body)
         self.asked.append(asked)
+        await asyncio.sleep(self.delay)
         said = self.say(asked)
         writer.write(self._by_the_protocol(asked) if said is None else said)
         if said == HANG:
@@ -136,6 +140,12 @@ async def test_it_has_several_dialogues_at_a_time_only_if_it_says_so(play, concu
     assert {rollout.answer for rollout in done} == {"x = 1"}
     assert far.most <= most
     assert far.open == 0
+
+
+async def test_waiting_for_others_is_not_the_dialogue_s_time(play):
+    async with Far(delay=0.15).running() as address:
+        done = await play(await agent_at(address), dialogues=6, concurrency=6, seconds=2.0)
+    assert [rollout.failure for rollout in done] == [None] * 6, "3.6 s in all, 0.6 s each"
 
 
 @pytest.mark.parametrize(

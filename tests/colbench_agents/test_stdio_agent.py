@@ -7,10 +7,7 @@ import hashlib
 import re
 import resource
 import shlex
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,24 +16,11 @@ from colbench.errors import AgentError, EndpointError, UserError
 from colbench.interfaces import Episode
 from colbench.messages import Message
 from colbench.plugins import describe, resolve
-from colbench_agents.stdio_agent import LOG_BYTES, LOG_FILES, StdioAgent
+from colbench_agents.stdio_agent import StdioAgent
 from colbench_agents.stdio_process import AgentProcess
 
 FAULTY = Path(__file__).with_name("faulty_agent.py")
 ASKED = [Message(role="user", content="def f(x)?")]
-HARNESS = """
-import asyncio, sys
-from colbench.interfaces import Episode
-from colbench_agents.stdio_agent import StdioAgent
-
-async def main():
-    agent = StdioAgent(sys.argv[1])
-    async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)):
-        print("open", flush=True)
-        await asyncio.sleep(600)
-
-asyncio.run(main())
-"""
 
 
 def command(fault: str, *more: str) -> str:
@@ -58,6 +42,15 @@ async def test_a_concurrent_agent_has_one_process_for_the_run(play, name):
     done = await play(faulty("shared", name.word), dialogues=5)
     assert len({rollout.answer for rollout in done}) == 1, "they answer with the process's id"
     assert name.processes() == []
+
+
+async def test_pictures_come_as_data_urls_to_one_that_accepts_them():
+    agent = faulty("sees")
+    page = Message(role="user", content="Like this.", images=(b"\x89PNG",))
+    async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
+        assert agent.accepts_images
+        assert own.accepts_images
+        assert (await own.reply([page])).content == "data:image/png;base64,iVBORw=="
 
 
 async def test_no_more_processes_run_than_dialogues_are_in_flight(play, name):
@@ -240,63 +233,3 @@ def test_it_is_pinned_by_its_command_its_own_words_and_its_files():
             for file in (sys.executable, FAULTY)
         ),
     }
-
-
-async def test_what_it_says_on_standard_error_is_kept_with_the_dialogue_s_id(play, tmp_path):
-    agent = faulty("chatters", "3")
-    agent.use_log_folder(tmp_path / "agent-log")
-    (done,) = await play(agent)
-    kept = (tmp_path / "agent-log" / "stderr.log").read_text().splitlines()
-    own = [line for line in kept if line.startswith(done.key[:16])]
-    assert own == [f"{done.key[:16]} chatter {n}" for n in range(3)]
-
-
-async def test_the_log_is_bounded(play, tmp_path):
-    agent = faulty("floods", str(LOG_BYTES * (LOG_FILES + 1)))
-    agent.use_log_folder(tmp_path)
-    await play(agent)
-    files = sorted(file.name for file in tmp_path.iterdir())
-    assert files == ["stderr.log", *(f"stderr.log.{n}" for n in range(1, LOG_FILES))]
-    assert all(file.stat().st_size <= LOG_BYTES for file in tmp_path.iterdir())
-
-
-async def test_children_end_with_the_dialogue(play, name):
-    (done,) = await play(faulty("has-children", name.word))
-    assert done.answer == "x = 1"
-    assert name.processes() == []
-
-
-async def test_one_that_will_not_end_is_killed(play, name):
-    (done,) = await play(faulty("stays", name.word))
-    assert done.answer == "x = 1"
-    assert name.processes() == []
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_nothing_outlives_a_killed_harness(name, number):
-    harness = subprocess.Popen(
-        [sys.executable, "-c", HARNESS, command("has-children", name.word)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    with harness:
-        assert harness.stdout
-        assert harness.stdout.readline() == b"open\n"
-        assert len(name.processes()) >= 4, "the watchdog, the agent and its two children"
-        harness.send_signal(number)
-    assert name.left() == []
-
-
-def test_nothing_outlives_a_harness_that_was_interrupted_twice(name):
-    harness = subprocess.Popen(
-        [sys.executable, "-c", HARNESS, command("has-children", name.word, "stays")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    with harness:
-        assert harness.stdout
-        harness.stdout.readline()
-        for _ in range(2):
-            harness.send_signal(signal.SIGINT)
-            time.sleep(0.3)
-    assert name.left() == []

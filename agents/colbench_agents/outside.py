@@ -1,0 +1,63 @@
+"""What agents behind the protocol have in common: they are asked once who they are, and that holds for the run."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, TypeVar
+
+from colbench.errors import AgentError, EndpointError, UserError
+from colbench.task import Domain
+from colbench_agents.protocol import Ready
+
+T = TypeVar("T")
+
+
+class OutsideAgent(ABC):
+    """An agent that is not in this process; `spec` is what `--agent` says of it."""
+
+    spec: str
+
+    @abstractmethod
+    async def introduce(self) -> Ready:
+        """Ask it who it is. Raises AgentError or EndpointError when it does not say."""
+
+    @cached_property
+    def ready(self) -> Ready:
+        """What it said of itself, asked at first use. Raises UserError when it said nothing."""
+        try:
+            return _blocking(self.introduce())
+        except (AgentError, EndpointError) as cause:
+            raise UserError(f"--agent {self.spec}: {cause}; see docs/agent-protocol.md") from cause
+
+    @property
+    def accepts_images(self) -> bool:
+        """Whether it wants to be shown pictures of its pages."""
+        return self.ready.accepts_images
+
+    @property
+    def domains(self) -> tuple[Domain, ...] | None:
+        """What it is for; None: everything."""
+        return self.ready.domains
+
+    def describe(self) -> dict[str, str]:
+        """What pins the run: its own name and version."""
+        return {
+            "protocol": self.ready.protocol,
+            "name": self.ready.name,
+            "version": self.ready.version,
+            "accepts_images": str(self.accepts_images).lower(),
+        }
+
+
+def _blocking(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine, for one who cannot wait for it, whether or not a loop is running."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

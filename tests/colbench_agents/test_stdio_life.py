@@ -1,0 +1,97 @@
+"""Agents over stdin and stdout: what they write on standard error is kept, and nothing is left running."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from colbench_agents.stdio_agent import LOG_BYTES, LOG_FILES, StdioAgent
+
+FAULTY = Path(__file__).with_name("faulty_agent.py")
+HARNESS = """
+import asyncio, sys
+from colbench.interfaces import Episode
+from colbench_agents.stdio_agent import StdioAgent
+
+async def main():
+    agent = StdioAgent(sys.argv[1])
+    async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)):
+        print("open", flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+def command(fault: str, *more: str) -> str:
+    return shlex.join([sys.executable, "-S", str(FAULTY), fault, *more])
+
+
+def faulty(fault: str, *more: str) -> StdioAgent:
+    return StdioAgent(command(fault, *more))
+
+
+async def test_what_it_says_on_standard_error_is_kept_with_the_dialogue_s_id(play, tmp_path):
+    agent = faulty("chatters", "3")
+    agent.use_log_folder(tmp_path / "agent-log")
+    (done,) = await play(agent)
+    kept = (tmp_path / "agent-log" / "stderr.log").read_text().splitlines()
+    own = [line for line in kept if line.startswith(done.key[:16])]
+    assert own == [f"{done.key[:16]} chatter {n}" for n in range(3)]
+
+
+async def test_the_log_is_bounded(play, tmp_path):
+    agent = faulty("floods", str(LOG_BYTES * (LOG_FILES + 1)))
+    agent.use_log_folder(tmp_path)
+    await play(agent)
+    files = sorted(file.name for file in tmp_path.iterdir())
+    assert files == ["stderr.log", *(f"stderr.log.{n}" for n in range(1, LOG_FILES))]
+    assert all(file.stat().st_size <= LOG_BYTES for file in tmp_path.iterdir())
+
+
+async def test_children_end_with_the_dialogue(play, name):
+    (done,) = await play(faulty("has-children", name.word))
+    assert done.answer == "x = 1"
+    assert name.processes() == []
+
+
+async def test_one_that_will_not_end_is_killed(play, name):
+    (done,) = await play(faulty("stays", name.word))
+    assert done.answer == "x = 1"
+    assert name.processes() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_outlives_a_killed_harness(name, number):
+    harness = subprocess.Popen(
+        [sys.executable, "-c", HARNESS, command("has-children", name.word)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with harness:
+        assert harness.stdout
+        assert harness.stdout.readline() == b"open\n"
+        assert len(name.processes()) >= 4, "the watchdog, the agent and its two children"
+        harness.send_signal(number)
+    assert name.left() == []
+
+
+def test_nothing_outlives_a_harness_that_was_interrupted_twice(name):
+    harness = subprocess.Popen(
+        [sys.executable, "-c", HARNESS, command("has-children", name.word, "stays")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with harness:
+        assert harness.stdout
+        harness.stdout.readline()
+        for _ in range(2):
+            harness.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+    assert name.left() == []
