@@ -1,0 +1,169 @@
+"""ColBench as Inspect AI tasks: `inspect eval colbench/backend`, `inspect eval colbench/frontend`.
+
+A sample is a task, an epoch a trial. The solver is the dialogue of Inspect's model with the simulated human, the scorer
+is the harness's own. Written for inspect-ai 0.3.285.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    ContentImage,
+    ContentText,
+    GenerateConfig,
+)
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+import colbench
+from colbench.errors import EndpointError, InfrastructureError, UserError, describe_exception
+from colbench.hosted.stage import measures, stage_for
+from colbench.messages import Message
+from colbench.models.pictures import data_url
+from colbench.rollout import Rollout
+from colbench_agents.model import with_newest_picture
+
+ROLLOUT = "colbench_rollout"
+"""Where a sample's store holds the dialogue, and its score's metadata the dialogue with its verdicts."""
+SETTINGS = "colbench_settings"
+"""Where the store holds what the stage was set by, so that `inspect score` sets it again."""
+SAMPLING = GenerateConfig(temperature=1.0, max_tokens=1024)
+"""As in the paper; what `inspect eval` is told goes before it."""
+METRICS = [mean(), stderr(cluster="task")]
+
+
+@task
+def backend(tasks: str = "", human: str = "keyless", max_turns: int = 10, **settings: Any) -> Task:
+    """Backend programming: success and the share of hidden tests passed.
+
+    `settings` are further keys of a `--config` file of `colbench eval`.
+    """
+    return _task("backend", False, dict(settings, tasks=tasks, human=human, max_turns=max_turns))
+
+
+@task
+def frontend(
+    tasks: str = "",
+    human: str = "keyless",
+    max_turns: int = 10,
+    pictures: bool = False,
+    **settings: Any,
+) -> Task:
+    """Frontend design: the cosine. With `pictures` the model is shown those of its own pages."""
+    return _task(
+        "frontend", pictures, dict(settings, tasks=tasks, human=human, max_turns=max_turns)
+    )
+
+
+@solver
+def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
+    """The dialogue with the simulated human, by the rules of `colbench.dialogue`."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        stage = stage_for(settings)
+        await stage.start()
+        cell = (str(state.sample_id), state.epoch - 1)
+        prompt = stage.prompt(stage.tasks[cell[0]].domain, pictures=pictures)
+        model = _Model(state, generate, prompt, pictures)
+        cut = stage.unfinished(*cell, "a limit of Inspect ended the dialogue")
+        state.store.set(SETTINGS, settings)
+        state.store.set(ROLLOUT, msgspec.to_builtins(cut))
+        try:
+            rollout = await stage.converse(*cell, model)
+        except InfrastructureError:
+            if model.error:
+                raise model.error from None
+            raise
+        state.store.set(ROLLOUT, msgspec.to_builtins(rollout))
+        return state
+
+    return solve
+
+
+@scorer(metrics={"success": METRICS, "tests_passed": METRICS})
+def hidden_tests() -> Scorer:
+    """The hidden unit tests, run on the answer in ColBench's sandbox."""
+    return _scorer()
+
+
+@scorer(metrics={"cosine": METRICS})
+def likeness() -> Scorer:
+    """How like the hidden page the answer's page is, rendered in ColBench's browser."""
+    return _scorer()
+
+
+class _Model:
+    """Inspect's model in the agent's seat; `error` is what it raised last, which is Inspect's to judge."""
+
+    def __init__(self, state: TaskState, generate: Generate, prompt: str, pictures: bool) -> None:
+        self.accepts_images = pictures
+        self.error: Exception | None = None
+        self._state, self._generate, self._prompt = state, generate, prompt
+
+    async def reply(self, dialogue: Sequence[Message]) -> str:
+        self._state.messages = [
+            ChatMessageSystem(content=self._prompt),
+            *map(_chat_message, with_newest_picture(dialogue)),
+        ]
+        try:
+            said = await self._generate(self._state)
+        except Exception as error:
+            self.error = error
+            raise EndpointError(describe_exception(error)) from error
+        return str(said.output.completion)
+
+
+def _chat_message(message: Message) -> ChatMessage:
+    if message.role == "assistant":
+        return ChatMessageAssistant(content=message.content)
+    pictures = [ContentImage(image=data_url(png)) for png in message.images]
+    text = message.content
+    return ChatMessageUser(content=[*pictures, ContentText(text=text)] if pictures else text)
+
+
+def _task(domain: str, pictures: bool, given: dict[str, Any]) -> Task:
+    settings = {"domain": domain, **given}
+    try:
+        stage = stage_for(settings)
+    except UserError as error:
+        raise PrerequisiteError(f"colbench/{domain}: {error}") from error
+    samples = [
+        Sample(id=each.id, input=each.request, metadata={"task": each.id, "family": each.family})
+        for each in stage.tasks.values()
+    ]
+    return Task(
+        dataset=MemoryDataset(samples, name=stage.config.tasks),
+        solver=dialogue(pictures, settings),
+        scorer=hidden_tests() if domain == "backend" else likeness(),
+        config=SAMPLING,
+        version=colbench.__version__,
+        metadata=stage.describe(),
+    )
+
+
+def _scorer() -> Scorer:
+    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the target is hidden
+        talked = msgspec.convert(state.store.get(ROLLOUT), Rollout)
+        stage = stage_for(state.store.get(SETTINGS))
+        await stage.start()
+        rollout = await stage.score(talked)
+        verdict = stage.verdict(rollout)
+        record = {ROLLOUT: msgspec.to_builtins(rollout)}
+        values = measures(verdict, rollout.domain)
+        if not values:
+            return Score.unscored(explanation=verdict.note, metadata=record)
+        return Score(
+            value=values, answer=rollout.answer, explanation=verdict.note or None, metadata=record
+        )
+
+    return score

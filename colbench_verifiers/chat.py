@@ -1,0 +1,54 @@
+"""The harness of verifiers for a model that only talks: one completion a turn, without tools and without a program.
+
+What a reply keeps private is not played back to the model, as in ColBench's own runs; where a model uses `OUTPUT:`, the
+context of its trace therefore branches at each turn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import verifiers.v1 as vf
+from openai import AsyncOpenAI
+from verifiers.v1.dialects.chat import message_to_wire
+
+from colbench.dialogue import read_move
+
+
+class Chat(vf.Harness[vf.HarnessConfig]):
+    """A model that is sent the dialogue; sampling is set by verifiers, on the way to the model."""
+
+    APPENDS_SYSTEM_PROMPT = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def session(self, *given: Any, **named: Any) -> vf.HarnessSession:
+        """What one dialogue is had in."""
+        return _Dialogue(self, *given, **named)
+
+    async def launch(self, *given: Any, **named: Any) -> vf.ProgramResult:
+        """Not how a session talks; verifiers asks that there is one."""
+        raise NotImplementedError("a dialogue is had in a session")
+
+
+class _Dialogue(vf.HarnessSession):
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        system, request = self.harness.resolve_prompt(self.data)
+        self._client = AsyncOpenAI(base_url=self.endpoint, api_key=self.secret)
+        self._said: list[vf.Message] = [vf.SystemMessage(content=system)] if system else []
+        self._request = vf.UserMessage(content=request)
+
+    async def _run(self, messages: vf.Messages | None) -> vf.ProgramResult:
+        self._said += messages or [self._request]
+        completion = await self._client.chat.completions.create(
+            model=self.ctx.model, messages=list(map(message_to_wire, self._said))
+        )
+        reply = completion.choices[0].message.content or ""
+        self._said.append(vf.AssistantMessage(content=read_move(reply).said))
+        return vf.ProgramResult(exit_code=0, stdout=reply, stderr="")
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await super().close()
+        await self._client.close()

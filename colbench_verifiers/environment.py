@@ -1,0 +1,79 @@
+"""The environment: the agent of verifiers talks to the simulated human, and the scorer says what that was worth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+import verifiers.v1 as vf
+
+from colbench.errors import AgentError, EndpointError
+from colbench.hosted.stage import Stage, measures
+from colbench.messages import Message
+from colbench.rollout import Rollout
+from colbench_verifiers.taskset import ColBenchTaskset
+
+REWARDED = {"backend": "success", "frontend": "cosine"}
+"""Which measure of a domain is the reward; the others are metrics."""
+
+
+class ColBenchEnvConfig(vf.EnvConfig):
+    """One seat, whose harness runs on this machine unless another runtime is named: it only talks."""
+
+    agent: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+
+
+class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
+    """An episode is a dialogue; the trace's `info["rollout"]` is ColBench's record of it, verdicts included."""
+
+    taskset: ColBenchTaskset
+
+    def __init__(self, config: ColBenchEnvConfig) -> None:
+        super().__init__(config)
+        self._trials = Counter[str]()
+
+    @property
+    def stage(self) -> Stage:
+        """Where the dialogues are had."""
+        return self.taskset.stage
+
+    async def start(self) -> None:
+        """Start human, sandbox and browser."""
+        await self.stage.start()
+
+    async def run(self, task: vf.Task, agents: vf.Agents) -> None:
+        """Have the dialogue, and score it. What neither agent nor model did wrong fails the episode."""
+        trial = self._trials[task.data.id]
+        self._trials[task.data.id] += 1
+        async with agents.agent.interaction(task) as interaction:
+            seat = _Seat(interaction)
+            rollout = await self.stage.converse(task.data.id, trial, seat)
+        self._record(interaction.trace, await self.stage.score(rollout))
+
+    def _record(self, trace: vf.Trace, rollout: Rollout) -> None:
+        trace.info["rollout"] = msgspec.to_builtins(rollout)
+        for name, value in measures(self.stage.verdict(rollout), rollout.domain).items():
+            if name == REWARDED[rollout.domain]:
+                trace.record_reward(name, value)
+            else:
+                trace.record_metric(name, value)
+
+
+class _Seat:
+    """The agent of verifiers, in ColBench's terms."""
+
+    def __init__(self, interaction: vf.Interaction) -> None:
+        self._interaction = interaction
+
+    async def reply(self, dialogue: Sequence[Message]) -> str:
+        words = (
+            dialogue[-1].content if len(dialogue) > 1 else None
+        )  # it has the request as its prompt
+        segment = await self._interaction.turn(words)
+        if not segment.terminated:
+            return str(segment.last_reply)
+        trace = self._interaction.trace
+        if trace.errors:
+            raise EndpointError(f"{trace.errors[-1].type}: {trace.errors[-1].message}")
+        raise AgentError(f"verifiers ended its run: {trace.stop_condition}")

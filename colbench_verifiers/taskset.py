@@ -1,0 +1,61 @@
+"""ColBench's tasks as a taskset of verifiers: the requests, and nothing of what is hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import verifiers.v1 as vf
+from pydantic import Field, model_validator
+
+from colbench.errors import UserError
+from colbench.hosted.stage import Stage, stage_for
+
+
+class ColBenchConfig(vf.TasksetConfig):
+    """What is asked, by whom, and how it is judged."""
+
+    domain: str = "backend"
+    """backend or frontend."""
+    tasks: str = ""
+    """A task source or a task file; empty: the bundled tasks."""
+    human: str = "keyless"
+    """The simulated human: keyless, openai:MODEL[@URL], file.py:attr or module:attr."""
+    max_turns: int = 10
+    """Turns in a dialogue."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Further keys of a `--config` file of `colbench eval`."""
+
+    @property
+    def stage(self) -> Stage:
+        """Where its dialogues are had. Raises UserError."""
+        named = self.model_dump(include={"domain", "tasks", "human", "max_turns"})
+        return stage_for({**self.settings, **named})
+
+    @model_validator(mode="after")
+    def _found(self) -> Self:
+        try:
+            _ = self.stage
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+
+class ColBenchTaskset(vf.Taskset[vf.Task, ColBenchConfig]):
+    """One task of verifiers for each of ColBench's; `stage` is where their dialogues are had."""
+
+    def __init__(self, config: ColBenchConfig) -> None:
+        super().__init__(config)
+        self.stage = config.stage
+
+    def load(self) -> Iterator[vf.Task]:
+        """The tasks in their order."""
+        for task in self.stage.tasks.values():
+            yield vf.Task(
+                vf.TaskData(
+                    id=task.id,
+                    prompt=task.request,
+                    system_prompt=self.stage.prompt(task.domain),
+                ),
+                self.config.task,
+            )
