@@ -10,6 +10,7 @@ from PIL import Image
 
 from colbench.errors import UserError
 
+
 @pytest.fixture(autouse=True)
 def installed(needs):
     needs("langgraph")

@@ -11,6 +11,7 @@ from PIL import Image
 from colbench.errors import AgentError
 from colbench.models.scripted_server import ScriptedServer
 
+
 @pytest.fixture(autouse=True)
 def installed(needs):
     needs("openai-agents")

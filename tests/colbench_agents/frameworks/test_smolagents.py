@@ -11,6 +11,7 @@ from PIL import Image
 from colbench.errors import UserError
 from colbench.models.scripted_server import ScriptedServer
 
+
 @pytest.fixture(autouse=True)
 def installed(needs):
     needs("smolagents")
