@@ -277,9 +277,8 @@ class Terminal:
         return True
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_in_a_terminal(here, width):
-    terminal = Terminal("--task-ids", TASKS, "--out", "out", width=width)
+def test_in_a_terminal(here):
+    terminal = Terminal("--task-ids", TASKS, "--out", "out", width=120)
     terminal.type("Is there a grace\x7f\x7f\x7f\x7f\x7fprice?\r", after="> ")
     terminal.type("\r", after="\n  ")
     terminal.type(
@@ -293,7 +292,7 @@ def test_in_a_terminal(here, width):
     assert rollout.turns[0].said == "Is there a price?"
     assert rollout.answer.startswith("def f():")
     lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.screen).split("\r\n")
-    assert max(len(line) for line in lines if line.startswith(("your turn", "the end"))) == width
+    assert max(len(line) for line in lines if line.startswith(("your turn", "the end"))) == 120
 
 
 def test_ctrl_c_keeps_what_is_finished_and_gives_the_terminal_back(here):

@@ -15,8 +15,12 @@ from colbench.errors import UserError
 
 
 def editor() -> list[str]:
-    """The command; empty where none is named."""
-    return shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+    """The command; empty where none is named. Raises UserError when it is not written as a shell's."""
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    try:
+        return shlex.split(named)
+    except ValueError as cause:
+        raise UserError(f"EDITOR {named}: {cause}") from cause
 
 
 async def edit(draft: str, ending: str) -> str:
