@@ -66,7 +66,9 @@ class AgentProcess:
         try:
             self._process = await self._spawn()
         except OSError as cause:
-            raise EndpointError(f"the agent could not be started: {cause.strerror}") from cause
+            raise EndpointError(
+                f"the agent could not be started: {cause.strerror}; a smaller --concurrency starts fewer at once"
+            ) from cause
         self._hearing = asyncio.create_task(self._hear())
         self._reading = asyncio.create_task(self._read())
         try:

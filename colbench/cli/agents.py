@@ -8,9 +8,14 @@ from typing import Any
 OTHER = (
     ("openai:MODEL[@URL]", "any OpenAI-compatible server"),
     ("vllm:MODEL_OR_PATH", "starts and stops its own vLLM server"),
+    ("cmd:COMMAND", "a program in any language, over stdin and stdout"),
+    ("http://HOST:PORT", "a server in any language; https:// too"),
     ("path/to/file.py:attribute", "a class of your own"),
     ("package.module:attribute", "an installed class"),
 )
+
+TAKE_MORE = {"openai", "vllm", "cmd", "http", "https"}
+"""Names that mean something only with what comes after them."""
 
 
 def add_to(commands: Any) -> None:
@@ -31,7 +36,7 @@ def run(_: argparse.Namespace) -> int:
     table.add_column("--agent", style="bold")
     table.add_column("what it is", style="dim")
     for name in names("agent"):
-        if name not in ("openai", "vllm"):
+        if name not in TAKE_MORE:
             table.add_row(name, location("agent", name))
     for spec, text in OTHER:
         table.add_row(spec, text)
