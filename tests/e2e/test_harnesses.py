@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from colbench_agents.interviewer import Interviewer
 
 pytestmark = pytest.mark.slow
 
+DOCUMENT = Path(__file__).parents[2] / "docs" / "other-harnesses.md"
 TASKS = 20
 TURNS = 5
 
@@ -114,22 +116,22 @@ async def test_the_metrics_of_inspect_are_the_means_of_the_scores(harnesses: Pat
 
 async def test_a_log_of_inspect_is_scored_again(harnesses: Path, tmp_path: Path):
     async with ScriptedServer(interviewer) as server:
-        await in_inspect(harnesses, server, tmp_path, "--no-score")
+        await in_inspect(harnesses, server, tmp_path, "--no-score", tasks=2)
     (log,) = (tmp_path / "logs").iterdir()
     inspect = harnesses / "inspect" / "bin" / "inspect"
     await command(
         inspect, "score", log, "--scorer=colbench/hidden_tests", "--overwrite", "--display=none"
     )
     scored = rollouts_of_inspect(await command(inspect, "log", "dump", log))
-    assert len(scored) == TASKS
+    assert len(scored) == 2
     assert all(rollout.scores for rollout in scored.values())
 
 
 async def test_a_model_that_is_gone_is_nobodys_zero(harnesses: Path, tmp_path: Path):
     refused = Fault(status=400, body='{"error": {"message": "no such thing"}}')
     async with ScriptedServer(interviewer, fault=lambda _: refused) as server:
-        assert await in_inspect(harnesses, server, tmp_path) == {}
-        assert await in_verifiers(harnesses, server, tmp_path) == {}
+        assert await in_inspect(harnesses, server, tmp_path, tasks=2) == {}
+        assert await in_verifiers(harnesses, server, tmp_path, tasks=2) == {}
     log = json.loads((tmp_path / "log.json").read_text())
     assert log["status"] == "error"
     assert log["samples"]
@@ -140,8 +142,8 @@ async def test_a_dialogue_that_a_limit_of_inspect_ends_is_the_agents_failure(
     harnesses: Path, tmp_path: Path
 ):
     async with ScriptedServer(interviewer) as server:
-        rollouts = await in_inspect(harnesses, server, tmp_path, "--turn-limit=2")
-    assert len(rollouts) == TASKS
+        rollouts = await in_inspect(harnesses, server, tmp_path, "--turn-limit=2", tasks=2)
+    assert len(rollouts) == 2
     for rollout in rollouts.values():
         assert rollout.failure
         assert rollout.failure.reason == "a limit of Inspect ended the dialogue"
@@ -164,6 +166,21 @@ async def test_a_setting_that_is_wrong_is_named(harnesses: Path, setting: str, b
     assert "Traceback" not in str(refusal.value)
 
 
+async def test_the_examples_of_the_documentation_run_as_written(harnesses: Path, tmp_path: Path):
+    text = DOCUMENT.read_text("utf-8")
+    inspect, verifiers = text.split("\n## ")[1:]
+    async with ScriptedServer(interviewer, model="my-model") as server:
+        for name, part in (("inspect", inspect), ("verifiers", verifiers)):
+            at = harnesses / name / "bin"
+            for language, example in re.findall(r"^```(\w+)\n(.*?)^```$", part, re.S | re.M):
+                program = {"bash": "/bin/bash", "python": at / "python"}[language]
+                script = example.replace("http://localhost:8000/v1", server.base_url)
+                path = f"{at}{os.pathsep}{os.environ['PATH']}"
+                await command(program, "-c", script, cwd=tmp_path, env={"PATH": path})
+    assert len(read_rollouts(tmp_path / "rollouts.jsonl")) == 6
+    assert len(lines_of_verifiers(tmp_path / "outputs")) == 3
+
+
 async def natively(_: Path, server: ScriptedServer, folder: Path) -> dict[str, Rollout]:
     agent = f"openai:{server.model}@{server.base_url}"
     where = ("--limit", TASKS, "--max-turns", TURNS, "--out", folder / "run")
@@ -173,11 +190,11 @@ async def natively(_: Path, server: ScriptedServer, folder: Path) -> dict[str, R
 
 
 async def in_inspect(
-    harnesses: Path, server: ScriptedServer, folder: Path, *more: str
+    harnesses: Path, server: ScriptedServer, folder: Path, *more: str, tasks: int = TASKS
 ) -> dict[str, Rollout]:
     inspect = harnesses / "inspect" / "bin" / "inspect"
     model = (f"--model=openai-api/local/{server.model}", f"--model-base-url={server.base_url}")
-    where = (f"--limit={TASKS}", "-T", f"max_turns={TURNS}", "--log-dir", folder / "logs")
+    where = (f"--limit={tasks}", "-T", f"max_turns={TURNS}", "--log-dir", folder / "logs")
     await command(inspect, "eval", "colbench/backend", *model, *where, "--display=plain", *more)
     (log,) = (folder / "logs").iterdir()
     dumped = await command(inspect, "log", "dump", log)
@@ -191,17 +208,19 @@ def rollouts_of_inspect(log: str) -> dict[str, Rollout]:
     return {rollout.task_id: rollout for rollout in msgspec.convert(kept, list[Rollout])}
 
 
-async def in_verifiers(harnesses: Path, server: ScriptedServer, folder: Path) -> dict[str, Rollout]:
+async def in_verifiers(
+    harnesses: Path, server: ScriptedServer, folder: Path, tasks: int = TASKS
+) -> dict[str, Rollout]:
     vf_eval = harnesses / "verifiers" / "bin" / "vf-eval"
     await command(
         *(vf_eval, "colbench-verifiers", "-m", server.model),
         *("--client.base-url", server.base_url, "--client.api-key-var", "LOCAL_API_KEY"),
-        *("-n", TASKS, "--env.taskset.max-turns", TURNS),
+        *("-n", tasks, "--env.taskset.max-turns", TURNS),
         *("--no-push", "--no-rich", "-o", folder, "--run.name", "verifiers"),
     )
-    traces = (folder / "verifiers" / "traces.jsonl").read_text().splitlines()
     found = {}
-    for trace in (trace for line in traces for trace in json.loads(line)["traces"] if trace["ok"]):
+    lines = lines_of_verifiers(folder)
+    for trace in (trace for line in lines for trace in json.loads(line)["traces"] if trace["ok"]):
         rollout = msgspec.convert(trace["info"]["rollout"], Rollout)
         found[rollout.task_id] = rollout
         verdict = rollout.scores["default"]
@@ -212,11 +231,18 @@ async def in_verifiers(harnesses: Path, server: ScriptedServer, folder: Path) ->
     return found
 
 
-async def command(*words: Any) -> str:
+def lines_of_verifiers(folder: Path) -> list[str]:
+    """The episodes of the one run in a folder."""
+    (traces,) = folder.glob("*/traces.jsonl")
+    return traces.read_text().splitlines()
+
+
+async def command(*words: Any, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
     """What a command prints, which must end well."""
     process = await asyncio.create_subprocess_exec(
         *map(str, words),
-        env={**os.environ, "LOCAL_API_KEY": "none", "COLUMNS": "1000"},
+        cwd=cwd,
+        env={**os.environ, "LOCAL_API_KEY": "none", "COLUMNS": "1000", **(env or {})},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from colbench.errors import AgentError, EndpointError, InfrastructureError, UserError
+from colbench.hosted.stage import Stage, measures, stage_for
+from colbench.messages import ANSWER_MARKER, Message
+from colbench.rollout import Rollout
+from colbench.runner import plan
+from colbench.task import Task
+from colbench_agents.model import builtin_prompt
+
+FEW = {"limit": 2, "sandbox_workers": 1}
+
+
+class Knows:
+    """Answers with the reference, of which only a test can tell it."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    async def reply(self, dialogue: Sequence[Message]) -> str:
+        if len(dialogue) == 1:
+            return "Anything else?"
+        return f"{ANSWER_MARKER}\n{self.task.hidden.reference}"
+
+
+class Fails:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def reply(self, dialogue: Sequence[Message]) -> str:
+        raise self.error
+
+
+async def scored(stage: Stage, agent: object) -> Rollout:
+    await stage.start()
+    task = next(iter(stage.tasks))
+    return await stage.score(await stage.converse(task, 0, agent))
+
+
+async def test_a_dialogue_is_had_and_scored():
+    stage = Stage(FEW)
+    task = next(iter(stage.tasks.values()))
+    rollout = await scored(stage, Knows(task))
+    assert (rollout.ended_by, len(rollout.turns)) == ("answer", 2)
+    assert rollout.turns[0].human
+    assert measures(stage.verdict(rollout), "backend") == {"success": 1.0, "tests_passed": 1.0}
+
+
+async def test_the_seed_of_a_dialogue_is_that_of_a_run_of_colbench():
+    stage = Stage({**FEW, "seed": 7})
+    native = {
+        (cell.task.id, cell.trial): cell.seed for cell in plan([*stage.tasks.values()], 3, "", 7)
+    }
+    rollouts = [stage.unfinished(task, trial, "") for task, trial in native]
+    assert {(r.task_id, r.trial): r.seed for r in rollouts} == native
+    assert len({rollout.key for rollout in rollouts}) == 6
+
+
+async def test_an_agent_that_fails_scores_0_and_a_server_that_fails_does_not():
+    stage = Stage(FEW)
+    rollout = await scored(stage, Fails(AgentError("I cannot")))
+    assert measures(stage.verdict(rollout), "backend") == {"success": 0.0, "tests_passed": 0.0}
+    with pytest.raises(InfrastructureError, match="endpoint: it is gone"):
+        await scored(stage, Fails(EndpointError("it is gone")))
+
+
+async def test_a_dialogue_that_was_cut_short_scores_0():
+    stage = Stage(FEW)
+    await stage.start()
+    cut = stage.unfinished(next(iter(stage.tasks)), 0, "a limit")
+    rollout = await stage.score(cut)
+    assert stage.verdict(rollout).note == "the agent failed: a limit"
+    assert stage.verdict(rollout).value == 0.0
+
+
+async def test_a_stage_is_started_once_for_many():
+    stage = Stage(FEW)
+    await asyncio.gather(*(stage.start() for _ in range(5)))
+    assert len(_workers()) == 1
+
+
+def test_a_stage_ends_with_its_event_loop_and_starts_in_another():
+    stage = Stage(FEW)
+    task = next(iter(stage.tasks.values()))
+    for _ in range(2):
+        rollout = asyncio.run(scored(stage, Knows(task)))
+        assert stage.verdict(rollout).success
+        assert _workers() == []
+
+
+def _workers() -> list[str]:
+    """The sandbox's processes: this one's children."""
+    return Path("/proc/self/task").joinpath(str(_main()), "children").read_text().split()
+
+
+def _main() -> int:
+    return min(int(each.name) for each in Path("/proc/self/task").iterdir())
+
+
+async def test_a_stage_that_cannot_start_says_so_to_everyone(tmp_path: Path):
+    (tmp_path / "late.py").write_text(
+        "class Late:\n"
+        "    async def respond(self, task, dialogue): ...\n"
+        "    async def __aenter__(self): raise OSError('overslept')\n"
+        "    async def __aexit__(self, *_): ...\n"
+    )
+    stage = Stage({**FEW, "human": f"{tmp_path}/late.py:Late"})
+    for _ in range(2):
+        with pytest.raises(UserError, match="--human: starting it failed\nOSError: overslept"):
+            await stage.start()
+
+
+def test_the_same_settings_mean_the_same_stage():
+    assert stage_for(FEW) is stage_for(dict(reversed(FEW.items())))
+    assert stage_for(FEW) is not stage_for({**FEW, "limit": 3})
+
+
+def test_the_prompt_is_that_of_the_model_agent_or_a_file(tmp_path: Path):
+    own = tmp_path / "prompt.txt"
+    own.write_text("In {max_turns} turns.")
+    usual = builtin_prompt("backend", single_turn=False, pictures=False)
+    assert Stage({**FEW, "max_turns": 4}).prompt("backend") == usual.replace("{max_turns}", "4")
+    assert (
+        Stage({**FEW, "max_turns": 4, "agent_prompt": str(own)}).prompt("backend") == "In 4 turns."
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"agent": "blank"}, "agent: the harness that runs ColBench decides this; leave it out"),
+        ({"trials": 2}, "trials: the harness that runs ColBench decides this; leave it out"),
+        ({"max_turns": 0}, "max_turns: expected a whole number >= 1"),
+        ({"humn": "keyless"}, "settings: Object contains unknown field `humn`"),
+        ({"human": "nobody"}, "--human nobody: unknown"),
+    ],
+)
+def test_a_setting_that_is_wrong_is_named(settings: dict[str, object], said: str):
+    with pytest.raises(UserError, match=re.escape(said)):
+        Stage({**FEW, **settings})
