@@ -18,6 +18,6 @@ fi
 "$python" -m pip install --quiet --editable "$root[openai-agents,langgraph,smolagents]" pytest pytest-asyncio
 # CollabLLM asks for vLLM and more, litellm, by which it calls models, for an older huggingface_hub. Its collaborator
 # needs none of that; setuptools stands in for distutils, which newer Pythons lack.
-"$python" -m pip install --quiet fastuuid importlib_metadata pydantic-settings setuptools tokenizers
+"$python" -m pip install --quiet fastuuid 'httpx[http2]' importlib_metadata pydantic-settings setuptools tokenizers
 "$python" -m pip install --quiet --no-deps "collabllm==$collabllm" "litellm==$litellm"
 touch "$stamp"

@@ -1,0 +1,33 @@
+"""The tests of the adapters, where the frameworks are.
+
+`COLBENCH_FRAMEWORKS` names the Python of the environment that `frameworks.sh` makes. Elsewhere those tests skip.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+TESTS = Path(__file__).parents[1] / "colbench_agents" / "frameworks"
+
+
+def python() -> Path:
+    """The Python in the environment variable; without it the test is skipped, but in CI it fails."""
+    value = os.environ.get("COLBENCH_FRAMEWORKS")
+    if not value:
+        outcome = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        outcome("COLBENCH_FRAMEWORKS is not set; see tests/e2e/frameworks.sh")
+    return Path(value).absolute()
+
+
+def test_agents_of_other_frameworks_pass_their_tests_and_none_is_left_out() -> None:
+    command = [python(), "-m", "pytest", "-p", "no:cacheprovider", TESTS]
+    root = TESTS.parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "skipped" not in done.stdout.splitlines()[-1]
