@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from colbench.errors import UserError
+from colbench.errors import UserError, describe_exception
 from colbench.interfaces import Agent, Episode
 from colbench.messages import Message
 from colbench_agents.frameworks.adapter import Adapter, said
@@ -26,6 +26,13 @@ class SmolagentsAgent(Adapter):
             raise UserError(
                 "each dialogue needs an executor of its own; leave `executor_type` at 'local'"
             )
+        try:
+            copied(own)
+        except Exception as cause:
+            said = describe_exception(cause)
+            raise UserError(
+                f"each dialogue needs a copy of the agent, which fails: {said}"
+            ) from cause
 
     def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - it has nowhere to go
         """A copy of the agent."""

@@ -85,6 +85,12 @@ def test_an_executor_that_cannot_be_copied_is_refused(agent_of):
         agent_of(HEAD + text)
 
 
+def test_an_agent_that_cannot_be_copied_is_refused(agent_of):
+    text = f"{CODE_AGENT}\nimport threading\nagent.lock = threading.Lock()"
+    with pytest.raises(UserError, match="needs a copy of the agent, which fails: TypeError"):
+        agent_of(HEAD + text)
+
+
 async def test_pictures_are_shown_to_one_that_accepts_them(agent_of, dialogues):
     buffer = io.BytesIO()
     Image.new("RGB", (2, 2)).save(buffer, "PNG")
