@@ -100,6 +100,8 @@ def describe(plugin: object) -> dict[str, str]:
     try:
         said = plugin.describe() if hasattr(plugin, "describe") else {}
         own = {str(key): str(value) for key, value in said.items()}
+    except UserError:
+        raise
     except Exception as cause:
         raise UserError(f"{_name(plugin)}: describe failed\n{describe_exception(cause)}") from cause
     return {"class": _name(plugin), **source, **own}

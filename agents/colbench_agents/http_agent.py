@@ -235,8 +235,10 @@ def _refusal(url: str, status: int, content: bytes, wait: str | None) -> Excepti
 
 
 def _reason(error: Exception) -> str:
-    os_error = getattr(error, "os_error", None)
-    return os.strerror(os_error.errno) if os_error and os_error.errno else str(error)
+    cause = getattr(error, "os_error", None) or error
+    if isinstance(cause, ConnectionError) and cause.errno:
+        return os.strerror(cause.errno)
+    return getattr(cause, "strerror", None) or str(error)
 
 
 def _path(episode: str) -> str:

@@ -250,8 +250,20 @@ def test_one_that_cannot_be_reached_is_refused_before_the_run():
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
     agent = resolve("agent", f"http://{address}", {"retries": 0})
-    with pytest.raises(UserError, match=rf"--agent http://{address}: .*Connection refused"):
+    with pytest.raises(UserError, match=rf"^--agent http://{address}: .*Connection refused"):
         describe(agent)
+
+
+async def test_a_server_without_encryption_is_told_from_one_that_is_not_there():
+    async def serve(reader, writer):
+        writer.write(answer(400))
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        agent = resolve("agent", f"https://{address}", {"retries": 0})
+        with pytest.raises(UserError, match="^--agent https.*: cannot connect: .*SSL"):
+            await asyncio.to_thread(describe, agent)
 
 
 @pytest.mark.parametrize(
