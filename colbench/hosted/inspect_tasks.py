@@ -24,6 +24,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from rich.markup import escape
 
 import colbench
 from colbench.errors import EndpointError, InfrastructureError, UserError, describe_exception
@@ -136,7 +137,7 @@ def _task(domain: str, pictures: bool, given: dict[str, Any]) -> Task:
     try:
         stage = stage_for(settings)
     except UserError as error:
-        raise PrerequisiteError(f"colbench/{domain}: {error}") from error
+        raise PrerequisiteError(escape(f"colbench/{domain}: {error}")) from error
     samples = [
         Sample(id=each.id, input=each.request, metadata={"task": each.id, "family": each.family})
         for each in stage.tasks.values()
