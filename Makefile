@@ -10,6 +10,7 @@ eval: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	bash tests/browser.sh $(BIN)/python
+	bash tests/node.sh
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
