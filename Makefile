@@ -26,15 +26,23 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,frontend,train,qlora]'
 	touch $@
 
-# Continuous integration also runs the end-to-end test with real vLLM, in an environment of its own.
+# Continuous integration also runs the tests with real vLLM, the frameworks and other harnesses, in environments of their own.
 ifdef CI
 test: export COLBENCH_VLLM := $(CURDIR)/.venv-vllm/bin/vllm
-test: .venv-vllm
+test: export COLBENCH_FRAMEWORKS := $(CURDIR)/.venv-frameworks/bin/python
+test: export COLBENCH_HARNESSES := $(CURDIR)/.venv-harnesses
+test: .venv-vllm .venv-frameworks .venv-harnesses
 
-.PHONY: .venv-vllm
+.PHONY: .venv-vllm .venv-frameworks .venv-harnesses
 .venv-vllm:
 	PYTHON=$(PYTHON) bash tests/e2e/vllm_cpu.sh $@
+
+.venv-frameworks:
+	PYTHON=$(PYTHON) bash tests/e2e/frameworks.sh $@
+
+.venv-harnesses:
+	PYTHON=$(PYTHON) bash tests/e2e/harnesses.sh $@
 endif
 
 clean:
-	rm -rf $(VENV) .venv-vllm
+	rm -rf $(VENV) .venv-vllm .venv-frameworks .venv-harnesses
