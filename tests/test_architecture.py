@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("colbench", "agents", "tasks", "leaderboard", "colbench_verifiers", "sweet_rl_trainer")
+PACKAGES = ("colbench", "agents", "tasks", "leaderboard", "sweet_rl_trainer")
 HEAVY = {
     "torch",
     "vllm",
