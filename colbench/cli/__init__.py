@@ -1,14 +1,9 @@
-"""The command line. Exit code 0: done; 1: the run has unscored cells; 2: a mistake in what was asked."""
+"""The command line; its exit codes are those of `colbench.command`."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import io
-import logging
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import colbench
 from colbench.cli import (
@@ -24,38 +19,15 @@ from colbench.cli import (
     validate,
     view,
 )
-from colbench.errors import InfrastructureError, UserError
+from colbench.command import run
 
 COMMANDS = (evaluate, play, score, report, view, render, validate, tasks, agents, sandbox, doctor)
-USER_MISTAKE = 2
-UNSCORED = 1
-INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     args = parser().parse_args(argv)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    try:
-        with _log_on_stderr():
-            code: int = args.run(args)
-    except UserError as error:
-        return _fail(str(error), USER_MISTAKE)
-    except InfrastructureError as error:
-        return _fail(f"{error.boundary}: {error}", UNSCORED)
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        return _fail("interrupted; the same command goes on from here", INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
-    except OSError as error:
-        return _fail(
-            f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}",
-            USER_MISTAKE,
-        )
-    return code
+    return run("colbench", lambda: int(args.run(args)))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -68,21 +40,3 @@ def parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         command.add_to(commands)
     return top
-
-
-@contextmanager
-def _log_on_stderr() -> Iterator[None]:
-    """Show what long starts have to say, such as a model server that is loading."""
-    log, handler = logging.getLogger("colbench"), logging.StreamHandler()
-    log.setLevel(logging.INFO)
-    log.addHandler(handler)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-
-
-def _fail(message: str, code: int) -> int:
-    sys.stdout.flush()
-    print(f"colbench: {message}", file=sys.stderr)
-    return code
