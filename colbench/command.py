@@ -1,6 +1,6 @@
 """What every command line of the project does around its command: exit codes, errors in a line, the log.
 
-Exit code 0: done; 1: it is not the user who has to mend it, or a run has unscored cells; 2: a mistake in what was asked.
+Exit code 0: done; 1: not for the user to mend, or a run has unscored cells; 2: a mistake in what was asked.
 """
 
 from __future__ import annotations
