@@ -18,11 +18,10 @@ TAKE_MORE = {"openai", "vllm", "cmd", "http", "https"}
 """Names that mean something only with what comes after them."""
 
 
-def add_to(commands: Any) -> None:
-    """Add the command."""
-    parser = commands.add_parser("agents", help="list the agents", description=__doc__)
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    actions.add_parser("list", help="list the agents").set_defaults(run=run)
+def add_to(actions: Any) -> None:
+    """Add the action."""
+    parser = actions.add_parser("list", help="list the agents", description=__doc__)
+    parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:
