@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from colbench.cli.agents import list as listing
+from colbench.cli.agents import new
 
-ACTIONS = (listing,)
+ACTIONS = (listing, new)
 
 
 def add_to(commands: Any) -> None:

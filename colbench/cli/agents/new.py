@@ -1,0 +1,175 @@
+"""`colbench agents new`: a small package of an agent of your own, with tests that pass, a README and a CI file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from keyword import iskeyword
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from msgspec import Struct
+
+import colbench
+from colbench.errors import UserError
+from colbench.plugins import location, names
+
+TEMPLATES = Path(__file__).with_name("templates")
+"""A folder for each kind, and `every` for what all have. `$name`, `$module` and so on are filled in, in paths too."""
+SUFFIX = ".tmpl"
+"""Of every file there, so that no tool takes it for what it will be."""
+NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
+"""What is a name for PyPI, and with `_` for `-` a name in Python."""
+
+
+class Kind(Struct, frozen=True, kw_only=True):
+    """One kind of package: what it is, and commands in its folder."""
+
+    what: str
+    install: str
+    """Installs what its tests need."""
+    first: tuple[str, str]
+    """What to do first."""
+
+
+KINDS = {
+    "python": Kind(
+        what="a Python package; `--agent $name` once it is installed",
+        install="pip install -e '.[test]'",
+        first=("pip install -e '.[test]'", "colbench eval --agent $name --limit 20"),
+    ),
+    "stdio": Kind(
+        what="a program that talks over stdin and stdout",
+        install="pip install -r requirements-test.txt",
+        first=(
+            'colbench agents check "cmd:python3 agent.py"',
+            'colbench eval --agent "cmd:python3 agent.py" --limit 20',
+        ),
+    ),
+    "http": Kind(
+        what="a server that talks over HTTP",
+        install="pip install -r requirements-test.txt",
+        first=(
+            "python3 agent.py 8000 &",
+            "colbench eval --agent http://127.0.0.1:8000 --limit 20",
+        ),
+    ),
+}
+
+
+def add_to(actions: Any) -> None:
+    """Add the action."""
+    parser = actions.add_parser(
+        "new", help="start a package of an agent of your own", description=__doc__
+    )
+    parser.add_argument("name", metavar="NAME", help="its name, such as my-agent")
+    parser.add_argument(
+        "--kind",
+        choices=KINDS,
+        required=True,
+        help="a class in an installed package, a program over stdin and stdout, or a server",
+    )
+    parser.add_argument("--to", metavar="DIR", help="the folder to make (default: NAME)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the package, and say what to do next."""
+    kind, folder = KINDS[args.kind], Path(args.to or args.name)
+    words = {
+        "name": args.name,
+        "module": module_name(args.name),
+        "version": colbench.__version__,
+        "install": kind.install,
+    }
+    with _made_whole(folder) as part:
+        files = _write(part, args.kind, words)
+    print(f"{args.name}: {Template(kind.what).substitute(words)}\n")
+    print(*(f"  {folder / file}" for file in files), sep="\n")
+    print("\nNext:")
+    for command in (f"cd {shlex.quote(str(folder))}", *kind.first):
+        print(f"  {Template(command).safe_substitute(words)}")
+    return 0
+
+
+def module_name(name: str) -> str:
+    """The Python package of an agent of that name. Raises UserError when no agent can have it."""
+    if not NAME.fullmatch(name):
+        raise UserError(
+            f"NAME {name}: has to be of the letters a to z, digits, - and _, with a letter first and no - or _ last; "
+            "such as my-agent"
+        )
+    module = name.lower().replace("-", "_")
+    if iskeyword(module):
+        raise UserError(
+            f"NAME {name}: is a keyword of Python; choose another, such as {name}-agent"
+        )
+    for known in names("agent"):
+        if known.lower().replace("-", "_") == module:
+            where = location("agent", known)
+            raise UserError(
+                f"NAME {name}: --agent {known} is there already ({where}); choose another"
+            )
+    found = find_spec(module)
+    if found and found.origin:
+        raise UserError(
+            f"NAME {name}: Python has a module {module} already ({found.origin}); "
+            f"choose another, such as {name}-agent"
+        )
+    return module
+
+
+def _write(folder: Path, kind: str, words: dict[str, str]) -> list[Path]:
+    """Fill in the templates of a kind; gives the files, relative to the folder."""
+    files = []
+    for top in (TEMPLATES / kind, TEMPLATES / "every"):
+        for template in top.rglob(f"*{SUFFIX}"):
+            place = str(template.relative_to(top)).removesuffix(SUFFIX)
+            file = Path(Template(place).substitute(words))
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            text = Template(template.read_text("utf-8")).substitute(words)
+            (folder / file).write_text(text, "utf-8")
+            files.append(file)
+    return sorted(files)
+
+
+@contextmanager
+def _made_whole(folder: Path) -> Iterator[Path]:
+    """A new folder to write to, which becomes `folder` when all went well, and else goes.
+
+    Raises UserError that names `--to` when `folder` is no empty folder, or cannot be made.
+    """
+    there = folder.is_dir()
+    part = (folder if there else folder.parent) / f".{folder.resolve().name}.{os.getpid()}.part"
+    try:
+        _check(folder)
+        part.mkdir()
+    except OSError as cause:
+        raise UserError(f"--to {folder}: cannot be made: {cause.strerror or cause}") from cause
+    try:
+        yield part
+        if there:  # it stays the same folder, since somebody may be in it
+            for entry in part.iterdir():
+                entry.rename(folder / entry.name)
+        else:
+            part.rename(folder)
+    finally:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(part)
+
+
+def _check(folder: Path) -> None:
+    if folder.is_dir():
+        if any(folder.iterdir()):
+            raise UserError(f"--to {folder}: has files in it; name a new or an empty folder")
+    elif folder.exists():
+        raise UserError(f"--to {folder}: is a file; name a new or an empty folder")
+    elif not folder.parent.is_dir():
+        raise UserError(f"--to {folder}: there is no folder {folder.parent}")
