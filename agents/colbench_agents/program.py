@@ -1,0 +1,161 @@
+"""A program that runs under the watchdog: its lines, its last words, and an end with everything that it started."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from colbench.errors import AgentError, EndpointError
+from colbench_agents.protocol import MAX_LINE, SHOWN
+
+WATCHDOG = Path(__file__).with_name("watchdog.py")
+EXIT_GRACE = 2.0
+"""Seconds to end by itself once standard input is closed; as many again after SIGTERM; then all is killed."""
+LAST_WAIT = 10.0
+"""Seconds after which even the watchdog is given up."""
+LAST_WORDS = 3
+"""Lines of standard error that a failure's reason quotes."""
+LONGEST_WORD = 2000
+"""Characters of one line of standard error that are kept."""
+CHUNK = 65536
+
+
+class Program:
+    """A program between `spawn` and `stop`; `heard` is called with each line of its standard error."""
+
+    def __init__(self, command: Sequence[str], heard: Callable[[str], None]) -> None:
+        self._command = command
+        self._heard = heard
+        self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
+        self._lifeline: int | None = None
+
+    async def spawn(self) -> None:
+        """Start it. Raises EndpointError when this machine can start nothing more."""
+        try:
+            self._process = await self._spawn()
+        except OSError as cause:
+            raise EndpointError(
+                f"the agent could not be started: {cause.strerror}; a smaller --concurrency starts fewer at once"
+            ) from cause
+        self._hearing = asyncio.create_task(self._hear())
+
+    async def stop(self, *, at_once: bool = False) -> None:
+        """Let it end, or end it, with everything that it started."""
+        self.close()
+        try:
+            if not at_once:
+                await self.ended(EXIT_GRACE)
+        finally:
+            self.cut()
+        if not await self.ended(LAST_WAIT):
+            self._process.kill()
+        await asyncio.wait([self._hearing], timeout=LAST_WAIT)
+
+    def write(self, line: bytes) -> None:
+        """Give it a line, unless its standard input is closed."""
+        if not _input(self._process).is_closing():
+            _input(self._process).write(line)
+
+    async def taken(self) -> None:
+        """Wait until it has taken what was written. Raises OSError when it cannot any more."""
+        await _input(self._process).drain()
+
+    def close(self) -> None:
+        """Close its standard input."""
+        _input(self._process).close()
+
+    async def line(self) -> bytes:
+        """Its next line. Raises AgentError when it has none, or one that is too long."""
+        try:
+            return await _output(self._process).readuntil(b"\n")
+        except asyncio.LimitOverrunError as cause:
+            raise AgentError(f"it sent a line of more than {MAX_LINE} bytes") from cause
+        except asyncio.IncompleteReadError as cause:
+            raise AgentError(await self._obituary(cause.partial)) from cause
+
+    async def rest(self) -> bytes:
+        """A chunk of what it still says; empty at the end."""
+        return await _output(self._process).read(CHUNK)
+
+    def cut(self) -> None:
+        """Close the lifeline: the watchdog ends everything."""
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+
+    async def ended(self, within: float) -> bool:
+        """Whether it ends within so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._process.wait()
+                return True
+        return False
+
+    async def _spawn(self) -> asyncio.subprocess.Process:
+        lifeline, self._lifeline = os.pipe()
+        try:
+            return await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", str(WATCHDOG)),
+                *(f"--lifeline={lifeline}", f"--grace={EXIT_GRACE}"),
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                limit=MAX_LINE,
+                pass_fds=(lifeline,),
+                start_new_session=True,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        except BaseException:
+            self.cut()
+            raise
+        finally:
+            os.close(lifeline)
+
+    async def _obituary(self, rest: bytes) -> str:
+        """How it ended, `rest` being the line in which it stopped."""
+        how = "it closed its standard output"
+        if await self.ended(1.0):
+            code = self._process.returncode or 0
+            how = f"it ended with code {code}" if code <= 128 else f"signal {code - 128} ended it"
+            await asyncio.wait([self._hearing], timeout=1.0)
+        if rest:
+            how += f" in the middle of a line: {rest[:SHOWN].decode('utf-8', 'replace')}"
+        said = " | ".join(self._last_words)
+        return f"{how}; its last words: {said}" if said else how
+
+    async def _hear(self) -> None:
+        errors = self._process.stderr
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        rest = ""
+        while errors and (chunk := await errors.read(CHUNK)):
+            *lines, rest = (rest + decoder.decode(chunk)).split("\n")
+            rest = rest[:LONGEST_WORD]
+            for line in lines:
+                self._hear_line(line)
+        if rest:
+            self._hear_line(rest)
+
+    def _hear_line(self, line: str) -> None:
+        line = line.rstrip()[:LONGEST_WORD]
+        if line:
+            self._last_words.append(line[:SHOWN])
+        self._heard(line)
+
+
+def _input(process: asyncio.subprocess.Process) -> asyncio.StreamWriter:
+    if process.stdin is None:
+        raise RuntimeError("it was started with a pipe")
+    return process.stdin
+
+
+def _output(process: asyncio.subprocess.Process) -> asyncio.StreamReader:
+    if process.stdout is None:
+        raise RuntimeError("it was started with a pipe")
+    return process.stdout
