@@ -83,13 +83,16 @@ def add_to(actions: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make the package, and say what to do next."""
     kind, folder = KINDS[args.kind], Path(args.to or args.name)
+    _check_name(args.name)
+    if args.kind == "python":
+        _check_module(args.name)
     words = {
         "name": args.name,
-        "module": module_name(args.name),
+        "module": _as_module(args.name),
         "version": colbench.__version__,
         "install": kind.install,
     }
-    with _made_whole(folder) as part:
+    with made_whole(folder) as part:
         files = _write(part, args.kind, words)
     print(f"{args.name}: {Template(kind.what).substitute(words)}\n")
     print(*(f"  {folder / file}" for file in files), sep="\n")
@@ -99,31 +102,37 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def module_name(name: str) -> str:
-    """The Python package of an agent of that name. Raises UserError when no agent can have it."""
+def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
         raise UserError(
             f"NAME {name}: has to be of the letters a to z, digits, - and _, with a letter first and no - or _ last; "
             "such as my-agent"
         )
-    module = name.lower().replace("-", "_")
-    if iskeyword(module):
-        raise UserError(
-            f"NAME {name}: is a keyword of Python; choose another, such as {name}-agent"
-        )
     for known in names("agent"):
-        if known.lower().replace("-", "_") == module:
+        if _as_module(known) == _as_module(name):
             where = location("agent", known)
             raise UserError(
                 f"NAME {name}: --agent {known} is there already ({where}); choose another"
             )
+
+
+def _check_module(name: str) -> None:
+    """Raise UserError when no Python package can be called so."""
+    module = _as_module(name)
+    if iskeyword(module):
+        raise UserError(
+            f"NAME {name}: is a keyword of Python; choose another, such as {name}-agent"
+        )
     found = find_spec(module)
-    if found and found.origin:
+    if found and found.origin:  # what has none is a folder, such as the one to be made
         raise UserError(
             f"NAME {name}: Python has a module {module} already ({found.origin}); "
             f"choose another, such as {name}-agent"
         )
-    return module
+
+
+def _as_module(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 def _write(folder: Path, kind: str, words: dict[str, str]) -> list[Path]:
@@ -141,15 +150,14 @@ def _write(folder: Path, kind: str, words: dict[str, str]) -> list[Path]:
 
 
 @contextmanager
-def _made_whole(folder: Path) -> Iterator[Path]:
-    """A new folder to write to, which becomes `folder` when all went well, and else goes.
+def made_whole(folder: Path) -> Iterator[Path]:
+    """A new folder to write to that becomes `folder` when all went well, and else goes.
 
     Raises UserError that names `--to` when `folder` is no empty folder, or cannot be made.
     """
-    there = folder.is_dir()
-    part = (folder if there else folder.parent) / f".{folder.resolve().name}.{os.getpid()}.part"
     try:
-        _check(folder)
+        there = _is_there(folder)
+        part = (folder if there else folder.parent) / f".{folder.resolve().name}.{os.getpid()}.part"
         part.mkdir()
     except OSError as cause:
         raise UserError(f"--to {folder}: cannot be made: {cause.strerror or cause}") from cause
@@ -165,11 +173,14 @@ def _made_whole(folder: Path) -> Iterator[Path]:
             shutil.rmtree(part)
 
 
-def _check(folder: Path) -> None:
+def _is_there(folder: Path) -> bool:
+    """Whether it is an empty folder; if not, it can be made. Raises UserError when it is neither."""
     if folder.is_dir():
         if any(folder.iterdir()):
             raise UserError(f"--to {folder}: has files in it; name a new or an empty folder")
-    elif folder.exists():
+        return True
+    if folder.exists():
         raise UserError(f"--to {folder}: is a file; name a new or an empty folder")
-    elif not folder.parent.is_dir():
+    if not folder.parent.is_dir():
         raise UserError(f"--to {folder}: there is no folder {folder.parent}")
+    return False

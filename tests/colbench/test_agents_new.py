@@ -1,0 +1,223 @@
+"""`colbench agents new`: every kind of package passes its own tests and lint, and what is printed can be typed."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from msgspec import Struct
+
+import colbench
+from colbench.cli import main
+from colbench.cli.agents.new import KINDS, made_whole
+from colbench.rollout import read_rollouts
+
+DOC = Path(__file__).parents[2] / "docs" / "agents.md"
+BIN = Path(sys.executable).parent
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def new(name: str, kind: str, *more: str) -> int:
+    return main(["agents", "new", name, "--kind", kind, *more])
+
+
+def run(*words: object, **more: object) -> str:
+    """What a command prints; it has to end well."""
+    command = [str(word) for word in words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+class Made(Struct, frozen=True):
+    """A package that is there and, if it has to be, installed."""
+
+    kind: str
+    folder: Path
+    printed: str
+    env: dict[str, str]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def made(request, tmp_path_factory) -> Made:
+    kind, here = request.param, tmp_path_factory.mktemp(request.param)
+    printed = run(BIN / "colbench", "agents", "new", "my-agent", "--kind", kind, cwd=here)
+    env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    if kind == "python":  # installed with what is on this machine
+        offline = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
+        pip = (sys.executable, "-m", "pip", "install", *offline)
+        run(*pip, "--target", here / "site", here / "my-agent")
+        env["PYTHONPATH"] = str(here / "site")
+    return Made(kind, here / "my-agent", printed, env)
+
+
+def commands(printed: str) -> list[str]:
+    """What is printed to be typed next."""
+    return [line.strip() for line in printed.partition("\nNext:\n")[2].splitlines()]
+
+
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def test_the_package_passes_its_own_tests_without_a_warning(made: Made):
+    plain = ("-W", "error", "-p", "no:asyncio")  # a plug-in that not everybody has
+    printed = run(sys.executable, "-m", "pytest", *plain, cwd=made.folder, env=made.env)
+    assert re.search(r"= [34] passed in ", printed)
+
+
+def test_the_next_commands_are_good_as_they_are_printed(made: Made):
+    port = free_port()
+    lines = [line.replace("8000", port) for line in commands(made.printed)]
+    assert len(lines) == 3
+    if made.kind == "python":
+        lines.remove("pip install -e '.[test]'")
+    end = "trap 'kill $! 2>/dev/null || true' EXIT"  # of what is in the background
+    run("sh", "-ec", "\n".join([end, *lines]), cwd=made.folder.parent, env=made.env)
+    [file] = made.folder.glob("runs/*/rollouts.jsonl")
+    done = read_rollouts(file)
+    assert len(done) == 20
+    for rollout in done:
+        name = rollout.request.partition("def ")[2].partition("(")[0]
+        assert (rollout.failure, len(rollout.turns)) == (None, 2)
+        assert rollout.answer == f"def {name}(*args):\n    return None"
+
+
+def test_the_guide_has_the_commands_that_are_printed(here, capsys):
+    section = DOC.read_text("utf-8").partition("\n## A package of your own\n")[2]
+    [block] = re.findall(r"^```\n(.*?)^```$", section.partition("\n## ")[0], re.M | re.S)
+    first, *rest = block.splitlines()
+    assert main(first.split()[1:]) == 0
+    assert rest == commands(capsys.readouterr().out)
+
+
+def test_the_class_is_an_agent_without_installing_it(here):
+    assert new("My_Bot7", "python") == 0
+    spec = "My_Bot7/src/my_bot7/agent.py:Agent"
+    assert spec.partition("/")[2] in Path("My_Bot7/README.md").read_text("utf-8")
+    assert main(["eval", "--agent", spec, "--limit", "1", "--out", "run"]) == 0
+    [rollout] = read_rollouts(Path("run/rollouts.jsonl"))
+    assert rollout.failure is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_everything_in_the_package_is_filled_in_formatted_and_lint_clean(here, kind):
+    new("my-agent", kind)
+    for file in here.rglob("*"):
+        assert "$" not in str(file)
+        assert ".tmpl" not in str(file)
+        if file.is_file() and file.name != "ci.yml":
+            assert "$" not in file.read_text("utf-8")
+    rules = ("--select", "E,F,W,I,B,UP,SIM,RUF,PT")
+    run(BIN / "ruff", "check", "--isolated", *rules, cwd=here / "my-agent")
+    run(BIN / "ruff", "format", "--isolated", "--check", cwd=here / "my-agent")
+    assert list(here.iterdir()) == [here / "my-agent"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_continuous_integration_installs_and_tests_as_the_readme_says(here, kind):
+    new("my-agent", kind)
+    workflow = yaml.safe_load(Path("my-agent/.github/workflows/ci.yml").read_text("utf-8"))
+    job = workflow["jobs"]["test"]
+    steps = job["steps"]
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", s["uses"]) for s in steps if "uses" in s)
+    assert steps[1]["with"] == {"python-version": "${{ matrix.python-version }}"}
+    assert all(isinstance(each, str) for each in job["strategy"]["matrix"]["python-version"])
+    runs = [step["run"] for step in steps if "run" in step]
+    assert runs == [KINDS[kind].install, "pytest"]
+    assert "\n".join(runs) in Path("my-agent/README.md").read_text("utf-8")
+
+
+def test_the_package_depends_on_this_version_of_colbench_or_a_later_one(here):
+    wanted = f"colbench>={colbench.__version__}"
+    new("my-agent", "python")
+    project = tomllib.loads(Path("my-agent/pyproject.toml").read_text("utf-8"))["project"]
+    assert project["dependencies"] == [wanted]
+    assert project["entry-points"]["colbench.agents"] == {"my-agent": "my_agent:Agent"}
+    for kind in ("stdio", "http"):
+        new(f"my-{kind}", kind)
+        assert wanted in Path(f"my-{kind}/requirements-test.txt").read_text("utf-8").splitlines()
+        assert "colbench." not in Path(f"my-{kind}/agent.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("4you", "has to be of the letters a to z"),
+        ("my agent", "has to be of the letters a to z"),
+        ("my-agent-", "has to be of the letters a to z"),
+        ("../up", "has to be of the letters a to z"),
+        ("a.b", "has to be of the letters a to z"),
+        ("größe", "has to be of the letters a to z"),
+        ("my-agent\n", "has to be of the letters a to z"),
+        ("", "has to be of the letters a to z"),
+        ("Class", "is a keyword of Python; choose another, such as Class-agent"),
+        ("Interviewer", "--agent interviewer is there already (colbench_agents.interviewer:"),
+        ("http", "--agent http is there already"),
+        ("json", "Python has a module json already"),
+        ("sys", "Python has a module sys already (built-in); choose another, such as sys-agent"),
+        ("colbench", "Python has a module colbench already"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_with_the_reason(here, capsys, name, why):
+    assert new(name, "python") == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"colbench: NAME {name}: ")
+    assert why in error
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["json", "class"])
+def test_a_program_may_be_called_like_a_module(here, name):
+    assert new(name, "stdio") == 0
+
+
+@pytest.mark.parametrize(
+    ("to", "why"),
+    [
+        ("full", "--to full: has files in it; name a new or an empty folder"),
+        ("full/file", "--to full/file: is a file; name a new or an empty folder"),
+        ("none/deep", "--to none/deep: there is no folder none"),
+        ("x" * 300, "cannot be made: File name too long"),
+    ],
+)
+def test_a_folder_that_cannot_be_is_refused_and_nothing_is_touched(here, capsys, to, why):
+    (here / "full").mkdir()
+    (here / "full" / "file").write_text("mine")
+    assert new("my-agent", "stdio", "--to", to) == 2
+    assert why in capsys.readouterr().err
+    assert [path.name for path in here.rglob("*")] == ["full", "file"]
+    assert (here / "full" / "file").read_text() == "mine"
+
+
+def test_an_empty_folder_is_filled_and_stays_the_same_folder(here, capsys):
+    before = here.stat().st_ino
+    assert new("my-agent", "http", "--to", ".") == 0
+    assert here.stat().st_ino == before
+    assert Path("agent.py").is_file()
+    assert not list(here.glob("*.part"))
+    assert new("my-agent", "http", "--to", ".") == 2
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_nothing_is_left_of_a_package_that_was_not_finished(here, there):
+    folder = here / "folder"
+    if there:
+        folder.mkdir()
+    with pytest.raises(ZeroDivisionError), made_whole(folder) as part:
+        (part / "file").write_text(str(1 // 0))
+    assert list(here.rglob("*")) == ([folder] if there else [])
