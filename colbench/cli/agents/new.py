@@ -19,7 +19,6 @@ from msgspec import Struct
 
 import colbench
 from colbench.errors import UserError
-from colbench.plugins import location, names
 
 TEMPLATES = Path(__file__).with_name("templates")
 """A folder for each kind, and `every` for what all have. `$name`, `$module` and so on are filled in, in paths too."""
@@ -103,6 +102,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_name(name: str) -> None:
+    from colbench.plugins import location, names
+
     if not NAME.fullmatch(name):
         raise UserError(
             f"NAME {name}: has to be of the letters a to z, digits, - and _, with a letter first and no - or _ last; "
