@@ -24,6 +24,7 @@ SELECTION = {"domain", "limit", "task_ids", "trials"}
 EXECUTION = {
     "concurrency",
     "sandbox_workers",
+    "agent_env",
     "agent_price",
     "human_price",
     "scoring",
@@ -57,6 +58,12 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     agent_args: dict[str, ArgValue] = {}
     agent_prompt: str | None = None
     """File with the agent's system prompt, for agents that take one."""
+    agent_sandbox: bool = False
+    """Shut a `cmd:` agent in: no network, and no file that holds tasks."""
+    agent_endpoint: str | None = None
+    """HOST:PORT that it may reach all the same."""
+    agent_env: tuple[str, ...] = ()
+    """Environment variables that it gets in there."""
     tasks: str = ""
     """Empty: the bundled tasks of `domain`, or of backend programming."""
     human: str = "keyless"

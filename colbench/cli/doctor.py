@@ -52,7 +52,7 @@ def run(_: argparse.Namespace) -> int:
 
     signs = {True: "[green]ok[/green]", False: "[red]no[/red]", None: "[yellow]--[/yellow]"}
     table = Table(box=None, show_header=False, pad_edge=False)
-    findings = [*_harness(), *_sandbox(), *_optional(), *_keys()]
+    findings = [*_harness(), *_sandbox(), _agent_sandbox(), *_optional(), *_keys()]
     for found in findings:
         table.add_row(signs[found.state], found.what, Text(found.text))
         if found.fix and not found.state:
@@ -80,6 +80,14 @@ def _sandbox() -> Iterator[Finding]:
         f"runs use {best.tier}, {best.words}" if best else "no safe tier works here",
         "use a Linux machine or container that allows user namespaces, landlock or seccomp",
     )
+
+
+def _agent_sandbox() -> Finding:
+    from colbench.sandbox.agent.probe import REMEDY, why_not
+
+    reason = why_not()
+    text = f"does not work: {reason}" if reason else "bubblewrap: cmd: agents can be shut in"
+    return Finding("--agent-sandbox", None if reason else True, text, REMEDY)
 
 
 def _optional() -> Iterator[Finding]:

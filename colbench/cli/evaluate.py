@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from colbench.cli.equipment import Equipment
 from colbench.cli.options import add_config_flags, read_config
 from colbench.cli.selection import find_tasks
+from colbench.cli.shut_in import read_walls, shut_in
 from colbench.config import RunConfig, digest, without_address
 from colbench.errors import ColBenchError, EndpointError, UserError, describe_exception
 from colbench.rollout import Rollout
@@ -65,10 +66,11 @@ class Evaluation:
         from colbench.plugins import describe
         from colbench.run_folder import RunFolder, make_record
 
-        config, self.tasks = find_tasks(config)
+        config, self.tasks = find_tasks(read_walls(config))
         config = replace(config, agent=config.agent or KEYLESS_AGENTS[self.tasks[0].domain])
         self.config = config
         self.agent = self.plugin("agent", config)
+        self.agent_walls = shut_in(self.agent, config, out)
         require_domains(self.agent, config, self.tasks)
         require_tokens(self.agent, config)
         self.human = self.plugin("human", config)
@@ -102,6 +104,8 @@ class Evaluation:
             ("run", f"{self.folder.path}  (configuration {self.record.digest[:12]})"),
         ):
             show_line(name, value)
+        if self.agent_walls:
+            show_line("shut in", self.agent_walls)
 
     async def run(self) -> None:
         """Play and score what is still owed."""

@@ -16,7 +16,7 @@ from colbench.config import RunConfig
 from colbench.errors import UserError
 
 PAIRS = {"agent_args", "human_args"}
-LISTS = {"task_ids", "sandbox_packages", "agent_price", "human_price"}
+LISTS = {"task_ids", "sandbox_packages", "agent_env", "agent_price", "human_price"}
 WORDS = {
     "Expected": "expected",
     "Invalid enum value": "unknown value",
@@ -39,6 +39,15 @@ HELP = {
     ),
     "agent_args": ("NAME=VALUE", "an argument of the agent; may be repeated"),
     "agent_prompt": ("FILE", "the agent's system prompt"),
+    "agent_sandbox": (
+        "",
+        "shut a cmd: agent in: no network, and no file that holds tasks (docs/agent-sandbox.md)",
+    ),
+    "agent_endpoint": (
+        "HOST:PORT",
+        "what it may reach in the network all the same; a URL does as well",
+    ),
+    "agent_env": ("NAME,…", "environment variables that it gets in there, such as its API key"),
     "tasks": (
         "SOURCE",
         "the tasks: bundled:…, official:…, websight:…, or a file, JSON lines or Parquet (default: bundled:backend)",

@@ -28,7 +28,10 @@ from colbench_agents.model import builtin_prompt
 NOT_OURS = {
     "agent",
     "agent_args",
+    "agent_endpoint",
+    "agent_env",
     "agent_price",
+    "agent_sandbox",
     "human_price",
     "trials",
     "concurrency",

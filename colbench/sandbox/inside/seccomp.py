@@ -68,14 +68,20 @@ _CHECKS: dict[str, list[Instruction]] = {
 """AF_UNIX streams only; no message to an address; threads only; limits may be read only."""
 
 
+def machine_code(machine: str) -> int:
+    """What the kernel's filters call a machine. Raises OSError for one without a table of system calls."""
+    if machine not in _ARCHITECTURE:
+        raise OSError(errno.ENOSYS, f"no system call table for {machine}")
+    return _ARCHITECTURE[machine]
+
+
 def candidate_filter(machine: str | None = None, *, files: bool = True) -> bytes:
     """The filter program for this machine; without `files` nothing may be opened, not even for reading.
 
     Raises OSError where the machine is not known.
     """
     machine = machine or platform.machine()
-    if machine not in _ARCHITECTURE:
-        raise OSError(errno.ENOSYS, f"no system call table for {machine}")
+    architecture = machine_code(machine)
     checked = numbers(CHECKED, machine)
     actions = {number: _allow() for number in numbers(ALLOWED, machine).values()}
     actions |= {number: _fail(errno.ENOSYS) for number in numbers(ABSENT, machine).values()}
@@ -84,7 +90,7 @@ def candidate_filter(machine: str | None = None, *, files: bool = True) -> bytes
         actions[number] = [*_CHECKS[name], *_allow()] if allowed else _fail(errno.EPERM)
     header = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
-        (_IF_EQUAL, 1, 0, _ARCHITECTURE[machine]),
+        (_IF_EQUAL, 1, 0, architecture),
         *_fail(errno.EPERM),
         (_LOAD, 0, 0, _NUMBER_AT),
     ]

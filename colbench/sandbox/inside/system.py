@@ -33,6 +33,11 @@ def unshare(flags: int) -> None:
     _checked(_libc.unshare(flags), "unshare")
 
 
+def setns(namespace: int, kind: int) -> None:
+    """setns(2). Raises OSError."""
+    _checked(_libc.setns(namespace, kind), "setns")
+
+
 def _checked(result: int, what: str) -> int:
     if result < 0:
         code = ctypes.get_errno()

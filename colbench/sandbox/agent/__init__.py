@@ -1,0 +1,14 @@
+"""The sandbox of a program under test: no network but one endpoint, and no file that holds tasks.
+
+See docs/agent-sandbox.md. It shuts in programs (`cmd:` agents) by bubblewrap; the answers that agents give are run
+elsewhere, by `colbench.sandbox.CodeSandbox`.
+"""
+
+from __future__ import annotations
+
+from colbench.sandbox.agent.box import AgentSandbox
+from colbench.sandbox.agent.endpoint import Endpoint, read_endpoint
+from colbench.sandbox.agent.hidden import Hidden, find_hidden
+from colbench.sandbox.agent.probe import why_not
+
+__all__ = ["AgentSandbox", "Endpoint", "Hidden", "find_hidden", "read_endpoint", "why_not"]

@@ -1,0 +1,39 @@
+"""The one place in the network that an agent may reach, as `--agent-endpoint` names it."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from colbench.errors import UserError
+
+_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
+
+
+class Endpoint(Struct, frozen=True):
+    """A host and a TCP port."""
+
+    host: str
+    """A name, or an IPv4 or IPv6 address without brackets."""
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def read_endpoint(text: str) -> Endpoint:
+    """The endpoint that HOST:PORT or a URL names; of a URL only host and port count. Raises UserError."""
+    address = text if "://" in text else f"//{text}"
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        host, port = "", None
+    if not port or not _HOST.fullmatch(host):
+        raise UserError(
+            f"--agent-endpoint: `{text}` is no HOST:PORT and no URL; write 127.0.0.1:8000 or https://api.example.com"
+        )
+    return Endpoint(host, port)

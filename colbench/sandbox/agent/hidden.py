@@ -1,0 +1,96 @@
+"""Where tasks lie on this machine: hidden from an agent that is shut in, also where what it is shown holds them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from msgspec import Struct
+
+from colbench.config import RunConfig, cache_folder
+
+_GROUP = "colbench.tasks"
+_INSTALLED = ("site-packages", "dist-packages")
+_RUNS = "runs"
+"""Where runs are put that have no `--out`."""
+
+
+class Hidden(Struct, frozen=True):
+    """Files and folders, links resolved."""
+
+    places: tuple[Path, ...]
+    """Never shown, nor anything in them."""
+    checkouts: tuple[Path, ...]
+    """Not shown as a whole, but for folders in them that an agent is in."""
+
+
+def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
+    """What holds the tasks of a run, or of others, or what was said about them; `out` is the run's folder."""
+    packages = list(_packages())
+    places = [
+        *packages,
+        *_sources(config.tasks),
+        *_hub(),
+        cache_folder(),
+        Path(_RUNS),
+        *(Path(path) for path in (out, config.baseline) if path),
+    ]
+    return Hidden(
+        places=tuple(dict.fromkeys(path.expanduser().resolve() for path in places)),
+        checkouts=tuple(dict.fromkeys(root for path in packages for root in _checkout(path))),
+    )
+
+
+def copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
+    """What else is hidden in folders that are shown: other names of hidden files, and task packages installed there."""
+    files = [path.stat() for path in hidden.places if path.is_file()]
+    linked = {(file.st_dev, file.st_ino) for file in files if file.st_nlink > 1}
+    names = {path.name for path in _packages()}
+    found = []
+    for folder in map(Path, folders):
+        found += [path for name in names for path in folder.glob(f"lib*/python*/*-packages/{name}")]
+        found += [path for path in folder.rglob("*") if _identity(path) in linked] if linked else []
+    return [str(path) for path in found]
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_dev, status.st_ino
+
+
+def _packages() -> Iterator[Path]:
+    """The folders of the packages from which tasks come; none of them is imported for it."""
+    for name in sorted({point.module.partition(".")[0] for point in entry_points(group=_GROUP)}):
+        spec = find_spec(name)
+        if spec and spec.origin:
+            file = Path(spec.origin).resolve()
+            yield file.parent if file.name == "__init__.py" else file
+
+
+def _checkout(package: Path) -> Iterator[Path]:
+    """The project folder of a package that is used where it is developed."""
+    if not any(part in _INSTALLED for part in package.parts):
+        roots = (path for path in package.parents if (path / "pyproject.toml").is_file())
+        yield from list(roots)[-1:]
+
+
+def _sources(spec: str) -> Iterator[Path]:
+    """The files that a task source names."""
+    for part in (spec, spec.partition(":")[2]):
+        path = Path(part).expanduser()
+        if part and path.exists():
+            yield path
+
+
+def _hub() -> Iterator[Path]:
+    """Data sets in the caches of the Hugging Face hub, and the folder that stands in for it."""
+    home = os.environ.get("HF_HOME", "~/.cache/huggingface")
+    hub = Path(os.environ.get("HF_HUB_CACHE", f"{home}/hub")).expanduser()
+    yield from hub.glob("datasets--*")
+    yield Path(os.environ.get("HF_DATASETS_CACHE", f"{home}/datasets"))
+    local = os.environ.get("COLBENCH_OFFICIAL_DIR")
+    if local:
+        yield Path(local)

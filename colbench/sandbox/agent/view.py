@@ -1,0 +1,149 @@
+"""What an agent that is shut in is shown: the system, its program's installation, and what its command names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from colbench.sandbox.agent.hidden import Hidden
+
+SYSTEM = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+    "/etc/alternatives", "/etc/ca-certificates", "/etc/crypto-policies", "/etc/fonts", "/etc/ld.so.cache",
+    "/etc/localtime", "/etc/locale.alias", "/etc/mime.types", "/etc/pki/ca-trust", "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/protocols", "/etc/services", "/etc/ssl/cert.pem",
+    "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
+)  # fmt: skip
+"""Programs, libraries and settings that hold no secrets; name servers, hosts and users are made up."""
+_COMMON = (
+    "/", "/boot", "/etc", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr", "/var", "/var/tmp",  # noqa: S108
+)  # fmt: skip
+"""Shown to nobody as a whole, as the home folder is not."""
+_NEVER = ("/dev", "/proc", "/run", "/sys")
+_SCRIPTS = 4
+"""So many interpreters in a row are looked for, each named in the first line of the one before."""
+
+
+class View(Struct, frozen=True):
+    """What is shown; of what is in there, what is hidden is decided when an agent starts."""
+
+    system: tuple[str, ...]
+    own: tuple[str, ...]
+    """Files and folders of this agent, links resolved."""
+    links: tuple[tuple[str, str], ...]
+    """Symbolic links on the way to any of them, place and target."""
+
+
+def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
+    """What an agent of this command is shown; `named`: further words that may name files.
+
+    A file is shown with its folder, unless the folder is everybody's (as /tmp and the home folder are) or is the
+    checkout that the tasks are in; then the file alone. Nothing is shown that lies in what is hidden.
+    """
+    programs = list(_programs(command[0]))
+    words = [*programs, *_places([*command[1:], *named])]
+    wanted = [place for word in words for place in _shown_with(word, hidden)]
+    wanted += [place for program in programs for place in _installation(program)]
+    own = dict.fromkeys(str(place.resolve()) for place in wanted)
+    system = dict.fromkeys(os.path.realpath(path) for path in SYSTEM if os.path.exists(path))
+    known = [Path(path) for path in system] + list(hidden.places)
+    kept = [place for place in own if not any(Path(place).is_relative_to(path) for path in known)]
+    paths = [*SYSTEM, *map(str, wanted), *map(str, words)]
+    links = dict(link for path in paths for link in _links(path))
+    return View(system=tuple(system), own=tuple(kept), links=tuple(links.items()))
+
+
+def _programs(word: str) -> Iterator[Path]:
+    """The program of that name, and, where it is a script, what runs it."""
+    for _ in range(_SCRIPTS):
+        found = shutil.which(word)
+        if not found:
+            return
+        yield Path(found).absolute()
+        with open(found, "rb") as file:
+            first = file.readline(256)
+        words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
+        if words and Path(words[0]).name == "env":
+            words = [word for word in words[1:] if not word.startswith("-")]
+        word = words[0] if words else ""
+
+
+def _places(words: Sequence[str]) -> Iterator[Path]:
+    """The files and folders that words name, also behind `=`, and between the `:` of a list."""
+    for word in words:
+        for part in (word, *word.partition("=")[2].split(":"), *word.split(":")):
+            path = Path(part).absolute()
+            if part and os.path.exists(path):
+                yield path
+
+
+def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
+    """A file or folder that is named, and what belongs to it."""
+    real = path.resolve()
+    for place in dict.fromkeys((path, real)):
+        folder = place if place.is_dir() else place.parent
+        if _is_own(folder.resolve()) and folder.resolve() not in hidden.checkouts:
+            yield folder
+        elif place.is_file():
+            yield place
+    for above in real.parents if real.is_file() else ():
+        yield from (
+            above / name for name in ("node_modules", "package.json") if (above / name).exists()
+        )
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether a folder may be somebody's own, not one that everything or everybody is in."""
+    home = Path.home().resolve()
+    common = {Path(path) for path in _COMMON} | {home, *home.parents}
+    if folder in common or any(folder.is_relative_to(path) for path in _NEVER):
+        return False
+    return not folder.stat().st_mode & stat.S_ISVTX
+
+
+def _installation(program: Path) -> Iterator[Path]:
+    """The folders of the installation that a program is of: a virtual environment, a Python, a Node.js."""
+    for place in dict.fromkeys((program, program.resolve())):
+        prefix = place.parent.parent
+        settings = prefix / "pyvenv.cfg"
+        if settings.is_file():
+            yield prefix
+            home = dict(_entries(settings)).get("home")
+            yield from _installation(Path(home) / "python3") if home else ()
+        elif _is_own(prefix) and _is_installation(prefix):
+            yield prefix
+
+
+def _is_installation(prefix: Path) -> bool:
+    signs = ("lib/python3*/os.py", "lib/node_modules", "conda-meta")
+    return any(True for sign in signs for _ in prefix.glob(sign))
+
+
+def _entries(file: Path) -> Iterator[tuple[str, str]]:
+    for line in file.read_text("utf-8", "replace").splitlines():
+        name, _, value = line.partition("=")
+        yield name.strip(), value.strip()
+
+
+def _links(path: str) -> Iterator[tuple[str, str]]:
+    """The symbolic links on the way to a path."""
+    todo = [part for part in path.split("/") if part][::-1]
+    at = ""
+    while todo and len(todo) < 1000:
+        part = todo.pop()
+        if part == "..":
+            at = os.path.dirname(at)
+        elif part != ".":
+            here = f"{at}/{part}"
+            if os.path.islink(here):
+                target = os.readlink(here)
+                yield here, target
+                at = "" if target.startswith("/") else at
+                todo += [each for each in target.split("/") if each][::-1]
+            else:
+                at = here

@@ -1,0 +1,122 @@
+"""What stands between the watchdog and an agent that is shut in: starts bubblewrap, waits for it, ends as it ends.
+
+It stays outside: it passes SIGTERM on, and where there is an endpoint it forwards to it what the agent sends. Only
+the standard library is needed; `colbench.sandbox.agent` writes the plan.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from threading import Thread
+from typing import Any, NoReturn
+
+from .agent_filter import agent_filter
+from .agent_network import forward, listen
+from .agent_view import HOME, settings, view
+
+_PASSED = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM", "PYTHONUNBUFFERED")
+"""What an agent gets of the environment in any case, beside `LC_…`."""
+_INNER_ID = "65534"
+_NAMESPACES = (
+    "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+    "--uid", _INNER_ID, "--gid", _INNER_ID, "--hostname", "agent", "--cap-drop", "ALL", "--die-with-parent",
+    "--new-session",
+)  # fmt: skip
+
+
+def main(plan: str, *command: str) -> NoReturn:
+    """Run the command as the plan says, and exit with its code."""
+    sys.exit(_Launch(json.loads(plan)).run(command))
+
+
+class _Launch:
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self._plan = plan
+        self._parent = os.getppid()
+        self._given: list[int] = []
+        """Descriptors that bubblewrap inherits."""
+        self._init = 0
+        """Process 1 in there, by its number out here."""
+
+    def run(self, command: Sequence[str]) -> int:
+        """Start it, forward, and wait. Returns its exit code, 128 + N if signal N ended it."""
+        said, says = os.pipe()
+        waits, go = os.pipe()
+        self._given += [says, waits]
+        options = ["--info-fd", str(says), "--block-fd", str(waits), *self._options()]
+        arguments = self._file("\0".join(options).encode())
+        signal.signal(signal.SIGTERM, self._pass_on)
+        self._process = subprocess.Popen(  # noqa: S603 - running what it is given is what it is for
+            [self._plan["bubblewrap"], "--args", arguments, *command],
+            pass_fds=self._given,
+            env=_environment(self._plan["environment"]),
+        )
+        for file in self._given:
+            os.close(file)
+        _let_go(0, 1)
+        self._open_the_door(said)
+        os.close(go)
+        code = self._process.wait()
+        return code if code >= 0 else 128 - code
+
+    def _open_the_door(self, said: int) -> None:
+        """Once the namespaces are there, and before the agent starts."""
+        with open(said, "rb") as file:
+            words = file.read()
+        if not words:
+            return
+        self._init = json.loads(words)["child-pid"]
+        if self._plan["endpoint"]:
+            host, port = self._plan["endpoint"]
+            door = listen(self._init, host, port)
+            Thread(target=forward, args=(door, host, port), daemon=True).start()
+
+    def _options(self) -> list[str]:
+        plan = self._plan
+        here = os.getcwd()
+        options = [*_NAMESPACES, *(["--disable-userns"] if plan["disable_userns"] else [])]
+        options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", HOME]  # noqa: S108
+        options += view(plan["show"], plan["hide"], plan["links"], self._file)
+        host = plan["endpoint"][0] if plan["endpoint"] else ""
+        for path, text in settings(host, _INNER_ID).items():
+            options += ["--ro-bind-data", self._file(text.encode()), path]
+        options += ["--dir", here, "--remount-ro", "/", "--remount-ro", "/proc", "--chdir", here]
+        return [*options, "--seccomp", self._file(agent_filter())]
+
+    def _file(self, content: bytes) -> str:
+        """A descriptor from which bubblewrap reads this."""
+        file = os.memfd_create("colbench")
+        os.write(file, content)
+        os.lseek(file, 0, os.SEEK_SET)
+        self._given.append(file)
+        return str(file)
+
+    def _pass_on(self, number: int, _: object) -> None:
+        """SIGTERM is for the agent, which then has its time to end; process 1 in there would not hear it."""
+        if os.getppid() != self._parent:
+            os._exit(128 + number)
+        try:
+            with open(f"/proc/{self._init}/task/{self._init}/children") as file:
+                agents = [int(word) for word in file.read().split()]
+            for agent in agents:
+                os.kill(agent, number)
+        except OSError:
+            self._process.kill()
+
+
+def _environment(names: Sequence[str]) -> dict[str, str]:
+    outer = os.environ.items()
+    passed = {k: v for k, v in outer if k in (*_PASSED, *names) or k.startswith("LC_")}
+    return {**passed, "HOME": HOME}
+
+
+def _let_go(*files: int) -> None:
+    """Leave the other ends of these to the agent: that it closes one is then seen there."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for file in files:
+        os.dup2(nothing, file)
