@@ -5,7 +5,7 @@ The barrier is in the signatures: an agent is handed messages and never a task.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -48,6 +48,34 @@ class StatefulAgent(Protocol):
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
         """Entered when the dialogue starts, left when it ends, whatever happens."""
+        ...
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """Something that is demanded of an agent, and how to see whether it is kept; for `colbench agents check`."""
+
+    name: str
+    """What is demanded, in a few words."""
+    fix: str
+    """What to do about it where it is broken."""
+    see: str
+    """Where it is told."""
+    probe: Callable[[], Awaitable[str | None]]
+    """Returns None where the rule is kept, or why it does not apply. Raises AgentError with the reason if broken."""
+    needs: tuple[str, ...] = ()
+    """Names of rules without which this one cannot be looked at; they come before it."""
+    replies: int = 0
+    """How many the agent is asked for at most; rules that look at the same dialogue count them once."""
+    advice: bool = False
+    """Whether it may be broken: no dialogue fails by it."""
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """An agent that has rules of its own, beside those that hold for every agent."""
+
+    def conformance_rules(self, patience: float) -> Sequence[Rule]:
+        """Its rules, in the order in which they are looked at; `patience` is the seconds for one reply."""
         ...
 
 

@@ -14,7 +14,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from colbench.errors import UserError
-from colbench.interfaces import Agent, Episode
+from colbench.interfaces import Agent, Episode, Rule
 from colbench.messages import Message
 from colbench_agents.outside import OutsideAgent
 from colbench_agents.protocol import Ready, as_message, start
@@ -71,6 +71,17 @@ class StdioAgent(OutsideAgent):
             errors="replace",
             delay=True,
         )
+
+    def conformance_rules(self, patience: float) -> Sequence[Rule]:
+        """The rules of the protocol."""
+        from colbench_agents.conformance.stdio import StdioRules
+
+        return StdioRules(
+            [*self.prefix, *self.command],
+            partial(self._keep, "check"),
+            startup=self.startup_timeout,
+            patience=patience,
+        ).rules()
 
     async def __aenter__(self) -> StdioAgent:
         return self

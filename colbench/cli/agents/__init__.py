@@ -1,18 +1,18 @@
-"""`colbench agents`: what `--agent` takes."""
+"""`colbench agents`: the agents that `--agent` takes; list them, check one, begin one of your own."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from colbench.cli.agents import check, new
 from colbench.cli.agents import list as listing
-from colbench.cli.agents import new
 
-ACTIONS = (listing, new)
+ACTIONS = (listing, check, new)
 
 
 def add_to(commands: Any) -> None:
     """Add the command and its actions."""
-    parser = commands.add_parser("agents", help="list agents", description=__doc__)
+    parser = commands.add_parser("agents", help="list, check, new", description=__doc__)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     for action in ACTIONS:
         action.add_to(actions)

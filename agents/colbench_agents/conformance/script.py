@@ -1,0 +1,158 @@
+"""What rules of the protocol have in common: what is sent, how an answer is judged, and how findings become rules."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from colbench.errors import AgentError, EndpointError
+from colbench.interfaces import Episode, Rule
+from colbench.messages import Message
+from colbench_agents.protocol import (
+    PROTOCOL,
+    Messages,
+    Ready,
+    Reply,
+    as_message,
+    messages,
+    read_answer,
+    start,
+)
+
+PAGE = "docs/agent-protocol.md"
+READY = "Says `ready`"
+REPLIES = "Replies when it is asked"
+NAMES = "Names the dialogue that it replies to"
+SAME = "Says the same of itself every time"
+UNKNOWN = "Ignores fields that it does not know"
+LONG = "Reads messages of any length"
+SEVERAL = "Has several dialogues at a time"
+LONG_BYTES = 256 * 1024
+LONG_BYTES_WITH_PICTURES = 6 * 1024 * 1024
+NOT_CONCURRENT = "it is not `concurrent`"
+NOT_LONG = "it does not ignore the field that makes one long"
+STRANGE: dict[str, Any] = {"unheard": {"deep": [1, 2.5, None, "…"]}, "of": True}
+"""Fields that no page names."""
+REQUESTS = {
+    "backend": "Please write a function that adds up a list of numbers.\n\ndef add_up(numbers):",
+    "frontend": "I want a web page for a bakery: a dark header with its name, and a list of prices.",
+}
+
+FIXES = {
+    READY: f'Its first message is {{"type": "ready", "protocol": "{PROTOCOL}", "name": …}}.',
+    REPLIES: 'Answer each `messages` with one {"type": "reply", "episode": …, "content": …}.',
+    NAMES: "Copy `episode` from the `messages` that is answered.",
+    SAME: "Put nothing into name, version and abilities that changes by itself, such as a time.",
+    UNKNOWN: "Read the fields that are needed, and pass over the others.",
+    LONG: "Allow lines and bodies of several MB where the JSON is read.",
+    SEVERAL: "Keep what belongs to a dialogue under its `episode`, or leave `concurrent` out.",
+}
+
+
+class Findings:
+    """What was found out about rules, by their names, each by the work that is done when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, AgentError | EndpointError | str | None] = {}
+        self._done: set[Callable[[], Awaitable[None]]] = set()
+
+    @contextmanager
+    def about(self, rule: str) -> Iterator[None]:
+        """What fails in it breaks the rule; what was broken stays so."""
+        try:
+            yield
+        except (AgentError, EndpointError) as reason:
+            self._found[rule] = self._found.get(rule) or reason
+        else:
+            self._found.setdefault(rule, None)
+
+    def spare(self, rule: str, why: str) -> None:
+        """The rule does not apply."""
+        self._found[rule] = why
+
+    def broken(self, rule: str) -> bool:
+        """Whether it is known to be."""
+        return isinstance(self._found.get(rule), Exception)
+
+    def rule(
+        self, name: str, work: Callable[[], Awaitable[None]], *, where: str, **more: Any
+    ) -> Rule:
+        """The rule of that name, about which `work` finds out; `where` is the part of the page that tells it."""
+
+        async def probe() -> str | None:
+            if work not in self._done:
+                self._done.add(work)
+                await work()
+            found = self._found[name]
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+        see = f"{PAGE}, {where}"
+        return Rule(
+            **{"name": name, "fix": FIXES.get(name, ""), "see": see, "probe": probe, **more}
+        )
+
+
+class Scripted(msgspec.Struct, frozen=True):
+    """A dialogue of which one request is sent, with fields that no page names if wanted."""
+
+    episode: Episode
+
+    @classmethod
+    def of(cls, ready: Ready) -> Scripted:
+        """A new dialogue that the agent is for."""
+        domain = (ready.domains or ("backend",))[0]
+        return cls(Episode(id=f"check-{uuid4().hex[:10]}", seed=7, max_turns=10, domain=domain))
+
+    @property
+    def id(self) -> str:
+        """The dialogue's id."""
+        return self.episode.id
+
+    def start(self, **unknown: Any) -> bytes:
+        """`start`."""
+        return _line(start(self.episode), unknown)
+
+    def ask(self, **unknown: Any) -> bytes:
+        """`messages` with the human's request."""
+        said = Message(role="user", content=REQUESTS[self.episode.domain])
+        return _line(messages(self.id, [said]), unknown)
+
+
+def reply(line: bytes) -> Reply:
+    """The reply in what it sent. Raises AgentError when it is none, or says that it failed."""
+    answer = read_answer(line)
+    as_message(answer)
+    if not isinstance(answer, Reply):
+        raise AssertionError("what is no reply was raised")
+    return answer
+
+
+def named(answer: Reply, *asked: Scripted) -> None:
+    """Raises AgentError when it is not to what was asked."""
+    ids = [each.id for each in asked]
+    if answer.episode not in ids:
+        raise AgentError(f"it replied to {answer.episode!r}, where {' and '.join(ids)} was asked")
+
+
+def same(first: Ready, again: Ready) -> None:
+    """Raises AgentError when the two differ."""
+    for field in first.__struct_fields__:
+        before, now = getattr(first, field), getattr(again, field)
+        if before != now:
+            raise AgentError(f"its `{field}` was {before!r}, and then {now!r}")
+
+
+def padding(ready: Ready) -> str:
+    """As much as a message may well hold: a picture takes several MB."""
+    return "x" * (LONG_BYTES_WITH_PICTURES if ready.accepts_images else LONG_BYTES)
+
+
+def _line(message: Messages | Any, unknown: dict[str, Any]) -> bytes:
+    fields = msgspec.to_builtins(message) | unknown
+    return msgspec.json.encode(fields) + b"\n"

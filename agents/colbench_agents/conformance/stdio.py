@@ -1,0 +1,277 @@
+"""The rules for an agent over standard input and output: its lines are listened to wherever none is due."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from colbench.errors import AgentError
+from colbench.interfaces import Rule
+from colbench_agents.conformance.script import (
+    LONG,
+    NAMES,
+    NOT_CONCURRENT,
+    NOT_LONG,
+    READY,
+    REPLIES,
+    SAME,
+    SEVERAL,
+    STRANGE,
+    UNKNOWN,
+    Findings,
+    Scripted,
+    named,
+    padding,
+    reply,
+    same,
+)
+from colbench_agents.program import EXIT_GRACE, LAST_WAIT, Program
+from colbench_agents.protocol import SHOWN, End, Ready, encode, read_ready
+
+UNASKED = "Says nothing before it is asked"
+ONCE = "Replies once to one request"
+OVER = "Says nothing once a dialogue is over"
+ENDS = "Ends when its standard input is closed"
+QUIET = 0.5
+"""Seconds in which it is listened to where it has nothing to say."""
+LINES = 100
+"""Lines that are kept of one that does not stop talking."""
+STANDARD_ERROR = (
+    "Write to standard error whatever is no message, and leave standard output to messages."
+)
+
+
+class StdioRules:
+    """The rules for a command; `startup` and `patience` are the seconds to get ready and to give a reply."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        heard: Callable[[str], None],
+        *,
+        startup: float,
+        patience: float,
+    ) -> None:
+        self._command = command
+        self._heard = heard
+        self._startup = startup
+        self._patience = patience
+        self._findings = Findings()
+        self._ready: Ready | None = None
+
+    def rules(self) -> list[Rule]:
+        """In the order in which they are looked at."""
+        talk, anew, long, several = self._talk, self._anew, self._long, self._several
+        rule, stdio = self._findings.rule, "`cmd:`"
+        ready, replies = (READY,), (READY, REPLIES)
+        return [
+            rule(READY, talk, where=stdio, replies=1),
+            rule(UNASKED, talk, where=stdio, needs=ready, fix=STANDARD_ERROR),
+            rule(REPLIES, talk, where="Messages", needs=ready),
+            rule(NAMES, talk, where="Messages", needs=replies),
+            rule(ONCE, talk, where="Who is to blame", needs=replies, fix=STANDARD_ERROR),
+            rule(OVER, talk, where="Messages", needs=ready, fix=STANDARD_ERROR),
+            rule(SAME, anew, where="Messages", needs=ready, replies=1),
+            rule(UNKNOWN, anew, where="Messages", needs=replies),
+            rule(
+                ENDS,
+                anew,
+                where=stdio,
+                needs=ready,
+                fix="Leave the loop that reads lines, and the program, at the end of standard input.",
+            ),
+            rule(LONG, long, where="Limits", needs=replies, replies=1),
+            rule(SEVERAL, several, where=stdio, needs=replies, replies=3),
+        ]
+
+    async def _talk(self) -> None:
+        """One dialogue, by the book."""
+        about = self._findings.about
+        async with self._running() as wire:
+            with about(READY):
+                self._ready = await wire.ready(self._startup)
+            if self._ready is None:
+                return
+            scripted = Scripted.of(self._ready)
+            with about(UNASKED):
+                await wire.silent("before a dialogue had begun")
+            wire.write(scripted.start())
+            with about(UNASKED):
+                await wire.silent("after `start`, where no answer is due")
+            wire.write(scripted.ask())
+            with about(REPLIES):
+                answer = reply(await wire.answer(self._patience))
+                with about(NAMES):
+                    named(answer, scripted)
+            if not self._findings.broken(REPLIES):
+                with about(ONCE):
+                    await wire.silent("after its reply, where nothing was asked")
+            wire.write(encode(End(episode=scripted.id)))
+            with about(OVER):
+                await wire.silent("after `end`, where no answer is due", or_end=True)
+            with about(ENDS):
+                await wire.end("after `end`")
+            with about(OVER):
+                await wire.silent("after its standard input was closed", or_end=True)
+
+    async def _anew(self) -> None:
+        """Another process: what it says of itself, a dialogue with unknown fields, and an end in its midst."""
+        about = self._findings.about
+        async with self._running() as wire:
+            again = None
+            with about(SAME):
+                again = await wire.ready(self._startup)
+                same(self._known, again)
+            scripted = Scripted.of(self._known)
+            if again and not self._findings.broken(REPLIES):
+                with about(UNKNOWN):
+                    wire.write(scripted.start(**STRANGE))
+                    wire.write(scripted.ask(**STRANGE))
+                    reply(await wire.answer(self._patience))
+            with about(ENDS):
+                await wire.end("in the midst of a dialogue, as where `colbench` is killed")
+
+    async def _long(self) -> None:
+        if self._findings.broken(UNKNOWN):
+            self._findings.spare(LONG, NOT_LONG)
+            return
+        scripted, pad = Scripted.of(self._known), padding(self._known)
+        with self._findings.about(LONG):
+            async with self._running() as wire:
+                await wire.ready(self._startup)
+                wire.write(scripted.start())
+                wire.write(scripted.ask(unheard=pad))
+                try:
+                    reply(await wire.answer(self._patience))
+                except AgentError as cause:
+                    raise AgentError(f"asked in a line of {len(pad):,} bytes: {cause}") from cause
+
+    async def _several(self) -> None:
+        """Two dialogues at once, then, when they are over, a third one."""
+        if not self._known.concurrent:
+            self._findings.spare(SEVERAL, NOT_CONCURRENT)
+            return
+        first, second, third = (Scripted.of(self._known) for _ in range(3))
+        with self._findings.about(SEVERAL):
+            async with self._running() as wire:
+                await wire.ready(self._startup)
+                for line in (first.start(), second.start(), first.ask(), second.ask()):
+                    wire.write(line)
+                said = [reply(await wire.answer(self._patience)) for _ in range(2)]
+                for answer in said:
+                    named(answer, first, second)
+                if said[0].episode == said[1].episode:
+                    raise AgentError(
+                        f"of two dialogues it replied to {said[0].episode} alone, twice"
+                    )
+                for over in (first, second):
+                    wire.write(encode(End(episode=over.id)))
+                wire.write(third.start() + third.ask())
+                try:
+                    named(reply(await wire.answer(self._patience)), third)
+                except AgentError as cause:
+                    raise AgentError(f"when two dialogues were over, a third: {cause}") from cause
+
+    @property
+    def _known(self) -> Ready:
+        if self._ready is None:
+            raise AssertionError(f"{READY} is needed")
+        return self._ready
+
+    @asynccontextmanager
+    async def _running(self) -> AsyncIterator[Wire]:
+        wire = Wire(self._command, self._heard)
+        await wire.spawn()
+        try:
+            yield wire
+        finally:
+            await wire.stop(at_once=True)
+
+
+class Wire(Program):
+    """A program whose lines are only collected, so that whoever listens can say which of them is out of place."""
+
+    async def spawn(self) -> None:
+        """Start it, and listen."""
+        await super().spawn()
+        self._lines: asyncio.Queue[bytes | AgentError] = asyncio.Queue(LINES)
+        self._listening = asyncio.create_task(self._listen())
+
+    async def stop(self, *, at_once: bool = False) -> None:
+        """Let it end, or end it, with everything that it started."""
+        self._listening.cancel()
+        await asyncio.wait([self._listening])
+        draining = asyncio.create_task(self._drain())
+        await super().stop(at_once=at_once)
+        await asyncio.wait([draining], timeout=LAST_WAIT)
+
+    async def ready(self, within: float) -> Ready:
+        """Its first message. Raises AgentError when that is not `ready`, or late."""
+        try:
+            return read_ready(await self._next(within))
+        except TimeoutError as cause:
+            raise AgentError(
+                f"it was not ready within {within:g} s{await self._held_back()}"
+            ) from cause
+
+    async def answer(self, within: float) -> bytes:
+        """Its next line, which is due. Raises AgentError when it does not come."""
+        try:
+            async with asyncio.timeout(within):
+                await self.taken()
+                return await self._next(within)
+        except TimeoutError as cause:
+            raise AgentError(f"no reply within {within:g} s{await self._held_back()}") from cause
+        except OSError as cause:
+            raise AgentError("it closed its standard input") from cause
+
+    async def silent(self, when: str, *, or_end: bool = False) -> None:
+        """Raises AgentError when it says something, or ends unless it may."""
+        lines: list[bytes] = []
+        try:
+            async with asyncio.timeout(QUIET):
+                while True:
+                    lines.append(await self._next(QUIET))
+        except TimeoutError:
+            pass
+        except AgentError as end:
+            if not (or_end or lines):
+                raise AgentError(f"{when}: {end}") from end
+        if lines:
+            sent = lines[0][:SHOWN].decode("utf-8", "replace").strip()
+            raise AgentError(f"{when}, it sent {sent}")
+
+    async def end(self, when: str) -> None:
+        """Close its standard input. Raises AgentError when it does not end by itself."""
+        self.close()
+        if not await self.ended(EXIT_GRACE):
+            raise AgentError(f"it still ran {EXIT_GRACE:g} s after its input was closed {when}")
+
+    async def _held_back(self) -> str:
+        """What it says once nothing more comes, which a buffer of its own had held back."""
+        self.close()
+        with suppress(TimeoutError, AgentError):
+            await self._next(EXIT_GRACE)
+            return "; what it had to say came when its input was closed: it has to flush its output"
+        return ""
+
+    async def _next(self, within: float) -> bytes:
+        async with asyncio.timeout(within):
+            line = await self._lines.get()
+        if isinstance(line, AgentError):
+            self._lines.put_nowait(line)
+            raise line
+        return line
+
+    async def _listen(self) -> None:
+        try:
+            while True:
+                await self._lines.put(await self.line())
+        except AgentError as end:
+            await self._lines.put(end)
+            await self._drain()
+
+    async def _drain(self) -> None:
+        while await self.rest():
+            """It may end only when everything is read."""

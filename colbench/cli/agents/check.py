@@ -1,0 +1,105 @@
+"""`colbench agents check`: have scripted dialogues with an agent, and see which rules it keeps.
+
+The rules of agents/README.md hold for every agent; one over stdin and stdout or HTTP has those of
+docs/agent-protocol.md besides. Returns 0 if all are kept, else 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from colbench.cli.options import add_config_flags, read_config
+from colbench.config import RunConfig
+from colbench.errors import UserError
+
+if TYPE_CHECKING:
+    from colbench.cli.agents.checking import Checking, Verdict
+
+PATIENCE = 30.0
+STYLES = {"kept": "green", "broken": "red", "advice": "yellow"}
+SIGNS = {"not applicable": "--", "not looked at": "?"}
+
+
+def add_to(actions: Any) -> None:
+    """Add the action."""
+    parser = actions.add_parser(
+        "check", help="see whether an agent keeps the rules", description=__doc__
+    )
+    parser.add_argument("spec", metavar="SPEC", help="the agent, as --agent takes it")
+    add_config_flags(parser, only=("agent_args", "agent_prompt"))
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        default=PATIENCE,
+        help=f"the most time for one reply (default: {PATIENCE:g})",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look at every rule and print what was found. Returns 0 if all are kept, else 1."""
+    from colbench.cli.agents.checking import Checking
+    from colbench.cli.evaluate import plugin_args, show_line
+    from colbench.plugins import resolve
+
+    if not args.timeout > 0:
+        raise UserError(f"--timeout: expected seconds above 0; given: {args.timeout:g}")
+    config = read_config(args, base=RunConfig())
+    agent = resolve("agent", args.spec, plugin_args(config, "agent"))
+    checking = Checking(agent, args.timeout, (lambda _: None) if args.json else show)
+    if not args.json:
+        rules = len(checking.own) + len(checking.general)
+        show_line("agent", args.spec)
+        show_line("check", f"{rules} rules; it is asked for {checking.replies} replies at most")
+    came_back = checking.run()
+    code = conclude(args.spec, checking, as_json=args.json)
+    if not came_back:
+        sys.stdout.flush()
+        os._exit(code)  # what hangs in the agent's code would keep the process
+    return code
+
+
+def show(verdict: Verdict) -> None:
+    """Print one line for a rule, and why and what to do where it is broken."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from colbench.cli.console import console, printable
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(width=6)
+    table.add_column()
+    style = STYLES.get(verdict.outcome, "dim")
+    sign = SIGNS.get(verdict.outcome, verdict.outcome)
+    if style == "dim":
+        table.add_row(
+            Text(sign, style), Text(f"{verdict.rule}: {printable(verdict.reason)}", style)
+        )
+    else:
+        table.add_row(Text(sign, style), verdict.rule)
+    if verdict.fix:
+        table.add_row("", Text(printable(verdict.reason)))
+        table.add_row("", Text(f"{verdict.fix} ({verdict.see})", "dim"))
+    console().print(table, highlight=False)
+
+
+def conclude(spec: str, checking: Checking, *, as_json: bool) -> int:
+    """Print the sum. Returns the exit code."""
+    from colbench.cli.console import console
+
+    outcomes = [verdict.outcome for verdict in checking.verdicts]
+    counts = {outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)}
+    if as_json:
+        found = {"agent": spec, "counts": counts, "rules": checking.verdicts}
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    else:
+        words = ", ".join(f"{number} {outcome}" for outcome, number in counts.items())
+        console().print(f"\n{words}", highlight=False)
+    return 1 if {"broken", "not looked at"} & counts.keys() else 0

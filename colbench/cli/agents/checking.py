@@ -1,0 +1,135 @@
+"""Looks at rules one after the other, and waits for none of them for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from threading import Thread
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from colbench.cli.agents.rules import TURNS, AgentRules
+from colbench.cli.evaluate import start
+from colbench.errors import AgentError, InfrastructureError, boundary
+from colbench.interfaces import Checkable, Rule
+
+Outcome = Literal["kept", "broken", "advice", "not applicable", "not looked at"]
+STARTUP = 60.0
+"""Seconds to start, for an agent that has no `startup_timeout`."""
+GRACE = 5.0
+"""Seconds after which what was cancelled is given up."""
+STUCK = "it blocks the event loop, or is not to be cancelled"
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What was found out about a rule."""
+
+    rule: str
+    outcome: Outcome
+    reason: str = ""
+    fix: str = ""
+    see: str = ""
+
+
+class Checking:
+    """The check of one agent; `show` is called with each verdict, as soon as it is known."""
+
+    def __init__(self, agent: Any, patience: float, show: Callable[[Verdict], None]) -> None:
+        self.verdicts: list[Verdict] = []
+        self._agent = agent
+        self._show = show
+        self._limit = (TURNS + 2) * patience + 2 * getattr(agent, "startup_timeout", STARTUP)
+        own = agent.conformance_rules(patience) if isinstance(agent, Checkable) else ()
+        self.own: Sequence[Rule] = own
+        self.general: Sequence[Rule] = AgentRules(agent, patience).rules()
+        self._since = time.monotonic()
+        self._error: BaseException | None = None
+
+    @property
+    def replies(self) -> int:
+        """How many it is asked for at most."""
+        return sum(rule.replies for rule in (*self.own, *self.general))
+
+    def run(self) -> bool:
+        """Look at every rule. Returns False where the agent never came back: its thread is then still there.
+
+        Raises UserError where what was asked for is not there.
+        """
+        worker = Thread(target=self._work, daemon=True, name="check")
+        worker.start()
+        while worker.is_alive():
+            worker.join(0.1)
+            if time.monotonic() - self._since > self._limit + GRACE:
+                self._give_up()
+                return False
+        if self._error:
+            raise self._error
+        return True
+
+    def _work(self) -> None:
+        try:
+            asyncio.run(self._judge_all())
+        except BaseException as error:
+            self._error = error
+
+    async def _judge_all(self) -> None:
+        for rule in self.own:
+            await self._judge(rule, rule.needs)
+        vital = {name for rule in self.own for name in rule.needs}
+        if self._missing(tuple(vital)):
+            for rule in self.general:
+                await self._judge(rule, tuple(vital))
+            return
+        await asyncio.to_thread(getattr, self._agent, "domains", None)
+        async with AsyncExitStack() as stack:
+            self._since = time.monotonic()
+            await start(stack, "agent", self._agent)
+            for rule in self.general:
+                await self._judge(rule, rule.needs)
+            self._since = time.monotonic()
+
+    async def _judge(self, rule: Rule, needs: Sequence[str]) -> None:
+        self._since = time.monotonic()
+        missing = self._missing(needs)
+        if missing:
+            self._tell(rule, "not looked at", f"without “{missing}” it cannot be")
+            return
+        try:
+            async with asyncio.timeout(self._limit) as limit:
+                with boundary(AgentError):
+                    reason = await rule.probe()
+        except AgentError as error:
+            late = f"it took longer than {self._limit:g} s" if limit.expired() else str(error)
+            self._tell(rule, "advice" if rule.advice else "broken", late)
+        except InfrastructureError as error:
+            self._tell(rule, "not looked at", str(error))
+        else:
+            self._tell(rule, "not applicable" if reason else "kept", reason or "")
+
+    def _missing(self, needs: Sequence[str]) -> str:
+        """The first of these rules that is not kept."""
+        lost = (each.rule for each in self.verdicts if each.outcome not in ("kept", "advice"))
+        return next((name for name in lost if name in needs), "")
+
+    def _tell(self, rule: Rule, outcome: Outcome, reason: str = "") -> None:
+        mend = outcome in ("broken", "advice")
+        verdict = Verdict(
+            rule=rule.name,
+            outcome=outcome,
+            reason=reason,
+            fix=rule.fix if mend else "",
+            see=rule.see,
+        )
+        self.verdicts.append(verdict)
+        self._show(verdict)
+
+    def _give_up(self) -> None:
+        left = [*self.own, *self.general][len(self.verdicts) :]
+        for number, rule in enumerate(left):
+            if number == 0:
+                self._tell(rule, "broken", f"nothing came back within {self._limit:g} s: {STUCK}")
+            else:
+                self._tell(rule, "not looked at", "the agent never came back")

@@ -1,0 +1,269 @@
+"""The rules of agents/README.md, which hold for every agent, whatever it is made of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, get_args
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from colbench.cli.agents.scripted import ANY_TEXT, FAR_OFF, Played, Script, white_picture
+from colbench.config import RunConfig
+from colbench.errors import AgentError, UserError
+from colbench.interfaces import Agent, Checkable, Rule, StatefulAgent
+from colbench.plugins import describe
+from colbench.task import Domain
+
+PAGE = "agents/README.md"
+DOMAINS: tuple[Domain, ...] = get_args(Domain)
+REPLIES = "Replies to a request"
+TURNS = RunConfig().max_turns
+FEW_TURNS = 3
+A_MOMENT = 0.05
+"""Seconds after which a dialogue is broken off."""
+STANDSTILL = 1.0
+"""Seconds for which one agent may hold up all dialogues."""
+PICTURE = white_picture(256)
+
+
+class AgentRules:
+    """The rules for an agent that is started; `patience` is the seconds for one reply."""
+
+    def __init__(self, agent: Agent | StatefulAgent, patience: float) -> None:
+        self._agent = agent
+        self._patience = patience
+        self._played: Played | None = None
+        self._standstill = 0.0
+
+    def rules(self) -> list[Rule]:
+        """In the order in which they are looked at."""
+        own = () if isinstance(self._agent, Checkable) else self._of_this_process()
+        return [*own, *self._of_one_dialogue(), *self._of_several()]
+
+    def _of_this_process(self) -> list[Rule]:
+        """What the protocol says of an agent that is outside."""
+        return [
+            _rule(
+                "Names domains that there are",
+                self._domains,
+                fix=f"Let `domains` be a tuple of these: {', '.join(DOMAINS)}; or leave it out.",
+            ),
+            _rule(
+                "Is described alike every time",
+                self._described,
+                fix="Leave out of `describe()` what changes by itself: a run goes on only with the same agent.",
+            ),
+        ]
+
+    def _of_one_dialogue(self) -> list[Rule]:
+        needs = (REPLIES,)
+        rules = [
+            _rule(
+                REPLIES,
+                self._replied,
+                replies=TURNS,
+                fix="`async def reply(self, dialogue)` returns a str or a colbench.messages.Message.",
+            ),
+            _rule(
+                f"Keeps up a dialogue of up to {TURNS} turns",
+                self._kept_up,
+                needs=needs,
+                fix="Every message holds the whole dialogue: what an earlier one did need not be remembered.",
+            ),
+            _rule(
+                "Has something to say each time",
+                self._said_something,
+                needs=needs,
+                fix="See what the model or the program gives back there; the human reads nothing.",
+            ),
+            _rule(
+                "Counts no tokens below zero",
+                self._counted,
+                needs=needs,
+                fix="Leave `usage` out where nothing is counted.",
+            ),
+            _rule(
+                "Comes to an answer",
+                self._answered,
+                needs=needs,
+                advice=True,
+                fix="Write `I WANT TO ANSWER:` and the answer; without it the whole last message is the answer.",
+            ),
+        ]
+        if isinstance(self._agent, Checkable):
+            return rules
+        return [
+            *rules,
+            _rule(
+                "Holds up no other dialogue",
+                self._let_others_go_on,
+                needs=needs,
+                advice=True,
+                fix="Await what takes long, or call it by asyncio.to_thread.",
+            ),
+        ]
+
+    def _of_several(self) -> list[Rule]:
+        needs = (REPLIES,)
+        return [
+            _rule(
+                "Has the same dialogue again",
+                self._again,
+                needs=needs,
+                replies=2,
+                fix="Let `open` begin anew whatever is kept for that id.",
+            ),
+            _rule(
+                "Bears a dialogue that is broken off",
+                self._broken_off,
+                needs=needs,
+                replies=2,
+                fix="A reply may be cancelled: give back in `finally` what it holds.",
+            ),
+            _rule(
+                "Keeps dialogues apart",
+                self._apart,
+                needs=needs,
+                replies=2 * FEW_TURNS,
+                fix="Keep nothing of a dialogue where another one sees it; one agent has many at a time.",
+            ),
+            _rule(
+                "Takes any text",
+                self._any_text,
+                needs=needs,
+                replies=1,
+                fix="Read and write UTF-8, and put no message into a template or a shell.",
+            ),
+            _rule(
+                "Takes both kinds of task",
+                self._other_domain,
+                needs=needs,
+                replies=1,
+                fix='Look at `domain`, or say `domains = ("backend",)`.',
+            ),
+            _rule(
+                "Takes pictures",
+                self._pictures,
+                needs=needs,
+                replies=2,
+                fix="The human's messages may have pictures, PNG; without `accepts_images` none are sent.",
+            ),
+        ]
+
+    @property
+    def _domain(self) -> Domain:
+        return self._known_domains[0]
+
+    @property
+    def _known_domains(self) -> Sequence[Domain]:
+        given: Sequence[Domain] = getattr(self._agent, "domains", None) or DOMAINS
+        return [domain for domain in given if domain in DOMAINS] or DOMAINS
+
+    async def _domains(self) -> None:
+        given: Any = getattr(self._agent, "domains", None)
+        if given is None:
+            return
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise AgentError(f"`domains` is {given!r}, which is no list")
+        if unknown := [each for each in given if each not in DOMAINS]:
+            raise AgentError(f"`domains` has {unknown[0]!r}, which no task is of")
+
+    async def _described(self) -> None:
+        try:
+            first, again = describe(self._agent), describe(self._agent)
+        except UserError as cause:
+            raise AgentError(str(cause)) from cause
+        for name in first.keys() | again.keys():
+            if first.get(name) != again.get(name):
+                raise AgentError(f"`{name}` was {first.get(name)!r}, and then {again.get(name)!r}")
+
+    async def _replied(self) -> None:
+        script = Script(domain=self._domain, turns=TURNS)
+        watching = asyncio.create_task(self._watch())
+        try:
+            self._played = await self._play(script)
+        finally:
+            watching.cancel()
+        if not self._played.turns:
+            self._played.passed()
+
+    async def _watch(self) -> None:
+        """How long nothing but the agent could run."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            before = clock()
+            await asyncio.sleep(A_MOMENT)
+            self._standstill = max(self._standstill, clock() - before - A_MOMENT)
+
+    async def _kept_up(self) -> None:
+        had = self._had
+        if had.failure:
+            raise AgentError(f"in turn {len(had.turns) + 1}: {had.failure}") from had.failure
+
+    async def _said_something(self) -> None:
+        for number, turn in enumerate(self._had.turns, 1):
+            if not turn.raw.strip():
+                raise AgentError(f"its reply in turn {number} is empty")
+
+    async def _counted(self) -> None:
+        for turn in self._had.turns:
+            used = turn.agent_usage
+            if used and min(used.prompt_tokens, used.completion_tokens, used.requests) < 0:
+                raise AgentError(f"it counts {used.prompt_tokens} and {used.completion_tokens}")
+
+    async def _answered(self) -> None:
+        if self._had.ending and self._had.ending.ended_by == "limit":
+            raise AgentError(f"in {TURNS} turns it never wrote `I WANT TO ANSWER:`")
+
+    async def _let_others_go_on(self) -> None:
+        if self._standstill > STANDSTILL:
+            raise AgentError(f"for {self._standstill:.1f} s nothing else could run")
+
+    async def _again(self) -> None:
+        script = Script(domain=self._domain, id=f"check-{uuid4().hex[:10]}")
+        (await self._play(script)).passed()
+        (await self._play(script)).passed()
+
+    async def _broken_off(self) -> None:
+        await self._play(Script(domain=self._domain, turns=2), deadline=A_MOMENT)
+        (await self._play(Script(domain=self._domain))).passed()
+
+    async def _apart(self) -> None:
+        names = [f"{word}_{uuid4().hex[:4]}" for word in ("harbour", "meadow")]
+        scripts = [Script(domain=self._domain, name=name, turns=FEW_TURNS) for name in names]
+        both = await asyncio.gather(*map(self._play, scripts))
+        for played, own, other in zip(both, names, reversed(names), strict=True):
+            if any(other in turn.raw for turn in played.passed().turns):
+                raise AgentError(f"asked for {own}, it spoke of {other}, which another human wants")
+
+    async def _any_text(self) -> None:
+        (await self._play(Script(domain=self._domain, before=ANY_TEXT))).passed()
+
+    async def _other_domain(self) -> str | None:
+        if len(self._known_domains) == 1:
+            return f"it is for {self._domain} alone"
+        (await self._play(Script(domain=self._known_domains[1]))).passed()
+        return None
+
+    async def _pictures(self) -> str | None:
+        if "frontend" not in self._known_domains:
+            return "it is not for frontend"
+        if not getattr(self._agent, "accepts_images", False):
+            return "it does not accept images"
+        played = (await self._play(Script(domain="frontend", picture=PICTURE, turns=2))).passed()
+        return "it answered before one was shown" if len(played.turns) == 1 else None
+
+    async def _play(self, script: Script, deadline: float = FAR_OFF) -> Played:
+        return await script.play(self._agent, self._patience, deadline)
+
+    @property
+    def _had(self) -> Played:
+        if self._played is None:
+            raise AssertionError(f"{REPLIES} is needed")
+        return self._played
+
+
+def _rule(name: str, probe: Any, *, fix: str, **more: Any) -> Rule:
+    return replace(Rule(name=name, fix=fix, see=PAGE, probe=probe), **more)

@@ -1,0 +1,129 @@
+"""Dialogues for `colbench agents check`: had as the runner has them, with a human who says what a script says."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import zlib
+from collections.abc import Sequence
+from uuid import uuid4
+
+from msgspec import Struct
+
+from colbench.dialogue import Ending, opened, play
+from colbench.errors import AgentError, boundary
+from colbench.interfaces import Agent, Episode, StatefulAgent
+from colbench.messages import Message
+from colbench.rollout import Turn
+from colbench.task import Domain, Hidden, Task
+
+REQUESTS: dict[Domain, str] = {
+    "backend": (
+        "Please write a function that adds up the numbers of a list, but not the ones that do not count."
+        "\n\ndef {name}(numbers):"
+    ),
+    "frontend": (
+        "I want a web page for a shop that is called {name}: a dark header with its name, and a list of prices."
+    ),
+}
+WORDS: dict[Domain, str] = {
+    "backend": "Take what is usual there; I have no wish of my own.",
+    "frontend": "In mine the header is darker; the rest is the same.",
+}
+ANY_TEXT = (
+    "Größe, 総計, сумма, المجموع, 👩‍💻 e\u0301 — “so” 'so' \"so\" `so` \\n \\u0041 {so} {0} %s %(so)d $HOME </so> "
+    "&amp; <script>1</script>\ttab\u2028line\u00a0space\ufeff\r\n```\nOUTPUT of it\n```\n"
+)
+"""What a person may well write, and a program may well trip over."""
+FAR_OFF = 1e9
+"""Seconds."""
+
+
+class Played(Struct, frozen=True, kw_only=True):
+    """A dialogue that was had."""
+
+    turns: tuple[Turn, ...]
+    ending: Ending | None
+    failure: AgentError | None
+
+    def passed(self) -> Played:
+        """Itself. Raises its failure, if it has any."""
+        if self.failure:
+            raise self.failure
+        return self
+
+
+class Script(Struct, kw_only=True):
+    """What the human has to say: the request with `name` in it and `before` it, then always the same words."""
+
+    domain: Domain
+    name: str = "add_up"
+    before: str = ""
+    picture: bytes = b""
+    """What is shown with the human's words."""
+    turns: int = 1
+    """At most."""
+    id: str = ""
+
+    async def play(
+        self, agent: Agent | StatefulAgent, patience: float, deadline: float = FAR_OFF
+    ) -> Played:
+        """Have it with an agent, which has `patience` seconds for a reply. Raises what is no fault of the agent's."""
+        request = self.before + REQUESTS[self.domain].format(name=self.name)
+        task = Task(
+            id="check", domain=self.domain, request=request, hidden=Hidden(reference="None")
+        )
+        episode = Episode(
+            id=self.id or f"check-{uuid4().hex[:10]}",
+            seed=7,
+            max_turns=self.turns,
+            domain=self.domain,
+        )
+        turns: list[Turn] = []
+        ending, failure = None, None
+        try:
+            with boundary(AgentError):
+                async with opened(agent, episode) as own:
+                    ending = await play(
+                        task,
+                        _Hurried(own, patience),
+                        self,
+                        max_turns=self.turns,
+                        deadline=asyncio.get_running_loop().time() + deadline,
+                        turns=turns,
+                    )
+        except AgentError as error:
+            failure = error
+        return Played(turns=tuple(turns), ending=ending, failure=failure)
+
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:  # noqa: ARG002 - the protocol's
+        """The same as ever."""
+        images = (self.picture,) if self.picture else ()
+        return Message(role="user", content=WORDS[self.domain], images=images)
+
+
+class _Hurried:
+    def __init__(self, agent: Agent, patience: float) -> None:
+        self.accepts_images = getattr(agent, "accepts_images", False)
+        self._agent = agent
+        self._patience = patience
+
+    async def reply(self, dialogue: Sequence[Message]) -> Message | str:
+        try:
+            async with asyncio.timeout(self._patience) as limit:
+                return await self._agent.reply(dialogue)
+        except TimeoutError as cause:
+            if not limit.expired():
+                raise
+            raise AgentError(f"no reply within {self._patience:g} s") from cause
+
+
+def white_picture(edge: int) -> bytes:
+    """A white square, PNG."""
+    rows = (b"\0" + b"\xff" * edge) * edge
+    header = struct.pack(">2I5B", edge, edge, 8, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
