@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 import verifiers.v1 as vf
 
-from colbench.errors import AgentError, EndpointError
+from colbench.errors import AgentError, EndpointError, InfrastructureError, ScorerError
 from colbench.hosted.stage import Stage, measures
 from colbench.messages import Message
 from colbench.rollout import Rollout
@@ -47,17 +47,23 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
         trial = self._trials[task.data.id]
         self._trials[task.data.id] += 1
         async with agents.agent.interaction(task) as interaction:
-            seat = _Seat(interaction)
-            rollout = await self.stage.converse(task.data.id, trial, seat)
-        self._record(interaction.trace, await self.stage.score(rollout))
+            try:
+                rollout = await self.stage.converse(task.data.id, trial, _Seat(interaction))
+                self._record(interaction.trace, await self.stage.score(rollout))
+            except InfrastructureError as error:
+                raise vf.EnvError(str(error)) from error
 
     def _record(self, trace: vf.Trace, rollout: Rollout) -> None:
+        """Put the verdict into the trace. Raises ScorerError where there is none: without a reward it would count 0."""
         trace.info["rollout"] = msgspec.to_builtins(rollout)
-        for name, value in measures(self.stage.verdict(rollout), rollout.domain).items():
-            if name == REWARDED[rollout.domain]:
-                trace.record_reward(name, value)
-            else:
-                trace.record_metric(name, value)
+        verdict = self.stage.verdict(rollout)
+        values = measures(verdict, rollout.domain)
+        reward = REWARDED[rollout.domain]
+        if reward not in values:
+            raise ScorerError(f"there is no {reward} to be the reward: {verdict.note}")
+        trace.record_reward(reward, values.pop(reward))
+        for name, value in values.items():
+            trace.record_metric(name, value)
 
 
 class _Seat:
@@ -67,9 +73,8 @@ class _Seat:
         self._interaction = interaction
 
     async def reply(self, dialogue: Sequence[Message]) -> str:
-        words = (
-            dialogue[-1].content if len(dialogue) > 1 else None
-        )  # it has the request as its prompt
+        asked = len(dialogue) > 1  # the request is its prompt, which it has already
+        words = dialogue[-1].content if asked else None
         segment = await self._interaction.turn(words)
         if not segment.terminated:
             return str(segment.last_reply)

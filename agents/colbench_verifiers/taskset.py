@@ -30,6 +30,8 @@ class ColBenchConfig(vf.TasksetConfig):
     def stage(self) -> Stage:
         """Where its dialogues are had. Raises UserError."""
         named = self.model_dump(include={"domain", "tasks", "human", "max_turns"})
+        for name in sorted(named.keys() & self.settings.keys()):
+            raise UserError(f"settings: {name} has a place of its own beside them")
         return stage_for({**self.settings, **named})
 
     @model_validator(mode="after")

@@ -133,8 +133,10 @@ def _chat_message(message: Message) -> ChatMessage:
 
 
 def _task(domain: str, pictures: bool, given: dict[str, Any]) -> Task:
-    settings = {"domain": domain, **given}
+    settings = {**given, "domain": domain}
     try:
+        if "domain" in given:
+            raise UserError("domain: the name of the task says it; there is colbench/frontend too")
         stage = stage_for(settings)
     except UserError as error:
         raise PrerequisiteError(escape(f"colbench/{domain}: {error}")) from error
