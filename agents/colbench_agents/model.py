@@ -27,16 +27,62 @@ OWN_PAGE = (
 """Added to the prompt of an agent that is shown pictures."""
 
 
-class ModelAgent:
-    """`openai:MODEL[@BASE_URL]`. Sampled as in the paper: temperature 1.0, at most 1,024 new tokens.
+class PromptedAgent:
+    """A chat model with ColBench's own prompts.
 
     `prompt` is a file with a system prompt in place of the built-in one of the domain; `{max_turns}` in it
-    becomes the number of turns. `single_turn` makes the agent answer at once (the paper's single-turn rows).
-    With `pictures` a vision model is also shown the picture of its newest page. `seed=false` sends no seed, for
-    servers that refuse one. The other arguments are those of OpenAIChat.
+    becomes the number of turns, and where the file is empty there is no system message. `single_turn` makes the agent
+    answer at once (the paper's single-turn rows). With `pictures` a vision model is also shown the picture of its
+    newest page. Without `seed` no seed is sent. Raises UserError when the file cannot be read.
     """
 
     records_tokens = True
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        *,
+        prompt: str | None = None,
+        single_turn: bool = False,
+        pictures: bool = False,
+        temperature: float = 1.0,
+        max_tokens: int = 1024,
+        seed: bool = True,
+    ) -> None:
+        own = None if prompt is None else _read(prompt)
+        self.prompts = {
+            domain: builtin_prompt(domain, single_turn=single_turn, pictures=pictures)
+            if own is None
+            else own
+            for domain in DOMAINS
+        }
+        self.accepts_images = pictures
+        self.temperature = temperature
+        self.max_tokens = max_tokens
+        self.seed = seed
+        self._chat = chat
+
+    def describe(self) -> dict[str, str]:
+        """What is recorded in the run beside the flag; `frontend_…` is for frontend design alone."""
+        return {
+            "prompt": _hash(self.prompts["backend"]),
+            "temperature": f"{self.temperature:g}",
+            "max_tokens": str(self.max_tokens),
+            "frontend_prompt": _hash(self.prompts["frontend"]),
+        }
+
+    @asynccontextmanager
+    async def open(self, episode: Episode) -> AsyncIterator[Agent]:
+        """The agent of one dialogue."""
+        yield _Speaker(self, self._chat, episode)
+
+
+class ModelAgent(PromptedAgent):
+    """`openai:MODEL[@BASE_URL]`. Sampled as in the paper: temperature 1.0, at most 1,024 new tokens.
+
+    `seed=false` sends no seed, for servers that refuse one. The other arguments are those of PromptedAgent and of
+    OpenAIChat.
+    """
 
     def __init__(
         self,
@@ -62,15 +108,15 @@ class ModelAgent:
             api_key_env=api_key_env,
             max_image_edge=max_image_edge,
         )
-        own = _read(prompt) if prompt else None
-        self.prompts = {
-            domain: own or builtin_prompt(domain, single_turn=single_turn, pictures=pictures)
-            for domain in DOMAINS
-        }
-        self.accepts_images = pictures
-        self.temperature = temperature
-        self.max_tokens = max_tokens
-        self.seed = seed
+        super().__init__(
+            self.chat,
+            prompt=prompt,
+            single_turn=single_turn,
+            pictures=pictures,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+        )
 
     async def __aenter__(self) -> ModelAgent:
         await self.chat.__aenter__()
@@ -80,36 +126,28 @@ class ModelAgent:
         await self.chat.__aexit__(*error)
 
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run beside the flag; `frontend_…` is for frontend design alone."""
+        """What is recorded in the run beside the flag."""
         return {
             "model": self.chat.model,
-            "prompt": _hash(self.prompts["backend"]),
-            "temperature": f"{self.temperature:g}",
-            "max_tokens": str(self.max_tokens),
-            "frontend_prompt": _hash(self.prompts["frontend"]),
+            **super().describe(),
             "frontend_max_image_edge": str(self.chat.max_image_edge),
         }
 
-    @asynccontextmanager
-    async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """The agent of one dialogue."""
-        yield _Speaker(self, self.chat, episode)
-
 
 class _Speaker:
-    def __init__(self, agent: ModelAgent, chat: ChatModel, episode: Episode) -> None:
+    def __init__(self, agent: PromptedAgent, chat: ChatModel, episode: Episode) -> None:
         self.accepts_images = agent.accepts_images
         self._agent = agent
         self._chat = chat
         self._seed = episode.seed
         self._record = episode.record_tokens
         prompt = agent.prompts[episode.domain].replace("{max_turns}", str(episode.max_turns))
-        self._system = Message(role="system", content=prompt)
+        self._system = [Message(role="system", content=prompt)] if prompt else []
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
         seed = derive_seed("reply", self._seed, len(dialogue)) if self._agent.seed else None
         return await self._chat.chat(
-            [self._system, *with_newest_picture(dialogue)],
+            [*self._system, *with_newest_picture(dialogue)],
             temperature=self._agent.temperature,
             max_tokens=self._agent.max_tokens,
             seed=seed,

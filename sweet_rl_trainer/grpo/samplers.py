@@ -18,9 +18,9 @@ from msgspec import Struct
 
 from colbench.errors import AgentError, EndpointError
 from sweet_rl_trainer.chat import Chat
+from sweet_rl_trainer.generate import context_of, ends_of, generate
 from sweet_rl_trainer.grpo.policy import Said
 from sweet_rl_trainer.grpo.settings import GrpoSettings
-from sweet_rl_trainer.ranking.local import context_of, ends_of, plain
 
 if TYPE_CHECKING:
     import aiohttp
@@ -98,41 +98,22 @@ def in_process(model: Any, chat: Chat, settings: GrpoSettings, *, dialogues: int
 def _generate(
     model: Any, chat: Chat, settings: GrpoSettings, prompts: list[list[int]]
 ) -> list[list[int]]:
-    ends = ends_of(model, chat)
-    width = max(map(len, prompts))
-    ids = torch.tensor([[ends[0]] * (width - len(each)) + each for each in prompts])
-    mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts])
-    training = model.training
-    model.eval()
-    device = model.device
+    training, device = model.training, model.device
     own = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
     narrow = settings.precision == "bfloat16"
+    model.eval()
     try:
-        with (
-            own,
-            plain(model),
-            torch.no_grad(),
-            torch.autocast(device.type, torch.bfloat16, enabled=narrow),
-        ):
-            found = model.generate(
-                input_ids=ids.to(device),
-                attention_mask=mask.to(device),
-                do_sample=True,
+        with own, torch.autocast(device.type, torch.bfloat16, enabled=narrow):
+            return generate(
+                model,
+                prompts,
+                torch.randint(2**62, (len(prompts),)).tolist(),
+                ends=ends_of(model, chat),
                 temperature=settings.temperature,
-                top_k=0,
-                max_new_tokens=settings.max_new_tokens,
-                eos_token_id=ends,
-                pad_token_id=ends[0],
+                max_tokens=settings.max_new_tokens,
             )
     finally:
         model.train(training)
-    return [_until(reply, ends) for reply in found[:, width:].tolist()]
-
-
-def _until(ids: list[int], ends: Sequence[int]) -> list[int]:
-    """The ids up to the first that ends a reply."""
-    end = next((place for place, token in enumerate(ids) if token in ends), len(ids))
-    return ids[: end + 1]
 
 
 class _Logprobs(Struct):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from math import inf
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-import torch
 
 from colbench.config import derive_seed
 from sweet_rl_trainer.chat import Chat
+from sweet_rl_trainer.generate import context_of, ends_of, generate
 from sweet_rl_trainer.progress import progress
 from sweet_rl_trainer.ranking.candidates import CandidateFile, Record, Sampler
 from sweet_rl_trainer.ranking.turns import Candidates, Reply, Turn
 from sweet_rl_trainer.tokens import encode_prompt
+
+ROWS = 64
+"""Replies in a batch."""
 
 
 def sample_in_process(
@@ -29,9 +29,9 @@ def sample_in_process(
 ) -> list[Candidates]:
     """The candidates of the turns, in their order; what the file has is not sampled again.
 
-    A turn's replies are one batch with a seed of its own, so they do not depend on what else is sampled. They follow
-    the very tokens that the agent saw, recorded ones where there are. Turns that leave no room for a reply of
-    `max_tokens` in the model's context are left out and counted in `dropped`. The model is put into evaluation mode.
+    Each reply has a seed of its own, so it does not depend on what else is sampled. Replies follow the very tokens that
+    the agent saw, recorded ones where there are. Turns that leave no room for a reply of `max_tokens` in the model's
+    context are left out and counted in `dropped`. The model is put into evaluation mode.
     """
     prompts = [encode_prompt(turn.trajectory, turn.number, chat) for turn in turns]
     keys = [sampler.key(prompt) for prompt in prompts]
@@ -44,72 +44,43 @@ def sample_in_process(
             if key not in file and len(prompt) <= room
         }
         with progress("candidates", len(missing)) as advance:
-            for key, prompt in missing.items():
-                file.add(
-                    Record(
-                        key=key,
-                        replies=_sample(model, chat, sampler, prompt, key),
-                        prompt=tuple(prompt),
-                    )
-                )
-                advance()
+            for batch in _batches(missing, max(1, ROWS // sampler.count)):
+                for record in _sample(model, chat, sampler, batch):
+                    file.add(record)
+                    advance()
     lost = sum(key not in file for key in keys)
     if dropped is not None and lost:
         dropped[f"no room for a reply of {sampler.max_tokens} tokens"] += lost
     return file.collect(turns, keys)
 
 
-def context_of(model: Any) -> float:
-    """Tokens that the model was made for; without a number, as many as there are."""
-    return float(getattr(model.config.get_text_config(), "max_position_embeddings", inf))
+def _batches(missing: Mapping[str, list[int]], size: int) -> Iterator[dict[str, list[int]]]:
+    """Prompts of about the same length, so that little is filled up."""
+    by_length = sorted(missing.items(), key=lambda each: len(each[1]))
+    for first in range(0, len(by_length), size):
+        yield dict(by_length[first : first + size])
 
 
 def _sample(
-    model: Any, chat: Chat, sampler: Sampler, prompt: Sequence[int], key: str
-) -> tuple[Reply, ...]:
-    ends = ends_of(model, chat)
-    ids = torch.tensor([prompt], device=model.device)
-    devices = [model.device] if model.device.type == "cuda" else []
-    with torch.random.fork_rng(devices), plain(model), torch.inference_mode():
-        torch.manual_seed(derive_seed("candidates", key))
-        found = model.generate(
-            input_ids=ids,
-            attention_mask=torch.ones_like(ids),
-            do_sample=True,
-            temperature=sampler.temperature,
-            top_k=0,
-            num_return_sequences=sampler.count,
-            max_new_tokens=sampler.max_tokens,
-            eos_token_id=ends,
-            pad_token_id=ends[0],
-        )
-    return tuple(_reply(chat, reply, ends) for reply in found[:, len(prompt) :].tolist())
-
-
-@contextmanager
-def plain(model: Any) -> Iterator[None]:
-    """While this is open, nothing that a checkpoint says of sampling (top-k, a penalty …) makes it something else."""
-    from transformers import GenerationConfig
-
-    settings: Any = GenerationConfig
-    own, model.generation_config = model.generation_config, settings()
-    try:
-        yield
-    finally:
-        model.generation_config = own
-
-
-def ends_of(model: Any, chat: Chat) -> list[int]:
-    """The tokens that end a reply: the template's, and those that the checkpoint names."""
-    named = model.generation_config.eos_token_id
-    more = named if isinstance(named, list) else [named]
-    return list(dict.fromkeys([chat.end, *(each for each in more if each is not None)]))
-
-
-def _reply(chat: Chat, ids: list[int], ends: list[int]) -> Reply:
-    end = next((place for place, token in enumerate(ids) if token in ends), len(ids))
-    said = ids[: end + 1]
-    text: str = chat.tokenizer.decode(
-        said, skip_special_tokens=True, clean_up_tokenization_spaces=False
+    model: Any, chat: Chat, sampler: Sampler, batch: Mapping[str, list[int]]
+) -> Iterator[Record]:
+    count = sampler.count
+    replies = generate(
+        model,
+        list(batch.values()),
+        [derive_seed("candidates", key, number) for key in batch for number in range(count)],
+        ends=ends_of(model, chat),
+        temperature=sampler.temperature,
+        max_tokens=sampler.max_tokens,
     )
-    return Reply(text=text, ids=tuple(said))
+    for place, (key, prompt) in enumerate(batch.items()):
+        own = replies[place * count : (place + 1) * count]
+        said = tuple(_reply(chat, reply) for reply in own)
+        yield Record(key=key, replies=said, prompt=tuple(prompt))
+
+
+def _reply(chat: Chat, ids: list[int]) -> Reply:
+    text: str = chat.tokenizer.decode(
+        ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
+    )
+    return Reply(text=text, ids=tuple(ids))

@@ -8,13 +8,14 @@ from typing import Any
 OTHER = (
     ("openai:MODEL[@URL]", "any OpenAI-compatible server"),
     ("vllm:MODEL_OR_PATH", "starts and stops its own vLLM server"),
+    ("local:MODEL_OR_PATH", "a model in this process, without a server"),
     ("cmd:COMMAND", "a program in any language, over stdin and stdout"),
     ("http://HOST:PORT", "a server in any language; https:// too"),
     ("path/to/file.py:attribute", "a class of your own"),
     ("package.module:attribute", "an installed class"),
 )
 
-TAKE_MORE = {"openai", "vllm", "cmd", "http", "https"}
+TAKE_MORE = {"openai", "vllm", "local", "cmd", "http", "https"}
 """Names that mean something only with what comes after them."""
 
 

@@ -186,7 +186,7 @@ def test_a_reply_ends_with_the_first_token_that_ends_it(dialogue, file, byte_mod
     with torch.no_grad():
         model.lm_head.weight[[chat.end, 1]] = model.lm_head.weight.mean(0) * 0
     model.generation_config.eos_token_id = 1
-    sampler = Sampler(model="m", count=64, max_tokens=40)
+    sampler = Sampler(model="m", count=256, max_tokens=40)
     (found,) = sample_in_process(turns_of([dialogue()])[:1], model, chat, sampler, file)
     ended = [reply for reply in found.replies if {chat.end, 1} & set(reply.ids)]
     assert len(ended) > 5

@@ -1,0 +1,144 @@
+"""Imperfect demonstrators: what a stand-in for a language model is taught to imitate.
+
+Each dialogue has a person of its own, drawn from the dialogue's seed: how patient they are, how much of what they ask
+matters, how carefully they write. Some ask what matters, some ask what does not, some guess early, some write wrong
+code, and most do a little of each. So what imitates them all is mediocre, and can become better by choosing among
+what it does already. Like the interviewer they know the families of tasks, and learn a task's choices from the
+dialogue alone, unless they are told (`knows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from random import Random
+
+from msgspec import Struct
+
+from colbench.errors import AgentError, UserError
+from colbench.interfaces import Agent, Episode
+from colbench.messages import Message
+from colbench_agents.interviewer import MARKER, recognise, stated
+from colbench_agents.reading import read
+from colbench_tasks import generated
+from colbench_tasks.designs import of
+from colbench_tasks.family import Choice, Decision, Family, Theme, fill
+
+HASTE = (0.02, 0.1, 0.25)
+"""The chance to answer now, although something is open."""
+FOCUS = (0.45, 0.65, 0.85)
+"""The share of questions that are about something open."""
+SLIPS = (0.0, 0.05, 0.2)
+"""The chance to take a choice for another one, for each decision."""
+KNOWING_FOCUS = 0.95
+LINGERS = 0.1
+"""The chance to ask on although nothing is open."""
+"""… of someone who knows what the human has in mind."""
+BESIDE = (
+    "Which version of Python do you use?",
+    "Should I add type hints?",
+    "Do you want comments in the code?",
+    "Is speed important?",
+    "Will other people use this, too?",
+    "Should wrong input raise an error?",
+    "May I use a library for it?",
+    "Do you have an example for me?",
+    "Should it write a log?",
+    "When do you need it?",
+    "Do you need tests as well?",
+    "Should it be a class?",
+)
+"""Questions about nothing that counts."""
+
+
+class Person(Struct, frozen=True, kw_only=True):
+    """Who talks in one dialogue."""
+
+    haste: float
+    focus: float
+    slips: float
+
+
+class Demonstrator:
+    """A population of them; see the module.
+
+    `knows` is the source of the tasks, `generated:backend/train?…`, of those who know what the human has in mind: they
+    ask about what they know, as though they did not, and what they write is right. Raises UserError for another source.
+    """
+
+    domains = ("backend",)
+
+    def __init__(self, *, knows: str = "") -> None:
+        source, _, argument = knows.partition(":")
+        if knows and source != "generated":
+            raise UserError(f"--agent-arg knows={knows}: expected generated:backend/SEED")
+        tasks = generated.load(argument) if knows else []
+        self._known = {task.request: design.chosen for task in tasks if (design := of(task))}
+        self._knows = bool(knows)
+
+    @asynccontextmanager
+    async def open(self, episode: Episode) -> AsyncIterator[Agent]:
+        """One of them, for a dialogue."""
+        random = Random(episode.seed)  # noqa: S311 - not for secrets
+        person = Person(
+            haste=random.choice(HASTE),
+            focus=KNOWING_FOCUS if self._knows else random.choice(FOCUS),
+            slips=random.choice(SLIPS),
+        )
+        yield _Speaker(person, random, episode.max_turns, self._known if self._knows else None)
+
+
+class _Speaker:
+    def __init__(
+        self,
+        person: Person,
+        random: Random,
+        max_turns: int,
+        known: Mapping[str, Mapping[str, Choice]] | None,
+    ) -> None:
+        self._person, self._random, self._max_turns = person, random, max_turns
+        self._known = known
+        self._asked: Decision | None = None
+        self._settled: dict[str, Choice] = {}
+
+    async def reply(self, dialogue: Sequence[Message]) -> Message:
+        request = dialogue[0].content
+        found = recognise(request)
+        if found is None:
+            raise AgentError("the request is of no family that the demonstrators know")
+        family, theme = found
+        self._hear(dialogue, family, theme)
+        last = len(dialogue) // 2 + 1 >= self._max_turns
+        question = None if last else self._question(family, theme)
+        content = question or f"{MARKER}\n{self._code(request, family, theme)}"
+        return Message(role="assistant", content=content)
+
+    def _hear(self, dialogue: Sequence[Message], family: Family, theme: Theme) -> None:
+        if len(dialogue) == 1:
+            self._settled = stated(dialogue[0].content, family, theme)
+        elif self._asked and (choice := read(self._asked, theme, dialogue[-1].content)):
+            self._settled[self._asked.name] = choice
+
+    def _question(self, family: Family, theme: Theme) -> str | None:
+        """The next question; None: answer."""
+        random, person = self._random, self._person
+        still = [each for each in family.decisions if each.name not in self._settled]
+        if random.random() < (person.haste if still else 1 - LINGERS):
+            return None
+        if still and random.random() < person.focus:
+            self._asked = random.choice(still)
+            return fill(random.choice(self._asked.asks), theme)
+        self._asked = None
+        return random.choice(BESIDE)
+
+    def _code(self, request: str, family: Family, theme: Theme) -> str:
+        if self._known is not None:
+            return family.source(theme, self._known[request])
+        heard = family.usual() | self._settled
+        return family.source(
+            theme, {d.name: self._slip(d, heard[d.name]) for d in family.decisions}
+        )
+
+    def _slip(self, decision: Decision, choice: Choice) -> Choice:
+        slips = self._random.random() < self._person.slips
+        return self._random.choice(decision.choices()) if slips else choice
