@@ -105,14 +105,15 @@ def success_examples(
     weights: Rule = "trajectory-mean",
     *,
     at_least: float = SOLVED,
+    hidden: Template | None = None,
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """Successes for rejection fine-tuning: trajectories with a reward of `at_least` so much, without c.
+    """Successes for rejection fine-tuning: trajectories with a reward of `at_least` so much; with `hidden`, told c.
 
     Raises DataError if none is left.
     """
-    builder = _Builder(chat, weights, None, max_length, layout)
+    builder = _Builder(chat, weights, hidden, max_length, layout)
     won = [each for each in trajectories if each.reward >= at_least]
     taken = [side for side in map(builder.side, shown("dialogues", won)) if builder.fits(side)]
     builder.dropped[f"a reward below {at_least:g}"] = len(trajectories) - len(won)

@@ -155,11 +155,13 @@ class MtdpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The baseline: imitation of successful dialogues."""
+    """The baseline: imitation of successful dialogues; with `at_least` 0, of all (supervised fine-tuning)."""
 
     train: TrainSettings
     at_least: float = 1.0
     """The reward of a success."""
+    told: tuple[Template, ...] = ("preamble",)
+    """How c is put before the dialogues of `[[told]]`: each way in turn."""
     max_length: Count = 16_384
     """Paper."""
 
@@ -215,6 +217,8 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     data: DataSettings = DataSettings()
     collect: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval`; `{model}` in an agent's name is the folder of the model."""
+    told: tuple[RunConfig, ...] = ()
+    """Runs of agents that know c: RFT imitates them, too, behind c, and so makes a model that heeds it."""
     critic: CriticSettings
     diagnose: DiagnoseSettings = DiagnoseSettings()
     sample: SampleSettings = SampleSettings()

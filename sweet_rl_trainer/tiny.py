@@ -37,6 +37,8 @@ class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Tokens, at most: texts may not hold so many."""
     context: Count = 16_384
     """Tokens that it can read."""
+    texts: str = "bundled:backend/test"
+    """A source of tasks: of their requests, facts and references the tokenizer is made."""
     seed: int = 0
 
 

@@ -22,8 +22,6 @@ MODEL = "model"
 """The folder of a model within a stage's."""
 SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
 """Files of a checkpoint besides its weights."""
-TEXTS = "bundled:backend/test"
-"""The tasks of which a tokenizer is made: their requests, facts and references."""
 
 
 def base(recipe: Recipe) -> Stage | Source:
@@ -45,7 +43,7 @@ def make(job: Job, shape: Shape) -> dict[str, Any]:
     """Make a small model."""
     texts = [
         text
-        for task in named(TEXTS)
+        for task in named(shape.texts)
         for text in (
             task.request,
             task.hidden.reference,

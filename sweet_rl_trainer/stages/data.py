@@ -23,7 +23,7 @@ from sweet_rl_trainer.stages.stage import Source
 from sweet_rl_trainer.trajectories import Trajectory, from_official, read_run
 
 ROLLOUTS = "rollouts.jsonl"
-RUNS, OFFICIAL, NEGATIVES, COLLECTED = "runs", "official", "negatives", "collected"
+RUNS, OFFICIAL, NEGATIVES, COLLECTED, TOLD = "runs", "official", "negatives", "collected", "told"
 """What the inputs are called, with a number behind."""
 
 
@@ -34,6 +34,8 @@ class Data(Struct, frozen=True, kw_only=True):
     held_out: list[Trajectory]
     negatives: list[Trajectory]
     """Of the training side; see `DataSettings.negatives`."""
+    told: list[Trajectory]
+    """Of the training side, by agents that knew c; see `Recipe.told`."""
     dropped: dict[str, int]
     """Dialogues that were left out, by reason."""
 
@@ -83,10 +85,12 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
     train, held_out = split(_distinct(read), data.held_out, seed=data.seed)
     wanted = {each.task_hash for each in train}
     extra = _distinct([*map(of_run, _named(inputs, NEGATIVES))], "negatives ")
+    knowing = _distinct([of_run(path / RUN) for path in _named(inputs, TOLD)], "told ")
     return Data(
         train=train,
         held_out=held_out,
         negatives=[each for each in extra if each.task_hash in wanted],
+        told=[each for each in knowing if each.task_hash in wanted],
         dropped=dict(dropped),
     )
 

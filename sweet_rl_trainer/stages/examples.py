@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ from msgspec import Struct
 from colbench.errors import DataError
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.collator import Examples
-from sweet_rl_trainer.examples import Report, pair_examples, success_examples
+from sweet_rl_trainer.examples import Report, Side, pair_examples, success_examples
 from sweet_rl_trainer.hidden import Template
 from sweet_rl_trainer.pairs import make_pairs
 from sweet_rl_trainer.recipe import CriticSettings, MtdpoSettings, Recipe, RftSettings
@@ -44,7 +44,7 @@ def make(job: Job, recipe: Recipe, table: Table) -> dict[str, Any]:
     files.write(job.folder / files.TRAIN, made.train)
     files.write(job.folder / files.HELD_OUT, made.held_out)
     return {
-        "dialogues": len(data.train) + len(data.held_out),
+        "dialogues": len(data.train) + len(data.held_out) + len(data.told),
         **said(made),
         "left out": data.dropped,
     }
@@ -60,6 +60,8 @@ def examples(data: Data, chat: Chat, table: Table) -> Made:
     """The examples of both sides. Raises DataError if there is none to train on; the held-out side may have none."""
     without = Counter[str]()
     train, report = _side(data.train, data.negatives, chat, table, without)
+    if isinstance(table, RftSettings):
+        train = [*train, *_told(data.told, chat, table)]
     try:
         held_out, _ = _side(data.held_out, [], chat, table, Counter())
     except DataError:
@@ -89,6 +91,16 @@ def _side(
     return pair_examples(
         pairs, chat, table.weights, hidden=told(table), max_length=table.max_length
     )
+
+
+def _told(trajectories: Sequence[Trajectory], chat: Chat, table: RftSettings) -> Iterator[Side]:
+    """What is imitated behind c."""
+    ways = len(table.told)
+    for place, way in enumerate(table.told):
+        if share := trajectories[place::ways]:
+            yield from success_examples(
+                share, chat, at_least=table.at_least, hidden=way, max_length=table.max_length
+            )[0]
 
 
 def told(table: CriticSettings | MtdpoSettings) -> Template | None:

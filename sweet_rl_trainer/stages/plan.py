@@ -100,6 +100,14 @@ class _Iteration:
         extra = {name: each for name, each in named.items() if name.startswith(data.NEGATIVES)}
         return {"model": self.model, **collected, **extra}
 
+    @property
+    def told(self) -> Inputs:
+        """The dialogues of those who know c."""
+        return {
+            f"{data.TOLD}{number}": self.collecting(config)
+            for number, config in enumerate(self.recipe.told)
+        }
+
     def collecting(self, config: RunConfig) -> Stage:
         """One run of the harness."""
         return Stage(
@@ -180,7 +188,10 @@ class _Iteration:
             made = self._examples(name, table, _of_pairs(table))
         else:
             settings = {"at_least": table.at_least, "max_length": table.max_length}
-            made = self._examples(name, table, settings)
+            told = self.told
+            made = self._examples(
+                name, table, settings | ({"told": table.told} if told else {}), told
+            )
         return self._training(name, made, referred=isinstance(table, MtdpoSettings))
 
     @cached_property
@@ -207,10 +218,14 @@ class _Iteration:
         )
 
     def _examples(
-        self, name: str, table: CriticSettings | MtdpoSettings | RftSettings, settings: Any
+        self,
+        name: str,
+        table: CriticSettings | MtdpoSettings | RftSettings,
+        settings: Any,
+        more: Inputs | None = None,
     ) -> Stage:
         act = partial(examples.make, table=table)
-        return self._stage(f"{name}-data", act, settings, self.inputs)
+        return self._stage(f"{name}-data", act, settings, {**self.inputs, **(more or {})})
 
     def _training(
         self, name: Literal["critic", "actor", "rft", "mtdpo"], made: Stage, *, referred: bool
