@@ -1,7 +1,8 @@
 """ColBench in Inspect AI and in verifiers: the same agent has the same dialogues and the same scores as in ColBench.
 
 `COLBENCH_HARNESSES` names the folder with the environments that `harnesses.sh` makes. The agent is a model behind the
-scripted server, and everything is run as a command.
+scripted server, and everything is run as a command. What pages need (PyTorch, above all) is not in those environments:
+they find it in that of the tests, after their own.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import json
 import os
 import re
 import sys
+import sysconfig
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -29,10 +31,12 @@ pytestmark = pytest.mark.slow
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "other-harnesses.md"
 TASKS = 20
+TRIALS = 2
 TURNS = 5
+MANNERS = 6
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def harnesses() -> Path:
     value = os.environ.get("COLBENCH_HARNESSES")
     if not value:
@@ -42,25 +46,30 @@ def harnesses() -> Path:
     return Path(value).absolute()
 
 
-def interviewer(messages: Sequence[Message]) -> str:
-    """Asks three questions, and guesses the rest."""
-    return _interview(messages, 3)
+class Played(NamedTuple):
+    """What came of one run: its rollouts by task and trial, and how often the model was sent what."""
+
+    rollouts: dict[tuple[str, int], Rollout]
+    heard: Counter[str]
 
 
-def eccentric(messages: Sequence[Message]) -> str:
-    """Differs by task: answers at once, keeps much private, never answers, begins with silence, or is untidy."""
-    manner = derive_seed(messages[1].content) % 5
-    reply = _interview(messages, manner)
-    return {
-        0: reply,
-        1: f"They said: {messages[-1].content}. {ANSWER_MARKER} no\n{PUBLIC_MARKER} {reply}",
-        2: reply.replace(ANSWER_MARKER, "Like this?"),
-        3: reply if len(messages) > 2 else "",
-        4: f" \n{reply} \n\n",
-    }[manner]
+async def play_in_all(
+    harnesses: Path, folder: Path, script: Callable[[Sequence[Message]], str], **options: Any
+) -> dict[str, Played]:
+    """The same runs in ColBench, Inspect and verifiers, each with a server of its own."""
+    played = {}
+    for play in (natively, in_inspect, in_verifiers):
+        own = folder / play.__name__
+        own.mkdir()
+        async with ScriptedServer(script) as server:
+            found = await play(harnesses, server, own, **options)
+        heard = Counter(json.dumps(sent["messages"]) for sent in server.requests)
+        played[play.__name__] = Played(found, heard)
+    return played
 
 
-def _interview(messages: Sequence[Message], questions: int) -> str:
+def interviewer(messages: Sequence[Message], questions: int = 3) -> str:
+    """Asks so many questions, and guesses the rest."""
     reply = Interviewer(max_questions=questions).reply(messages[1:])
     try:
         reply.send(None)
@@ -69,30 +78,50 @@ def _interview(messages: Sequence[Message], questions: int) -> str:
     raise AssertionError("an interviewer waits for nothing")
 
 
-@pytest.mark.parametrize("script", [interviewer, eccentric])
-async def test_an_agent_has_the_same_dialogues_and_scores_in_every_harness(
-    harnesses: Path, script: Callable[[Sequence[Message]], str], tmp_path: Path
-):
-    played, heard = {}, {}
-    for name, play in (
-        ("colbench", natively),
-        ("inspect", in_inspect),
-        ("verifiers", in_verifiers),
-    ):
-        async with ScriptedServer(script) as server:
-            played[name] = await play(harnesses, server, tmp_path)
-            heard[name] = Counter(json.dumps(request["messages"]) for request in server.requests)
+def manner(request: str) -> int:
+    return derive_seed(request) % MANNERS
 
-    native = played.pop("colbench")
-    assert len(native) == TASKS
-    values = {rollout.scores["default"].value for rollout in native.values()}
+
+def eccentric(messages: Sequence[Message]) -> str:
+    """Differs by task: in how much it asks, keeps much private, never answers, begins with silence, or is untidy."""
+    mine = manner(messages[1].content)
+    reply = interviewer(messages, mine)
+    return {
+        1: f"They said: {messages[-1].content}. {ANSWER_MARKER} no\n{PUBLIC_MARKER} {reply}",
+        2: reply.replace(ANSWER_MARKER, "Like this?"),
+        3: reply if len(messages) > 2 else "",
+        4: f" \n{reply} \n\n",
+    }.get(mine, reply)
+
+
+@pytest.fixture(scope="module")
+def runs(
+    harnesses: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, Played]]:
+    folder = tmp_path_factory.mktemp("runs")
+    return folder, asyncio.run(play_in_all(harnesses, folder, eccentric, trials=TRIALS))
+
+
+def test_an_agent_has_the_same_dialogues_and_scores_in_every_harness(
+    runs: tuple[Path, dict[str, Played]],
+):
+    native, *others = runs[1].values()
+    assert len(native.rollouts) == TASKS * TRIALS
+    assert {manner(rollout.request) for rollout in native.rollouts.values()} == set(range(MANNERS))
+    values = {rollout.scores["default"].value for rollout in native.rollouts.values()}
     assert len(values) > 3, "an agent all of whose scores are alike shows little"
-    for name, rollouts in played.items():
-        assert rollouts.keys() == native.keys(), name
-        for task, rollout in rollouts.items():
-            assert what_was_said(rollout) == what_was_said(native[task]), (name, task)
-            assert rollout.scores == native[task].scores, (name, task)
-        assert heard[name] == heard["colbench"], name
+    for other in others:
+        compare(other.rollouts, native.rollouts)
+        assert other.heard == native.heard
+
+
+def compare(
+    rollouts: dict[tuple[str, int], Rollout], native: dict[tuple[str, int], Rollout]
+) -> None:
+    assert rollouts.keys() == native.keys()
+    for cell, rollout in rollouts.items():
+        assert what_was_said(rollout) == what_was_said(native[cell]), cell
+        assert rollout.scores == native[cell].scores, cell
 
 
 def what_was_said(rollout: Rollout) -> Any:
@@ -100,31 +129,70 @@ def what_was_said(rollout: Rollout) -> Any:
     return said, rollout.answer, rollout.ended_by, rollout.request, rollout.seed
 
 
-async def test_the_metrics_of_inspect_are_the_means_of_the_scores(harnesses: Path, tmp_path: Path):
-    async with ScriptedServer(interviewer) as server:
-        rollouts = list((await in_inspect(harnesses, server, tmp_path, "--epochs=2")).values())
-    log = json.loads((tmp_path / "log.json").read_text())
+def test_the_metrics_of_inspect_are_the_means_of_the_scores(runs: tuple[Path, dict[str, Played]]):
+    folder, played = runs
+    log = log_of_inspect(folder / "in_inspect")
     metrics = {score["name"]: score["metrics"] for score in log["results"]["scores"]}
+    rollouts = played["natively"].rollouts.values()
     verdicts = [rollout.scores["default"] for rollout in rollouts]
-    passed = sum(verdict.value or 0.0 for verdict in verdicts) / TASKS
-    assert metrics["success"]["mean"]["value"] == sum(bool(v.success) for v in verdicts) / TASKS
+    solved = sum(bool(verdict.success) for verdict in verdicts) / len(verdicts)
+    passed = sum(verdict.value or 0.0 for verdict in verdicts) / len(verdicts)
+    assert metrics["success"]["mean"]["value"] == pytest.approx(solved)
     assert metrics["tests_passed"]["mean"]["value"] == pytest.approx(passed)
     assert 0 < metrics["tests_passed"]["stderr"]["value"] < 0.5
     assert metrics["tests_passed"]["stderr"]["params"] == {"cluster": "task"}
-    assert len(log["samples"]) == 2 * TASKS
 
 
-async def test_a_log_of_inspect_is_scored_again(harnesses: Path, tmp_path: Path):
-    async with ScriptedServer(interviewer) as server:
-        await in_inspect(harnesses, server, tmp_path, "--no-score", tasks=2)
-    (log,) = (tmp_path / "logs").iterdir()
-    inspect = harnesses / "inspect" / "bin" / "inspect"
-    await command(
-        inspect, "score", log, "--scorer=colbench/hidden_tests", "--overwrite", "--display=none"
-    )
-    scored = rollouts_of_inspect(await command(inspect, "log", "dump", log))
-    assert len(scored) == 2
-    assert all(rollout.scores for rollout in scored.values())
+def designer(messages: Sequence[Message]) -> str:
+    """Asks, shows a page in a fence, then one beside private thought; its answer is empty, or there is none."""
+    mine = derive_seed(messages[1].content)
+    page = "<html><body style='background: #%06x'><h1>{}</h1></body></html>" % (mine % (1 << 24))
+    turn = sum(message.role == "assistant" for message in messages)
+    return [
+        "What colour is it?",
+        f"Like this?\n```html\n{page.format('Boats')}\n```",
+        f"It is {messages[-1].content!r}. {PUBLIC_MARKER} {page.format(messages[1].content)}",
+        ANSWER_MARKER if mine % 2 else "Is that all?",
+        "Goodbye.",
+    ][turn]
+
+
+async def test_pages_are_made_and_scored_alike_in_every_harness(
+    harnesses: Path, tmp_path: Path, browser: Path, tiny_clip: Path
+):
+    settings = {
+        "browser": str(browser),
+        "browser_workers": 1,
+        "clip_weights": str(tiny_clip),
+        "allow_other_clip": True,
+        "limit": 3,
+    }
+    native, inspect, verifiers = (
+        await play_in_all(
+            harnesses, tmp_path, designer, domain="frontend", tasks=3, settings=settings
+        )
+    ).values()
+    values = {rollout.scores["default"].value for rollout in native.rollouts.values()}
+    assert len(values) == 3
+    assert None not in values
+    compare(inspect.rollouts, native.rollouts)
+    compare(verifiers.rollouts, native.rollouts)
+    assert verifiers.heard == native.heard
+    shown = [heard for heard in inspect.heard if "data:image/png" in heard]
+    assert len(shown) >= 3, "here the model was shown pictures of its pages"
+
+
+async def test_an_episode_of_verifiers_without_a_cosine_fails_and_is_no_zero(
+    harnesses: Path, tmp_path: Path, browser: Path
+):
+    settings = {"browser": str(browser), "browser_workers": 1}
+    async with ScriptedServer(designer) as server:
+        found = await in_verifiers(
+            harnesses, server, tmp_path, domain="frontend", tasks=1, settings=settings
+        )
+    assert found == {}
+    (trace,) = json.loads(lines_of_verifiers(tmp_path)[0])["traces"]
+    assert trace["errors"][0]["message"].startswith("there is no cosine to be the reward")
 
 
 async def test_a_model_that_is_gone_is_nobodys_zero(harnesses: Path, tmp_path: Path):
@@ -132,7 +200,7 @@ async def test_a_model_that_is_gone_is_nobodys_zero(harnesses: Path, tmp_path: P
     async with ScriptedServer(interviewer, fault=lambda _: refused) as server:
         assert await in_inspect(harnesses, server, tmp_path, tasks=2) == {}
         assert await in_verifiers(harnesses, server, tmp_path, tasks=2) == {}
-    log = json.loads((tmp_path / "log.json").read_text())
+    log = log_of_inspect(tmp_path)
     assert log["status"] == "error"
     assert log["samples"]
     assert all("no such thing" in sample["error"]["message"] for sample in log["samples"])
@@ -151,22 +219,36 @@ async def test_a_dialogue_that_a_limit_of_inspect_ends_is_the_agents_failure(
 
 
 @pytest.mark.parametrize(
-    ("setting", "blame"),
+    ("command_line", "blame"),
     [
-        ("human=nobody", "--human nobody: unknown"),
-        ("max_turns=0", "max_turns: expected a whole number >= 1"),
-        ("agent=blank", "agent: the harness that runs ColBench decides this"),
+        (
+            "inspect/bin/inspect eval colbench/backend --model=mockllm/model -T human=nobody",
+            "--human nobody: unknown",
+        ),
+        (
+            "inspect/bin/inspect eval colbench/backend --model=mockllm/model -T domain=frontend",
+            "domain: the name of the task says",
+        ),
+        (
+            "verifiers/bin/vf-eval colbench-verifiers -m m --env.taskset.human nobody",
+            "--human nobody: unknown",
+        ),
+        (
+            'verifiers/bin/vf-eval colbench-verifiers -m m --env.taskset.settings {"domain":"frontend"}',
+            "settings: domain has a place",
+        ),
     ],
 )
-async def test_a_setting_that_is_wrong_is_named(harnesses: Path, setting: str, blame: str):
-    inspect = harnesses / "inspect" / "bin" / "inspect"
+async def test_a_setting_that_is_wrong_is_named(harnesses: Path, command_line: str, blame: str):
+    program, *words = command_line.split()
     with pytest.raises(AssertionError) as refusal:
-        await command(inspect, "eval", "colbench/backend", "--model=mockllm/model", "-T", setting)
+        await command(harnesses / program, *words)
     assert blame in str(refusal.value)
     assert "Traceback" not in str(refusal.value)
 
 
 async def test_the_examples_of_the_documentation_run_as_written(harnesses: Path, tmp_path: Path):
+    """The logs of Inspect come without scores, so that those in the rollouts are what `inspect score` made."""
     text = DOCUMENT.read_text("utf-8")
     inspect, verifiers = text.split("\n## ")[1:]
     async with ScriptedServer(interviewer, model="my-model") as server:
@@ -176,65 +258,127 @@ async def test_the_examples_of_the_documentation_run_as_written(harnesses: Path,
                 program = {"bash": "/bin/bash", "python": at / "python"}[language]
                 script = example.replace("http://localhost:8000/v1", server.base_url)
                 path = f"{at}{os.pathsep}{os.environ['PATH']}"
-                await command(program, "-c", script, cwd=tmp_path, env={"PATH": path})
-    assert len(read_rollouts(tmp_path / "rollouts.jsonl")) == 6
+                env = {"PATH": path, "INSPECT_EVAL_NO_SCORE": "true"}
+                await command(program, "-c", script, cwd=tmp_path, env=env)
+    kept = read_rollouts(tmp_path / "rollouts.jsonl")
+    assert len(kept) == 6
+    assert all(rollout.scores for rollout in kept)
     assert len(lines_of_verifiers(tmp_path / "outputs")) == 3
 
 
-async def natively(_: Path, server: ScriptedServer, folder: Path) -> dict[str, Rollout]:
-    agent = f"openai:{server.model}@{server.base_url}"
-    where = ("--limit", TASKS, "--max-turns", TURNS, "--out", folder / "run")
+async def natively(
+    _: Path,
+    server: ScriptedServer,
+    folder: Path,
+    *,
+    domain: str = "backend",
+    tasks: int = TASKS,
+    trials: int = 1,
+    settings: dict[str, Any] | None = None,
+) -> dict[tuple[str, int], Rollout]:
+    agent = ("--agent", f"openai:{server.model}@{server.base_url}", "--agent-arg", "seed=false")
+    given: dict[str, Any] = {"domain": domain, "limit": tasks, "trials": trials, "max_turns": TURNS}
+    config = folder / "config.toml"
+    given |= settings or {}
+    config.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in given.items()))
     colbench = Path(sys.executable).with_name("colbench")
-    await command(colbench, "eval", "--agent", agent, "--agent-arg", "seed=false", *where)
-    return {r.task_id: r for r in read_rollouts(folder / "run" / "rollouts.jsonl")}
+    await command(
+        *(colbench, "eval", *agent, "--config", config, "--out", folder / "run"),
+        env=stores(folder),
+    )
+    return by_cell(read_rollouts(folder / "run" / "rollouts.jsonl"))
 
 
 async def in_inspect(
-    harnesses: Path, server: ScriptedServer, folder: Path, *more: str, tasks: int = TASKS
-) -> dict[str, Rollout]:
-    inspect = harnesses / "inspect" / "bin" / "inspect"
+    harnesses: Path,
+    server: ScriptedServer,
+    folder: Path,
+    *more: str,
+    domain: str = "backend",
+    tasks: int = TASKS,
+    trials: int = 1,
+    settings: dict[str, Any] | None = None,
+) -> dict[tuple[str, int], Rollout]:
+    """The rollouts in the log of a run; of pages the model is shown pictures."""
     model = (f"--model=openai-api/local/{server.model}", f"--model-base-url={server.base_url}")
-    where = (f"--limit={tasks}", "-T", f"max_turns={TURNS}", "--log-dir", folder / "logs")
-    await command(inspect, "eval", "colbench/backend", *model, *where, "--display=plain", *more)
+    given = {**(settings or {}), "max_turns": TURNS}
+    if domain == "frontend":
+        given["pictures"] = True
+    await command(
+        *(harnesses / "inspect" / "bin" / "inspect", "eval", f"colbench/{domain}", *model),
+        *(f"--limit={tasks}", f"--epochs={trials}", "--log-dir", folder / "logs"),
+        *("--log-format=json", "--display=plain", *more),
+        *(word for name, value in given.items() for word in ("-T", f"{name}={value}")),
+        env=stores(folder),
+    )
+    scores = [sample.get("scores") for sample in log_of_inspect(folder)["samples"]]
+    (scorer,) = {name for each in scores if each for name in each} or {""}
+    kept = [each[scorer]["metadata"]["colbench_rollout"] for each in scores if each]
+    return by_cell(msgspec.convert(kept, list[Rollout]))
+
+
+def log_of_inspect(folder: Path) -> Any:
+    """The one log in a folder."""
     (log,) = (folder / "logs").iterdir()
-    dumped = await command(inspect, "log", "dump", log)
-    (folder / "log.json").write_text(dumped)
-    return rollouts_of_inspect(dumped)
-
-
-def rollouts_of_inspect(log: str) -> dict[str, Rollout]:
-    scores = [sample.get("scores") or {} for sample in json.loads(log)["samples"]]
-    kept = [score["hidden_tests"]["metadata"]["colbench_rollout"] for score in scores if score]
-    return {rollout.task_id: rollout for rollout in msgspec.convert(kept, list[Rollout])}
+    return json.loads(log.read_text())
 
 
 async def in_verifiers(
-    harnesses: Path, server: ScriptedServer, folder: Path, tasks: int = TASKS
-) -> dict[str, Rollout]:
-    vf_eval = harnesses / "verifiers" / "bin" / "vf-eval"
+    harnesses: Path,
+    server: ScriptedServer,
+    folder: Path,
+    *,
+    domain: str = "backend",
+    tasks: int = TASKS,
+    trials: int = 1,
+    settings: dict[str, Any] | None = None,
+) -> dict[tuple[str, int], Rollout]:
+    """The rollouts of the episodes that did not fail, whose rewards are looked at, too."""
     await command(
-        *(vf_eval, "colbench-verifiers", "-m", server.model),
+        *(harnesses / "verifiers" / "bin" / "vf-eval", "colbench-verifiers", "-m", server.model),
         *("--client.base-url", server.base_url, "--client.api-key-var", "LOCAL_API_KEY"),
-        *("-n", tasks, "--env.taskset.max-turns", TURNS),
+        *("-n", tasks, "-r", trials, "--env.taskset.max-turns", TURNS),
+        *("--env.taskset.domain", domain, "--env.taskset.settings", json.dumps(settings or {})),
         *("--no-push", "--no-rich", "-o", folder, "--run.name", "verifiers"),
+        env=stores(folder),
     )
-    found = {}
-    lines = lines_of_verifiers(folder)
-    for trace in (trace for line in lines for trace in json.loads(line)["traces"] if trace["ok"]):
+    found = []
+    traces = (trace for line in lines_of_verifiers(folder) for trace in json.loads(line)["traces"])
+    for trace in (trace for trace in traces if trace["ok"]):
         rollout = msgspec.convert(trace["info"]["rollout"], Rollout)
-        found[rollout.task_id] = rollout
+        found.append(rollout)
         verdict = rollout.scores["default"]
+        backend = domain == "backend"
+        reward = {"success": float(bool(verdict.success))} if backend else {"cosine": verdict.value}
         assert trace["rewards"] == {
-            "success": {"score": float(bool(verdict.success)), "weight": 1.0}
+            name: {"score": value, "weight": 1.0} for name, value in reward.items()
         }
-        assert trace["metrics"] == {"tests_passed": verdict.value}
-    return found
+        assert trace["metrics"] == ({"tests_passed": verdict.value} if backend else {})
+    return by_cell(found)
 
 
 def lines_of_verifiers(folder: Path) -> list[str]:
     """The episodes of the one run in a folder."""
     (traces,) = folder.glob("*/traces.jsonl")
     return traces.read_text().splitlines()
+
+
+def by_cell(rollouts: Sequence[Rollout]) -> dict[tuple[str, int], Rollout]:
+    return {(rollout.task_id, rollout.trial): rollout for rollout in rollouts}
+
+
+def stores(folder: Path) -> dict[str, str]:
+    """A home and a cache without anything in them, and the tests' own packages, found after a harness's."""
+    site = folder / "site"
+    site.mkdir(exist_ok=True)
+    packages = sysconfig.get_path("purelib")
+    site.joinpath("sitecustomize.py").write_text(f"import sys\nsys.path.append({packages!r})\n")
+    return {
+        "HOME": str(folder),
+        "COLBENCH_CACHE": str(folder / "cache"),
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONPATH": os.pathsep.join((str(site), os.environ.get("PYTHONPATH", ""))),
+    }
 
 
 async def command(*words: Any, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
