@@ -1,0 +1,110 @@
+"""What a study found, as plain values: all that its report is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """One dialogue of an evaluation."""
+
+    task: str
+    trial: int
+    success: bool
+    value: float
+    """Share of the hidden tests passed."""
+    turns: int
+    answered: bool
+    """False: the turn limit ended it, or the agent failed."""
+    reply_tokens: int
+    """Tokens of all that the agent said."""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A policy on the validation tasks, after some optimiser steps (0: the base)."""
+
+    step: int
+    outcomes: tuple[Outcome, ...]
+
+
+class Try(Struct, frozen=True, kw_only=True):
+    """A policy trained with one learning rate, evaluated along its training."""
+
+    rate: float
+    curve: tuple[Step, ...]
+    tokens: int
+    """That the policy was trained on, each as often as it was."""
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A method with one seed."""
+
+    method: str
+    """A name of `methods.METHODS`."""
+    seed: int
+    tries: tuple[Try, ...]
+    """More than one where the learning rate was chosen."""
+    rate: float
+    """The chosen one."""
+    step: int
+    """The chosen checkpoint's."""
+    test: tuple[Outcome, ...]
+    """Of the chosen checkpoint on the test tasks."""
+    command: str
+    """Repeats the evaluation on the test tasks."""
+
+
+class Critic(Struct, frozen=True, kw_only=True):
+    """What one critic is worth on held-out tasks."""
+
+    method: str
+    seed: int
+    pairs: int
+    accuracy: tuple[float, float, float]
+    """Share of the pairs whose better dialogue has the higher score, and its 95 % interval."""
+    with_turns: float
+    """Pearson's correlation of dialogues' scores with their number of turns."""
+    best_of: tuple[tuple[int, float, float, float], ...]
+    """n, the expected success of the best of n dialogues by score, and its 95 % interval."""
+
+
+class Scaling(Struct, frozen=True, kw_only=True):
+    """A method that learnt from a share of the training tasks."""
+
+    method: str
+    seed: int
+    share: float
+    tasks: int
+    test: tuple[Outcome, ...]
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What one stage took."""
+
+    stage: str
+    method: str
+    """"": it serves several."""
+    seed: int
+    seconds: float
+    memory: int | None
+    """Bytes of its processes, at most, where that was measured."""
+
+
+class Results(Struct, frozen=True, kw_only=True):
+    """All of a study; it may be unfinished."""
+
+    scale: str
+    study: dict[str, Any]
+    """The study's own settings (`scales.Scale`), as plain values."""
+    version: str
+    """Of ColBench."""
+    machine: str
+    """In words: processors, memory, accelerator, versions of Python, torch and transformers."""
+    base: dict[str, Any]
+    """Of the base model: parameters, tokens and dialogues that it learnt from."""
+    rows: tuple[Row, ...]
+    critics: tuple[Critic, ...]
+    scaling: tuple[Scaling, ...]
+    costs: tuple[Cost, ...]
