@@ -368,7 +368,7 @@ def by_cell(rollouts: Sequence[Rollout]) -> dict[tuple[str, int], Rollout]:
 
 
 def stores(folder: Path) -> dict[str, str]:
-    """A home without anything in it, a cache of the tests' own, and the tests' own packages, found after a harness's."""
+    """An empty home, a cache of the tests' own, and the packages of the tests, found after a harness's."""
     site = folder / "site"
     site.mkdir(exist_ok=True)
     packages = sysconfig.get_path("purelib")
