@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -77,6 +78,15 @@ def test_an_example_finishes_a_run_that_was_killed(example: str, turns: int, tmp
         name = rollout.request.partition("def ")[2].partition("(")[0]
         assert rollout.answer == f"def {name}(*args):\n    return None"
         assert rollout.scores["default"].success is False, "nothing is right that returns nothing"
+
+
+@pytest.mark.parametrize("example", ["node", "bash", "http"])
+def test_an_example_keeps_every_rule(example: str):
+    with spec_of(example) as spec:
+        command = [Path(sys.executable).with_name("colbench"), "agents", "check", spec, "--json"]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert json.loads(ended.stdout)["counts"].keys() == {"kept", "not applicable"}
 
 
 def kill_after(number: int, command: list[object], rollouts: Path) -> None:

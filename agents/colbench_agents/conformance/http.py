@@ -51,6 +51,7 @@ class HTTPRules:
         talk, rule, where = self._talk, self._findings.rule, "`http://`, `https://`"
         ready, starts = (READY,), (READY, STARTS)
         replies = (*starts, REPLIES)
+        ends = (*replies, OVER)
         return [
             rule(READY, talk, where=where, replies=1),
             rule(STARTS, talk, where=where, needs=ready, fix="Answer POST /v1/episodes with 201."),
@@ -64,17 +65,17 @@ class HTTPRules:
                 fix="Answer DELETE /v1/episodes/ID at once, whatever the status.",
             ),
             rule(SAME, self._introduced, where="Messages", needs=ready),
-            rule(UNKNOWN, self._unknown, where="Messages", needs=replies, replies=1),
-            rule(LONG, self._long, where="Limits", needs=replies, replies=1),
+            rule(UNKNOWN, self._unknown, where="Messages", needs=ends, replies=1),
+            rule(LONG, self._long, where="Limits", needs=ends, replies=1),
             rule(
                 AGAIN,
                 self._again,
                 where="Messages",
-                needs=replies,
+                needs=ends,
                 replies=2,
                 fix="Let `start` begin anew whatever is kept for that id.",
             ),
-            rule(SEVERAL, self._several, where=where, needs=replies, replies=2),
+            rule(SEVERAL, self._several, where=where, needs=ends, replies=2),
         ]
 
     async def _talk(self) -> None:

@@ -121,7 +121,7 @@ class StdioRules:
         async with self._running() as wire:
             again = None
             with about(SAME):
-                again = await wire.ready(self._startup)
+                again = await self._begun(wire)
                 same(self._known, again)
             scripted = Scripted.of(self._known)
             if again and not self._findings.broken(REPLIES):
@@ -139,7 +139,7 @@ class StdioRules:
         scripted, pad = Scripted.of(self._known), padding(self._known)
         with self._findings.about(LONG):
             async with self._running() as wire:
-                await wire.ready(self._startup)
+                await self._begun(wire)
                 wire.write(scripted.start())
                 wire.write(scripted.ask(unheard=pad))
                 try:
@@ -155,7 +155,7 @@ class StdioRules:
         first, second, third = (Scripted.of(self._known) for _ in range(3))
         with self._findings.about(SEVERAL):
             async with self._running() as wire:
-                await wire.ready(self._startup)
+                await self._begun(wire)
                 for line in (first.start(), second.start(), first.ask(), second.ask()):
                     wire.write(line)
                 said = [reply(await wire.answer(self._patience)) for _ in range(2)]
@@ -172,6 +172,14 @@ class StdioRules:
                     named(reply(await wire.answer(self._patience)), third)
                 except AgentError as cause:
                     raise AgentError(f"when two dialogues were over, a third: {cause}") from cause
+
+    async def _begun(self, wire: Wire) -> Ready:
+        """What a further process says of itself; what it is known to say unasked is let go."""
+        ready = await wire.ready(self._startup)
+        if self._findings.broken(UNASKED):
+            with suppress(AgentError):
+                await wire.silent("unasked")
+        return ready
 
     @property
     def _known(self) -> Ready:

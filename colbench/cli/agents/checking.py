@@ -17,9 +17,7 @@ from colbench.errors import AgentError, InfrastructureError, boundary
 from colbench.interfaces import Checkable, Rule
 
 Outcome = Literal["kept", "broken", "advice", "not applicable", "not looked at"]
-STARTUP = 60.0
-"""Seconds to start, for an agent that has no `startup_timeout`."""
-GRACE = 5.0
+GRACE = 3.0
 """Seconds after which what was cancelled is given up."""
 STUCK = "it blocks the event loop, or is not to be cancelled"
 
@@ -41,7 +39,7 @@ class Checking:
         self.verdicts: list[Verdict] = []
         self._agent = agent
         self._show = show
-        self._limit = (TURNS + 2) * patience + 2 * getattr(agent, "startup_timeout", STARTUP)
+        self._limit = (TURNS + 2) * patience + 2 * getattr(agent, "startup_timeout", patience)
         own = agent.conformance_rules(patience) if isinstance(agent, Checkable) else ()
         self.own: Sequence[Rule] = own
         self.general: Sequence[Rule] = AgentRules(agent, patience).rules()
@@ -98,8 +96,8 @@ class Checking:
             self._tell(rule, "not looked at", f"without “{missing}” it cannot be")
             return
         try:
-            async with asyncio.timeout(self._limit) as limit:
-                with boundary(AgentError):
+            with boundary(AgentError):
+                async with asyncio.timeout(self._limit) as limit:
                     reason = await rule.probe()
         except AgentError as error:
             late = f"it took longer than {self._limit:g} s" if limit.expired() else str(error)

@@ -119,7 +119,7 @@ class AgentRules:
                 "Bears a dialogue that is broken off",
                 self._broken_off,
                 needs=needs,
-                replies=2,
+                replies=4,
                 fix="A reply may be cancelled: give back in `finally` what it holds.",
             ),
             _rule(
@@ -182,8 +182,10 @@ class AgentRules:
     async def _replied(self) -> None:
         script = Script(domain=self._domain, turns=TURNS)
         watching = asyncio.create_task(self._watch())
+        await asyncio.sleep(0)
         try:
             self._played = await self._play(script)
+            await asyncio.sleep(2 * A_MOMENT)
         finally:
             watching.cancel()
         if not self._played.turns:
@@ -228,7 +230,7 @@ class AgentRules:
 
     async def _broken_off(self) -> None:
         await self._play(Script(domain=self._domain, turns=2), deadline=A_MOMENT)
-        (await self._play(Script(domain=self._domain))).passed()
+        (await self._play(Script(domain=self._domain, turns=2))).passed()
 
     async def _apart(self) -> None:
         names = [f"{word}_{uuid4().hex[:4]}" for word in ("harbour", "meadow")]

@@ -1,0 +1,338 @@
+"""`colbench agents check`: planted faults are found by the rule that they break, and agents without fault pass."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shlex
+import subprocess
+import sys
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from colbench.cli import main
+from colbench.cli.agents.checking import Checking, Verdict
+from colbench.errors import EndpointError
+from colbench.messages import Message, Usage
+from colbench.plugins import resolve
+
+HERE = Path(__file__).parent
+
+
+class Case(NamedTuple):
+    """An agent with a fault, the first rule that it breaks, and what is said of it."""
+
+    fault: str
+    rule: str
+    reason: str
+    patience: float = 20.0
+    program: str = "unruly_agent.py"
+
+
+COMMANDS = [
+    Case("shows-a-banner", "Says `ready`", "it sent what is no message, .*: Loading the model"),
+    Case(
+        "replies-first", "Says `ready`", "first message must be `ready`", program="faulty_agent.py"
+    ),
+    Case("other-version", "Says `ready`", "'colbench-agent/2'", program="faulty_agent.py"),
+    Case("silent-at-start", "Says `ready`", "not ready within 2 s", program="faulty_agent.py"),
+    Case("crashes-at-start", "Says `ready`", "code 1; .*no model here", program="faulty_agent.py"),
+    Case(
+        "is-ready-twice", "Says nothing before it is asked", "before a dialogue had begun, it sent"
+    ),
+    Case(
+        "answers-start", "Says nothing before it is asked", "after `start`, where no answer is due"
+    ),
+    Case("garbage", "Replies when it is asked", "Loading checkpoint", program="faulty_agent.py"),
+    Case("half-a-line", "Replies when it is asked", "middle of a line", program="faulty_agent.py"),
+    Case("number-for-text", "Replies when it is asked", "got `int`", program="faulty_agent.py"),
+    Case("hangs", "Replies when it is asked", "no reply within 1 s$", 1.0, "faulty_agent.py"),
+    Case("gives-up", "Replies when it is asked", "it says: too hard", program="faulty_agent.py"),
+    Case("holds-back", "Replies when it is asked", "within 1 s; .* has to flush its output", 1.0),
+    Case("counts-below-zero", "Replies when it is asked", r"`int` >= 0 - at `\$.usage"),
+    Case("names-another", "Names the dialogue that it replies to", "replied to 'x', where check-"),
+    Case("says-it-again-later", "Replies once to one request", "it sent .*And another thing"),
+    Case("says-goodbye", "Says nothing once a dialogue is over", "after `end`.*Goodbye"),
+    Case("says-goodbye-to-all", "Says nothing once a dialogue is over", "closed, it sent bye"),
+    Case("is-never-the-same", "Says the same of itself every time", "its `version` was '"),
+    Case("knows-all-fields", "Ignores fields that it does not know", "unexpected keyword argument"),
+    Case("stays", "Ends when its standard input is closed", "still ran 2 s .* after `end`"),
+    Case(
+        "ends-at-end-alone", "Ends when its standard input is closed", "in the midst of a dialogue"
+    ),
+    Case(
+        "reads-short-lines",
+        "Reads messages of any length",
+        "a line of 262,144 bytes: .*exceed the limit",
+    ),
+    Case(
+        "knows-one-dialogue", "Has several dialogues at a time", "replied to check-.* alone, twice"
+    ),
+    Case("dies-in-turn-2", "Keeps up a dialogue of up to 10 turns", "in turn 2: .*MemoryError"),
+    Case("says-nothing", "Has something to say each time", "its reply in turn 1 is empty"),
+    Case("never-answers", "Comes to an answer", "in 10 turns it never wrote"),
+    Case("knows-ids-for-ever", "Has the same dialogue again", "I had that dialogue"),
+    Case("mixes-dialogues", "Keeps dialogues apart", "asked for .*, it spoke of"),
+    Case("reads-ascii", "Takes any text", "codec can't encode"),
+    Case("knows-functions-alone", "Takes both kinds of task", "KeyError: 'def'"),
+    Case("dies-at-pictures", "Takes pictures", "TypeError: a picture"),
+]
+SOUND = [Case("none", "", ""), Case("none-concurrent", "", "")]
+SERVERS = [
+    Case("has-no-such-page", "Says `ready`", "it answered with HTTP 404"),
+    Case("is-elsewhere", "Says `ready`", "it answered with HTTP 302"),
+    Case("speaks-another-version", "Says `ready`", "it speaks 'colbench-agent/2'"),
+    Case("begins-nothing", "Takes `start`", "it answered with HTTP 409"),
+    Case("fails", "Replies when it is asked", "it answered with HTTP 500"),
+    Case(
+        "replies-in-chat-form", "Replies when it is asked", "no message, .*missing required field"
+    ),
+    Case("breaks-off", "Replies when it is asked", "its answer broke off"),
+    Case("hangs", "Replies when it is asked", "no reply within 1 s", 1.0),
+    Case("names-another", "Names the dialogue that it replies to", "replied to 'another'"),
+    Case("hangs-at-the-end", "Answers when a dialogue is over", "DELETE was not answered", 1.0),
+    Case("is-never-the-same", "Says the same of itself every time", "its `version` was '"),
+    Case("knows-all-fields", "Ignores fields that it does not know", "HTTP 422: .*not permitted"),
+    Case("takes-short-bodies", "Reads messages of any length", "of 262,144 bytes: .*HTTP 413"),
+    Case(
+        "knows-ids-for-ever",
+        "Begins a dialogue again that was never ended",
+        "second time.*HTTP 409",
+    ),
+    Case("has-one-at-a-time", "Has several dialogues at a time", "HTTP 409"),
+]
+
+
+WRONG = {"broken", "advice"}
+
+
+class Enough(Exception):
+    """Something wrong was found."""
+
+
+def check(agent: object, patience: float = 20.0) -> list[Verdict]:
+    """The verdicts up to the first on what is wrong."""
+
+    def show(verdict: Verdict) -> None:
+        if verdict.outcome in WRONG:
+            raise Enough
+
+    checking = Checking(agent, patience, show)
+    with suppress(Enough):
+        assert checking.run()
+    return checking.verdicts
+
+
+def check_command(case: Case) -> list[Verdict]:
+    command = shlex.join([sys.executable, "-S", str(HERE / case.program), case.fault])
+    startup = 2.0 if case.fault == "silent-at-start" else 60.0
+    return check(resolve("agent", f"cmd:{command}", {"startup_timeout": startup}), case.patience)
+
+
+def check_server(case: Case, address: str) -> list[Verdict]:
+    return check(resolve("agent", f"{address}/{case.fault}", {}), case.patience)
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Of a server of agents."""
+    command = [sys.executable, "-S", str(HERE / "unruly_server.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        yield server.stdout.readline().strip()
+        server.terminate()
+
+
+@pytest.fixture(scope="module")
+def checked(address):
+    """The verdicts on every agent, as they come; most of the time is waiting, so many are looked at at once."""
+    with ThreadPoolExecutor(16) as pool:
+        futures: dict[Case, Future[list[Verdict]]] = {}
+        futures |= {case: pool.submit(check_command, case) for case in [*SOUND, *COMMANDS]}
+        futures |= {case: pool.submit(check_server, case, address) for case in SERVERS}
+        yield futures
+
+
+@pytest.mark.parametrize("case", [*COMMANDS, *SERVERS], ids=lambda case: case.fault)
+def test_a_fault_is_found_by_the_rule_that_it_breaks(checked, case):
+    found = checked[case].result()[-1]
+    assert (found.rule, found.outcome in WRONG) == (case.rule, True), found
+    assert re.search(case.reason, found.reason), found.reason
+    assert found.fix
+    assert found.see
+
+
+@pytest.mark.parametrize("case", SOUND, ids=lambda case: case.fault)
+def test_a_program_without_fault_keeps_every_rule(checked, case):
+    verdicts = checked[case].result()
+    spared = {"none": {"Has several dialogues at a time", "Takes pictures"}}
+    assert named(verdicts, "not applicable") == spared.get(case.fault, {"Takes pictures"})
+    assert len(named(verdicts, "kept")) == len(verdicts) - len(named(verdicts, "not applicable"))
+
+
+def test_a_server_without_fault_keeps_every_rule(address):
+    verdicts = check_server(Case("none", "", ""), address)
+    assert {each.outcome for each in verdicts} == {"kept", "not applicable"}
+
+
+@pytest.mark.parametrize("spec", ["blank", "guesser", "interviewer", "designer"])
+def test_a_built_in_agent_keeps_every_rule(spec):
+    assert {each.outcome for each in check(resolve("agent", spec, {}))} == {
+        "kept",
+        "not applicable",
+    }
+
+
+def test_a_plain_function_keeps_every_rule(tmp_path):
+    file = tmp_path / "plain.py"
+    file.write_text("def agent(messages):\n    return 'I WANT TO ANSWER: x = 1'\n")
+    verdicts = check(resolve("agent", f"{file}:agent", {}))
+    assert {each.outcome for each in verdicts} == {"kept", "not applicable"}
+
+
+def named(verdicts: list[Verdict], outcome: str) -> set[str]:
+    return {each.rule for each in verdicts if each.outcome == outcome}
+
+
+class Silent:
+    async def reply(self, dialogue):
+        return None
+
+
+class Raises:
+    async def reply(self, dialogue):
+        raise SystemExit("no model")
+
+
+class OfNoDomain(Silent):
+    domains = ("Backend",)
+
+
+class Restless(Silent):
+    said = 0
+
+    def describe(self):
+        self.said += 1
+        return {"run": str(self.said)}
+
+
+class Locked:
+    """Its lock stays closed when a reply is cancelled."""
+
+    def __init__(self):
+        self.free = asyncio.Event()
+
+    async def reply(self, dialogue):
+        if len(dialogue) == 1:
+            return "What else?"
+        assert not self.free.is_set(), "busy"
+        self.free.set()
+        await asyncio.sleep(0.3)
+        self.free.clear()
+        return "I WANT TO ANSWER: x = 1"
+
+
+class Blocks:
+    """The first time."""
+
+    had = False
+
+    async def reply(self, dialogue):
+        if not self.had:
+            time.sleep(1.5)  # noqa: ASYNC251 - that is the fault
+        self.had = True
+        return "I WANT TO ANSWER: x = 1"
+
+
+class Hangs:
+    async def reply(self, dialogue):
+        await asyncio.Event().wait()
+
+
+class Owes:
+    async def reply(self, dialogue):
+        usage = Usage(prompt_tokens=1, completion_tokens=-1, requests=1)
+        return Message(role="assistant", content="I WANT TO ANSWER: x = 1", usage=usage)
+
+
+@pytest.mark.parametrize(
+    ("agent", "outcome", "rule", "reason"),
+    [
+        (Silent(), "broken", "Replies to a request", "reply() returned NoneType"),
+        (Raises(), "broken", "Replies to a request", "it raised SystemExit: no model"),
+        (Hangs(), "broken", "Replies to a request", "no reply within 2 s"),
+        (OfNoDomain(), "broken", "Names domains that there are", "'Backend'"),
+        (Restless(), "broken", "Is described alike every time", "`run` was '1', and then '2'"),
+        (Locked(), "broken", "Bears a dialogue that is broken off", "busy"),
+        (Blocks(), "advice", "Holds up no other dialogue", "nothing else could run"),
+        (Owes(), "broken", "Counts no tokens below zero", "it counts 1 and -1"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_fault_of_an_agent_in_this_process_is_found(agent, outcome, rule, reason):
+    found = check(agent, 2.0)[-1]
+    assert (found.rule, found.outcome) == (rule, outcome), found
+    assert reason in found.reason
+
+
+def test_a_model_server_that_is_gone_is_nobody_s_fault_and_no_pass():
+    class Gone:
+        async def reply(self, dialogue):
+            raise EndpointError("no model server")
+
+    verdicts = check(Gone())
+    assert named(verdicts, "broken") == set()
+    (first,) = (each for each in verdicts if each.rule == "Replies to a request")
+    assert (first.outcome, first.reason) == ("not looked at", "no model server")
+
+
+def test_an_agent_that_never_comes_back_is_given_up(tmp_path):
+    file = tmp_path / "stuck.py"
+    file.write_text(
+        "class Agent:\n    async def reply(self, dialogue):\n        while True: pass\n"
+    )
+    ended = colbench("agents", "check", f"{file}:Agent", "--timeout", "0.1", "--json")
+    found = json.loads(ended.stdout)
+    assert ended.returncode == 1
+    assert found["counts"]["broken"] == 1
+    assert "blocks the event loop" in found["rules"][2]["reason"]
+
+
+def test_each_rule_has_its_line_and_a_broken_one_what_to_do():
+    command = shlex.join([sys.executable, "-S", str(HERE / "unruly_agent.py"), "says-goodbye"])
+    ended = colbench("agents", "check", f"cmd:{command}")
+    assert ended.returncode == 1
+    lines = [line.rstrip() for line in ended.stdout.splitlines()]
+    assert lines[1] == "check   22 rules; it is asked for 32 replies at most"
+    assert lines[2] == "kept    Says `ready`"
+    assert lines[7] == "broken  Says nothing once a dialogue is over"
+    assert re.search(
+        "standard error .*docs/agent-protocol.md, Messages", ended.stdout.replace("\n", " ")
+    )
+    assert lines[-1] == "19 kept, 1 broken, 2 not applicable"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nobody"], "--agent nobody: unknown"),
+        (["cmd:./nowhere"], "there is no program ./nowhere"),
+        (["http://127.0.0.1:9", "--agent-arg", "retries=0"], "cannot connect: .*is it running"),
+        (["blank", "--agent-arg", "x=1"], "unexpected keyword argument 'x'"),
+        (["blank", "--timeout", "0"], "--timeout: expected seconds above 0"),
+    ],
+)
+def test_a_mistake_of_the_user_is_told_in_a_line(capsys, words, said):
+    assert main(["agents", "check", *words]) == 2
+    assert re.search(said, capsys.readouterr().err)
+
+
+def colbench(*words: str) -> subprocess.CompletedProcess[str]:
+    program = Path(sys.executable).with_name("colbench")
+    return subprocess.run([program, *words], capture_output=True, text=True, check=False)
