@@ -72,8 +72,10 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A file with the agent's system prompt, where the one that a run recorded is not there any more."""
     held_out: Side = 0.05
     """The share of tasks that nothing is trained on: for diagnoses, and for the choice of the checkpoint. Ours."""
+    share: Fraction = 1.0
+    """The share of the other tasks that is learnt from: for curves over the number of tasks. Ours."""
     seed: int = 0
-    """Of that split."""
+    """Of what is held out, and of that share."""
 
 
 class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

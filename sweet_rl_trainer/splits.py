@@ -17,6 +17,21 @@ def is_held_out(task_hash: str, share: float, seed: int = 0) -> bool:
     return derive_seed("held-out", seed, task_hash) < share * 2**31
 
 
+def part(trajectories: Sequence[T], share: float, *, seed: int = 0) -> list[T]:
+    """Those of about that share of the tasks; a larger share has all of a smaller one.
+
+    Raises UserError if no task is left.
+    """
+    found = [
+        each for each in trajectories if derive_seed("share", seed, each.task_hash) < share * 2**31
+    ]
+    if not found:
+        raise UserError(
+            f"data.share {share:g}: no task is left; give a larger share, or more tasks"
+        )
+    return found
+
+
 def split(trajectories: Sequence[T], share: float, *, seed: int = 0) -> tuple[list[T], list[T]]:
     """The trajectories to train on and those held out.
 

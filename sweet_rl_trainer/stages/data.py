@@ -17,7 +17,7 @@ from colbench.task import Task
 from colbench_tasks.trajectories import read_trajectories
 from sweet_rl_trainer import runs
 from sweet_rl_trainer.recipe import DataSettings
-from sweet_rl_trainer.splits import split
+from sweet_rl_trainer.splits import part, split
 from sweet_rl_trainer.stages.collect import RUN
 from sweet_rl_trainer.stages.stage import Source
 from sweet_rl_trainer.trajectories import Trajectory, from_official, read_run
@@ -65,7 +65,8 @@ def sources(data: DataSettings) -> dict[str, Source]:
 def settings(data: DataSettings) -> dict[str, object]:
     """What of the settings matters to the trajectories, besides the files; tasks are found by their hashes."""
     system = None if data.system is None else digest(_read(data.system))
-    return {"held_out": data.held_out, "seed": data.seed, "system": system}
+    kept = {"held_out": data.held_out, "seed": data.seed, "system": system}
+    return kept if data.share == 1 else kept | {"share": data.share}
 
 
 def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
@@ -83,6 +84,7 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
 
     read = [*map(of_run, run_folders(inputs)), *map(of_file, _named(inputs, OFFICIAL))]
     train, held_out = split(_distinct(read), data.held_out, seed=data.seed)
+    train = part(train, data.share, seed=data.seed)
     wanted = {each.task_hash for each in train}
     extra = _distinct([*map(of_run, _named(inputs, NEGATIVES))], "negatives ")
     knowing = _distinct([of_run(path / RUN) for path in _named(inputs, TOLD)], "told ")

@@ -134,3 +134,19 @@ def test_successes_are_those_with_the_reward_and_the_rest_is_counted(chat, traje
         success_examples(dialogues[1:], chat, max_length=1000)
     with pytest.raises(DataError, match=r"of 0 pairs none is left to train on \(none was given"):
         pair_examples([], chat, "sum", max_length=1000)
+
+
+@pytest.mark.parametrize("way", TEMPLATES)
+def test_those_who_know_c_are_imitated_behind_it(way, chat, trajectory):
+    dialogue = trajectory(HEARD, REPLIES, hidden="def count(): return 7")
+    (plain,), _ = success_examples([dialogue], chat, max_length=1000)
+    (told,), _ = success_examples([dialogue], chat, hidden=way, max_length=1000)
+    (pair,), _ = pair_examples(
+        [Pair(chosen=dialogue, rejected=dialogue)],
+        chat,
+        "trajectory-mean",
+        hidden=way,
+        max_length=1000,
+    )
+    assert told.examples == pair.chosen.examples
+    assert told.tokens > plain.tokens

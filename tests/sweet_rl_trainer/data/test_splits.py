@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from colbench.errors import UserError
-from sweet_rl_trainer.splits import is_held_out, split
+from sweet_rl_trainer.splits import is_held_out, part, split
 
 HASHES = [hashlib.sha256(str(n).encode()).hexdigest() for n in range(3000)]
 
@@ -45,3 +45,14 @@ def test_nothing_may_be_held_out_but_not_by_chance(trajectory):
     for share in (1, -0.1):
         with pytest.raises(UserError, match="at least 0 and less than 1"):
             split(dialogues, share)
+
+
+def test_a_share_of_the_tasks_has_all_of_a_smaller_one_and_whole_tasks(trajectory):
+    dialogues = [trajectory(task_hash=HASHES[n % 400]) for n in range(800)]
+    small, large = (part(dialogues, share) for share in (0.25, 0.5))
+    assert {each.task_hash for each in small} < {each.task_hash for each in large}
+    assert 150 < len(small) < 250
+    assert small == [each for each in dialogues if each in small]
+    assert part(dialogues, 1.0) == dialogues
+    with pytest.raises(UserError, match="no task is left"):
+        part(dialogues[:1], 1e-9)

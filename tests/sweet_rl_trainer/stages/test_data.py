@@ -71,6 +71,22 @@ def test_extra_negatives_are_of_tasks_to_train_on_alone(collected, endless):
     assert not {each.id for each in data.negatives} & set(data.by_id)
 
 
+def test_dialogues_of_those_who_know_are_of_tasks_to_train_on_alone(collected, tmp_path):
+    (tmp_path / RUN).symlink_to(collected[0])
+    data = DataSettings(held_out=0.3, runs=strings(collected))
+    inputs = {name: each.path for name, each in sources(data).items()}
+    found = load(data, inputs | {"told0": tmp_path})
+    assert {each.task_hash for each in found.told} == {each.task_hash for each in found.train}
+    assert all(each.id.startswith("told 0:") for each in found.told)
+    assert len(found.by_id) == 16
+
+
+def test_a_share_of_the_tasks_leaves_the_held_out_ones_alone(collected):
+    whole, half = (loaded(runs=strings(collected), share=share) for share in (1.0, 0.5))
+    assert half.held_out == whole.held_out
+    assert 0 < len(half.train) < len(whole.train)
+
+
 def test_an_official_file_is_read_with_the_system_prompt_that_is_given(tmp_path):
     rows = [
         {

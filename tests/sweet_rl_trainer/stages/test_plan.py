@@ -80,6 +80,12 @@ def test_a_model_and_dialogues_that_are_not_there_are_made_first():
     assert names(plan(read("tiny-cpu"), "grpo")) == ["base", "grpo", "export"]
 
 
+def test_those_who_know_are_imitated_by_rft_alone(small):
+    told = 'told=[{agent="demonstrator"}]'
+    assert names(plan(small(told), "rft")) == ["collect", "rft-data", "rft", "export"]
+    assert names(plan(small(told))) == names(plan(small()))
+
+
 def test_an_export_has_the_trained_model_and_its_base(small):
     *_, actor, export = plan(small())
     assert set(export.inputs) == {"model", "trained"}
