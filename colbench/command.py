@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,13 @@ from colbench.errors import InfrastructureError, UserError
 UNSCORED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters with which a text could take over a terminal: controls but tab and newline, and text direction."""
+
+
+def printable(text: str) -> str:
+    """A text that somebody else wrote, safe to print."""
+    return CONTROLS.sub("\ufffd", text)
 
 
 def run(name: str, command: Callable[[], int]) -> int:
@@ -55,5 +63,5 @@ def _log_on_stderr() -> Iterator[None]:
 
 def _fail(name: str, message: str, code: int) -> int:
     sys.stdout.flush()
-    print(f"{name}: {message}", file=sys.stderr)
+    print(f"{name}: {printable(message)}", file=sys.stderr)
     return code

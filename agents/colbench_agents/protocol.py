@@ -162,6 +162,8 @@ def as_message(answer: Reply | Error) -> Message:
 
 
 def _decode(line: bytes) -> FromAgent:
+    if not line.strip():
+        raise AgentError("it sent what is no message, but nothing")
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:

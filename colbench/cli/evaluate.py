@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from colbench.cli.equipment import Equipment
 from colbench.cli.options import add_config_flags, read_config
 from colbench.cli.selection import find_tasks
+from colbench.command import printable
 from colbench.cli.shut_in import read_walls, shut_in
 from colbench.config import RunConfig, digest, without_address
 from colbench.errors import ColBenchError, EndpointError, UserError, describe_exception
@@ -54,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         asyncio.run(evaluation.run())
     except EndpointError as error:
-        print(f"colbench: stopped: {error}; the same command goes on from here", file=sys.stderr)
+        stopped = f"colbench: stopped: {printable(str(error))}; the same command goes on from here"
+        print(stopped, file=sys.stderr)
     return evaluation.finish()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from colbench.command import printable
 from colbench.report.facts import Section, sections
 from colbench.report.model import DomainReport, RunReport
 from colbench.report.text import count
@@ -55,5 +56,5 @@ def _add(table: Table, section: Section) -> None:
     number, note = section.heads
     table.add_row(Text(section.title, style="bold"), Text(number, style="dim not bold"), Text(note))
     for fact in section.facts:
-        table.add_row(Text(f"  {fact.label}"), Text(fact.value), Text(fact.note))
+        table.add_row(Text(f"  {fact.label}"), Text(fact.value), Text(printable(fact.note)))
     table.add_section()

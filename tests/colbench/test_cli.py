@@ -181,6 +181,17 @@ def test_what_a_model_says_cannot_take_over_the_terminal(here, capsys):
     assert "\x00" not in printed.out
 
 
+def test_nor_can_the_reason_of_a_failure_or_what_a_program_says_before_the_run(here, capsys):
+    fails = 'class Fails:\n    async def reply(self, dialogue):\n        raise ValueError("\x1b[2Jboom")\n'
+    Path("fails.py").write_text(fails)
+    assert main(["eval", "--agent", "fails.py:Fails", "--limit", "1", "--out", "out"]) == 0
+    assert main(["eval", "--agent", r"cmd:printf \'\\033[2Jboom\\n\'"]) == 2
+    printed = capsys.readouterr()
+    for said in (printed.out, printed.err):
+        assert "[2Jboom" in said
+        assert "\x1b" not in said
+
+
 def test_a_task_that_nothing_can_judge_is_in_no_denominator(here, capsys):
     row = {"problem_description": "def f()", "ground_truth": "def f(): raise ValueError"}
     tests = {f"test{n}": "f()" for n in range(1, 11)}

@@ -57,7 +57,7 @@ def lines(rollouts: list[Rollout]) -> dict[str, str]:
 
 
 def test_the_table_reads_at_80_columns_without_colour():
-    reason = "no answer from [http://example.org/v1] " * 10
+    reason = "no answer from [http://example.org/v1] \x1b[2J" * 10
     failure = Failure(boundary="endpoint", reason=reason)
     table = shown([rollout(0, 1.0, 0.0), rollout(1, 0.5, 0.5), rollout(2, 0, 0, failure)])
     assert max(map(len, table.splitlines())) <= 80
