@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from colbench.cli.equipment import Equipment
 from colbench.cli.options import add_config_flags, read_config
 from colbench.cli.selection import find_tasks
-from colbench.command import printable
 from colbench.cli.shut_in import read_walls, shut_in
+from colbench.command import printable
 from colbench.config import RunConfig, digest, without_address
 from colbench.errors import ColBenchError, EndpointError, UserError, describe_exception
 from colbench.rollout import Rollout
