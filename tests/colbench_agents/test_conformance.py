@@ -318,6 +318,16 @@ def test_each_rule_has_its_line_and_a_broken_one_what_to_do():
     assert lines[-1] == "19 kept, 1 broken, 2 not applicable"
 
 
+def test_the_page_has_every_rule_of_the_protocol_and_the_part_that_tells_it():
+    page = (HERE.parents[1] / "docs" / "agent-protocol.md").read_text("utf-8")
+    table = set(re.findall(r"^\| (.+?) \| (?:both|`cmd:`|HTTP) \|", page, re.MULTILINE))
+    agents = [resolve("agent", spec, {}) for spec in ("cmd:true", "http://127.0.0.1:9")]
+    rules = [rule for agent in agents for rule in agent.conformance_rules(1.0)]
+    assert table == {rule.name for rule in rules}
+    for rule in rules:
+        assert f"\n## {rule.see.partition(', ')[2]}" in page
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

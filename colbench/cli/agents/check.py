@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,11 +19,12 @@ from colbench.config import RunConfig
 from colbench.errors import UserError
 
 if TYPE_CHECKING:
-    from colbench.cli.agents.checking import Checking, Verdict
+    from colbench.cli.agents.checking import Checking, Outcome, Verdict
 
 PATIENCE = 30.0
 STYLES = {"kept": "green", "broken": "red", "advice": "yellow"}
 SIGNS = {"not applicable": "--", "not looked at": "?"}
+ORDER: tuple[Outcome, ...] = ("kept", "advice", "broken", "not applicable", "not looked at")
 
 
 def add_to(actions: Any) -> None:
@@ -67,7 +69,35 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show(verdict: Verdict) -> None:
-    """Print one line for a rule, and why and what to do where it is broken."""
+    """Print one line for a rule, and why and what to do where it is broken; `conclude` tells what was not looked at."""
+    style = STYLES.get(verdict.outcome, "dim")
+    if verdict.outcome == "not applicable":
+        _print(verdict.outcome, style, f"{verdict.rule}: {verdict.reason}")
+    elif verdict.outcome != "not looked at":
+        fix = f"{verdict.fix} ({verdict.see})" if verdict.fix else ""
+        _print(verdict.outcome, style, verdict.rule, verdict.reason, fix)
+
+
+def conclude(spec: str, checking: Checking, *, as_json: bool) -> int:
+    """Print what could not be looked at, and the sum. Returns the exit code."""
+    from colbench.cli.console import console
+    from colbench.report.text import count
+
+    outcomes = Counter(verdict.outcome for verdict in checking.verdicts)
+    counts = {outcome: outcomes[outcome] for outcome in ORDER if outcomes[outcome]}
+    if as_json:
+        found = {"agent": spec, "counts": counts, "rules": checking.verdicts}
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    else:
+        unseen = (each.reason for each in checking.verdicts if each.outcome == "not looked at")
+        for reason, number in Counter(unseen).items():
+            _print("not looked at", "dim", f"{count(number, 'rule')} not looked at: {reason}")
+        words = ", ".join(f"{number} {outcome}" for outcome, number in counts.items())
+        console().print(f"\n{words}", highlight=False)
+    return 1 if {"broken", "not looked at"} & counts.keys() else 0
+
+
+def _print(outcome: Outcome, style: str, rule: str, reason: str = "", fix: str = "") -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -76,30 +106,9 @@ def show(verdict: Verdict) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(width=6)
     table.add_column()
-    style = STYLES.get(verdict.outcome, "dim")
-    sign = SIGNS.get(verdict.outcome, verdict.outcome)
-    if style == "dim":
-        table.add_row(
-            Text(sign, style), Text(f"{verdict.rule}: {printable(verdict.reason)}", style)
-        )
-    else:
-        table.add_row(Text(sign, style), verdict.rule)
-    if verdict.fix:
-        table.add_row("", Text(printable(verdict.reason)))
-        table.add_row("", Text(f"{verdict.fix} ({verdict.see})", "dim"))
+    dim = "dim" if style == "dim" else ""
+    table.add_row(Text(SIGNS.get(outcome, outcome), style), Text(printable(rule), dim))
+    for text, own in ((reason, ""), (fix, "dim")):
+        if text:
+            table.add_row("", Text(printable(text), own))
     console().print(table, highlight=False)
-
-
-def conclude(spec: str, checking: Checking, *, as_json: bool) -> int:
-    """Print the sum. Returns the exit code."""
-    from colbench.cli.console import console
-
-    outcomes = [verdict.outcome for verdict in checking.verdicts]
-    counts = {outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)}
-    if as_json:
-        found = {"agent": spec, "counts": counts, "rules": checking.verdicts}
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
-    else:
-        words = ", ".join(f"{number} {outcome}" for outcome, number in counts.items())
-        console().print(f"\n{words}", highlight=False)
-    return 1 if {"broken", "not looked at"} & counts.keys() else 0

@@ -87,13 +87,13 @@ class Checking:
             await start(stack, "agent", self._agent)
             for rule in self.general:
                 await self._judge(rule, rule.needs)
-            self._since = time.monotonic()
+        self._since = time.monotonic() - self._limit  # what still runs in threads is not waited for
 
     async def _judge(self, rule: Rule, needs: Sequence[str]) -> None:
         self._since = time.monotonic()
         missing = self._missing(needs)
         if missing:
-            self._tell(rule, "not looked at", f"without “{missing}” it cannot be")
+            self._tell(rule, "not looked at", f"“{missing}” is not kept")
             return
         try:
             with boundary(AgentError):

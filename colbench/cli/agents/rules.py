@@ -25,6 +25,8 @@ A_MOMENT = 0.05
 """Seconds after which a dialogue is broken off."""
 STANDSTILL = 1.0
 """Seconds for which one agent may hold up all dialogues."""
+REPLY = "`async def reply(self, dialogue)` returns a str or a colbench.messages.Message."
+REPLY_OUTSIDE = "Answer each `messages` with one `reply`, in the midst of a run as well."
 PICTURE = white_picture(256)
 
 
@@ -59,12 +61,13 @@ class AgentRules:
 
     def _of_one_dialogue(self) -> list[Rule]:
         needs = (REPLIES,)
+        outside = isinstance(self._agent, Checkable)
         rules = [
             _rule(
                 REPLIES,
                 self._replied,
                 replies=TURNS,
-                fix="`async def reply(self, dialogue)` returns a str or a colbench.messages.Message.",
+                fix=REPLY_OUTSIDE if outside else REPLY,
             ),
             _rule(
                 f"Keeps up a dialogue of up to {TURNS} turns",
@@ -92,7 +95,7 @@ class AgentRules:
                 fix="Write `I WANT TO ANSWER:` and the answer; without it the whole last message is the answer.",
             ),
         ]
-        if isinstance(self._agent, Checkable):
+        if outside:
             return rules
         return [
             *rules,
@@ -113,14 +116,14 @@ class AgentRules:
                 self._again,
                 needs=needs,
                 replies=2,
-                fix="Let `open` begin anew whatever is kept for that id.",
+                fix="Let `open`, or `start`, begin anew whatever is kept for that id.",
             ),
             _rule(
                 "Bears a dialogue that is broken off",
                 self._broken_off,
                 needs=needs,
                 replies=4,
-                fix="A reply may be cancelled: give back in `finally` what it holds.",
+                fix="A reply may be cancelled, a request cut off: give back what it holds in any case.",
             ),
             _rule(
                 "Keeps dialogues apart",
