@@ -11,6 +11,7 @@ eval: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	bash tests/browser.sh $(BIN)/python
 	bash tests/node.sh
+	bash tests/bubblewrap.sh
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

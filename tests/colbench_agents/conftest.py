@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from colbench.rollout import Rollout
 from colbench.runner import Runner, plan
+from colbench.sandbox.agent import AgentSandbox, why_not
 from colbench.score import Score
 from colbench.task import Hidden, Task
 
@@ -83,3 +86,23 @@ class Named:
 @pytest.fixture
 def name() -> Named:
     return Named()
+
+
+@pytest.fixture(scope="session")
+def run() -> Callable:
+    """Runs a command in a sandbox, or outside of any; gives what it writes.
+
+    Where nothing can be shut in the test is skipped, but not in continuous integration.
+    """
+    if reason := why_not():
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+    def ran(command: list[str], folder: Path, box: AgentSandbox | None = None) -> str:
+        words = [*(box.prefix() if box else []), *command]
+        done = subprocess.run(
+            words, cwd=folder, capture_output=True, text=True, check=False, close_fds=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return ran

@@ -15,7 +15,7 @@ from pathlib import Path
 from colbench.errors import SandboxError
 from colbench.sandbox import inside
 from colbench.sandbox.agent.endpoint import Endpoint
-from colbench.sandbox.agent.hidden import Hidden, copies
+from colbench.sandbox.agent.hidden import Hidden, find_copies
 from colbench.sandbox.agent.view import View, find_view
 
 _FORBIDS_NAMESPACES = (0, 8)
@@ -62,12 +62,12 @@ class AgentSandbox:
     def prefix(self) -> list[str]:
         """The words that are put before the command."""
         shown = [*self.view.system, *self.view.own]
-        hidden = [*map(str, (*self._hidden.places, *self._hidden.checkouts))]
+        hidden = map(str, (*self._hidden.places, *self._hidden.checkouts))
         plan = {
             "bubblewrap": self._bubblewrap,
             "disable_userns": _version(self._bubblewrap or "") >= _FORBIDS_NAMESPACES,
             "show": shown,
-            "hide": [*hidden, *copies(self._hidden, shown)],
+            "hide": [*hidden, *find_copies(self._hidden, self.view.own)],
             "links": self.view.links,
             "endpoint": [self._endpoint.host, self._endpoint.port] if self._endpoint else None,
             "environment": self._environment,

@@ -26,6 +26,16 @@ class Hidden(Struct, frozen=True):
     checkouts: tuple[Path, ...]
     """Not shown as a whole, but for folders in them that an agent is in."""
 
+    @property
+    def packages(self) -> set[str]:
+        """The names of the packages among the places."""
+        return {place.name for place in self.places if (place / "__init__.py").is_file()}
+
+    def is_checkout(self, folder: Path) -> bool:
+        """Whether a folder is one of the checkouts, or another that holds such a package."""
+        inner = (folder.glob(f"*/{name}") for name in self.packages)
+        return folder in self.checkouts or any(any(found) for found in inner)
+
 
 def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
     """What holds the tasks of a run, or of others, or what was said about them; `out` is the run's folder."""
@@ -44,20 +54,28 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
     )
 
 
-def copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
-    """What else is hidden in folders that are shown: other names of hidden files, and task packages installed there."""
+def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
+    """What else to hide in an agent's own folders: other names of hidden files, and the packages installed there."""
+    installed = [f"{each}lib*/python*/*-packages" for each in ("", "local/", "envs/*/")]
+    patterns = [f"{place}/{name}" for place in installed for name in hidden.packages]
+    found = [
+        path
+        for folder in ("/usr", *folders)
+        for each in patterns
+        for path in Path(folder).glob(each)
+    ]
     files = [path.stat() for path in hidden.places if path.is_file()]
     linked = {(file.st_dev, file.st_ino) for file in files if file.st_nlink > 1}
-    names = {path.name for path in _packages()}
-    found = []
-    for folder in map(Path, folders):
-        found += [path for name in names for path in folder.glob(f"lib*/python*/*-packages/{name}")]
-        found += [path for path in folder.rglob("*") if _identity(path) in linked] if linked else []
+    for folder in folders if linked else ():
+        found += [path for path in Path(folder).rglob("*") if _identity(path) in linked]
     return [str(path) for path in found]
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    status = path.lstat()
+    try:
+        status = path.lstat()
+    except OSError:
+        return 0, 0
     return status.st_dev, status.st_ino
 
 

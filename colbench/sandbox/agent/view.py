@@ -45,7 +45,7 @@ def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> V
     A file is shown with its folder, unless the folder is everybody's (as /tmp and the home folder are) or is the
     checkout that the tasks are in; then the file alone. Nothing is shown that lies in what is hidden.
     """
-    programs = list(_programs(command[0]))
+    programs = [program for word in command for program in _programs(word)]
     words = [*programs, *_places([*command[1:], *named])]
     wanted = [place for word in words for place in _shown_with(word, hidden)]
     wanted += [place for program in programs for place in _installation(program)]
@@ -87,7 +87,7 @@ def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
     real = path.resolve()
     for place in dict.fromkeys((path, real)):
         folder = place if place.is_dir() else place.parent
-        if _is_own(folder.resolve()) and folder.resolve() not in hidden.checkouts:
+        if _is_own(folder.resolve()) and not hidden.is_checkout(folder.resolve()):
             yield folder
         elif place.is_file():
             yield place

@@ -27,6 +27,9 @@ _NAMESPACES = (
     "--uid", _INNER_ID, "--gid", _INNER_ID, "--hostname", "agent", "--cap-drop", "ALL", "--die-with-parent",
     "--new-session",
 )  # fmt: skip
+_IN, _OUT = 8, 9
+"""Where the agent's standard input and output wait for it; bubblewrap itself keeps neither open."""
+_SHELL = ("/bin/sh", "-c", f'exec "$@" <&{_IN} >&{_OUT} {_IN}<&- {_OUT}>&-', "agent")
 
 
 def main(plan: str, *command: str) -> NoReturn:
@@ -38,7 +41,7 @@ class _Launch:
     def __init__(self, plan: dict[str, Any]) -> None:
         self._plan = plan
         self._parent = os.getppid()
-        self._given: list[int] = []
+        self._given = [os.dup2(0, _IN), os.dup2(1, _OUT)]
         """Descriptors that bubblewrap inherits."""
         self._init = 0
         """Process 1 in there, by its number out here."""
@@ -52,7 +55,9 @@ class _Launch:
         arguments = self._file("\0".join(options).encode())
         signal.signal(signal.SIGTERM, self._pass_on)
         self._process = subprocess.Popen(  # noqa: S603 - running what it is given is what it is for
-            [self._plan["bubblewrap"], "--args", arguments, *command],
+            [self._plan["bubblewrap"], "--args", arguments, *_SHELL, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             pass_fds=self._given,
             env=_environment(self._plan["environment"]),
         )
