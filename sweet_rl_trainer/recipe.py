@@ -255,10 +255,20 @@ def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | Non
         key, equals, value = change.partition("=")
         if not equals or not key.strip():
             raise UserError(f"--set {change}: expected KEY=VALUE, such as critic.train.epochs=2")
-        _change(table, key.strip(), _value(value.strip()))
+        assign(table, key.strip(), _value(value.strip()))
     for key, value in (values or {}).items():
-        _change(table, key, value)
+        assign(table, key, value)
     return convert(table, place)
+
+
+def assign(table: dict[str, Any], key: str, value: Any) -> None:
+    """Set a setting by its key, such as `critic.train.beta`. Raises UserError where it would be in no table."""
+    *path, last = key.split(".")
+    for name in path:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise UserError(f"--set {key}: {name} is no table")
+    table[last] = value
 
 
 def describe(name: str) -> str:
@@ -293,15 +303,6 @@ def text(name: str) -> tuple[str, str]:
         return path.read_text("utf-8"), name
     except UnicodeDecodeError as cause:
         raise UserError(f"{name} is not a text file: {cause}") from cause
-
-
-def _change(table: dict[str, Any], key: str, value: Any) -> None:
-    *path, last = key.split(".")
-    for name in path:
-        table = table.setdefault(name, {})
-        if not isinstance(table, dict):
-            raise UserError(f"--set {key}: {name} is no table")
-    table[last] = value
 
 
 def _value(text: str) -> Any:

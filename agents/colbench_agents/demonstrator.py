@@ -31,9 +31,11 @@ FOCUS = (0.45, 0.65, 0.85)
 SLIPS = (0.0, 0.05, 0.2)
 """The chance to take a choice for another one, for each decision."""
 KNOWING_FOCUS = 0.95
+"""… of someone who knows what the human has in mind."""
 LINGERS = 0.1
 """The chance to ask on although nothing is open."""
-"""… of someone who knows what the human has in mind."""
+MINDFUL = 0.7
+"""The chance to mind the turn limit; others may still be asking when it ends the dialogue."""
 BESIDE = (
     "Which version of Python do you use?",
     "Should I add type hints?",
@@ -57,6 +59,7 @@ class Person(Struct, frozen=True, kw_only=True):
     haste: float
     focus: float
     slips: float
+    mindful: bool
 
 
 class Demonstrator:
@@ -84,6 +87,7 @@ class Demonstrator:
             haste=random.choice(HASTE),
             focus=KNOWING_FOCUS if self._knows else random.choice(FOCUS),
             slips=random.choice(SLIPS),
+            mindful=self._knows or random.random() < MINDFUL,
         )
         yield _Speaker(person, random, episode.max_turns, self._known if self._knows else None)
 
@@ -109,7 +113,7 @@ class _Speaker:
         family, theme = found
         self._hear(dialogue, family, theme)
         last = len(dialogue) // 2 + 1 >= self._max_turns
-        question = None if last else self._question(family, theme)
+        question = None if last and self._person.mindful else self._question(family, theme)
         content = question or f"{MARKER}\n{self._code(request, family, theme)}"
         return Message(role="assistant", content=content)
 

@@ -189,6 +189,12 @@ def score_sides(
     return [score for (score,) in _as_in_training(groups, critic, reference, budget)]
 
 
+def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
+    """Σ w log π, or Σ w v, of each of `examples.side_examples`, without a reference."""
+    found = _values([[side.examples] for side in sides], scorer, budget)
+    return [value for (value,) in found]
+
+
 def _as_in_training(
     groups: Sequence[Group], critic: Scorer, reference: Scorer | None, budget: int
 ) -> list[list[float]]:

@@ -52,8 +52,8 @@ class Row(Struct, frozen=True, kw_only=True):
     """The chosen checkpoint's."""
     test: tuple[Outcome, ...]
     """Of the chosen checkpoint on the test tasks."""
-    command: str
-    """Repeats the evaluation on the test tasks."""
+    folder: str
+    """The evaluation's on the test tasks, in the study's."""
 
 
 class Critic(Struct, frozen=True, kw_only=True):

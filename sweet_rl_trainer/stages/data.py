@@ -65,7 +65,7 @@ def sources(data: DataSettings) -> dict[str, Source]:
 def settings(data: DataSettings) -> dict[str, object]:
     """What of the settings matters to the trajectories, besides the files; tasks are found by their hashes."""
     system = None if data.system is None else digest(_read(data.system))
-    kept = {"held_out": data.held_out, "seed": data.seed, "system": system}
+    kept: dict[str, object] = {"held_out": data.held_out, "seed": data.seed, "system": system}
     return kept if data.share == 1 else kept | {"share": data.share}
 
 

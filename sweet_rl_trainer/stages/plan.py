@@ -53,13 +53,13 @@ def plan(recipe: Recipe, goal: Goal | None = None) -> list[Stage]:
     for number in range(recipe.iterations):
         last = number == recipe.iterations - 1
         wanted = goal if last or goal in POLICIES else method
-        stages = _Iteration(recipe, given, first=number == 0).stages(wanted)
+        stages = Iteration(recipe, given, first=number == 0).stages(wanted)
         found |= {each.key: each for each in stages}
         given = stages[-1]
     return list(found.values())
 
 
-class _Iteration:
+class Iteration:
     """The stages of one iteration, which starts from `model`."""
 
     def __init__(self, recipe: Recipe, model: Stage | Source, *, first: bool) -> None:

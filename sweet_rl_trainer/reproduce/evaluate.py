@@ -1,0 +1,72 @@
+"""A policy on tasks: `colbench eval` with the model in the harness's own process, as a stage.
+
+FOLDER/run/          the run folder
+FOLDER/report.txt    the report
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from colbench.config import RunConfig
+from colbench.rollout import Rollout
+from colbench.run_folder import RunFolder
+from sweet_rl_trainer.checkpoints import checkpoints
+from sweet_rl_trainer.reproduce.results import Outcome
+from sweet_rl_trainer.stages import collect
+from sweet_rl_trainer.stages.stage import Job, Stage
+from sweet_rl_trainer.stages.training import RUN
+
+AGENT = "local:{model}"
+
+
+def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
+    """Dialogues of the model that a stage made, or of the checkpoint after so many steps of a training.
+
+    `config` says which; its agent is filled in.
+    """
+    asked = replace(config, agent=AGENT)
+    return Stage(
+        name="evaluate",
+        act=partial(_evaluate, config=asked, step=step),
+        settings={"run": collect.settings(asked), "step": step},
+        inputs={"policy": policy},
+    )
+
+
+def _evaluate(job: Job, config: RunConfig, step: int) -> dict[str, Any]:
+    policy = job.inputs["policy"]
+    model = checkpoints(policy / RUN)[step] if step else policy
+    said = collect.collect(replace_inputs(job, model), config)
+    found = list(outcomes(job.folder))
+    return {**said, "success": sum(each.success for each in found) / len(found)}
+
+
+def replace_inputs(job: Job, model: Path) -> Job:
+    """The job of one who talks by that model."""
+    return Job(folder=job.folder, inputs={"model": model}, shared=job.shared)
+
+
+def outcomes(folder: Path) -> Iterator[Outcome]:
+    """What came of each dialogue of an evaluation, in the order of tasks and trials."""
+    rollouts = RunFolder(folder / collect.RUN).rollouts()
+    yield from map(_outcome, sorted(rollouts, key=lambda each: (each.task_id, each.trial)))
+
+
+def _outcome(rollout: Rollout) -> Outcome:
+    score = rollout.scores.get("default")
+    spoken = [turn.agent_usage for turn in rollout.turns]
+    return Outcome(
+        task=rollout.task_id,
+        trial=rollout.trial,
+        success=bool(score and score.success),
+        value=(score.value if score else None) or 0.0,
+        turns=len(rollout.turns),
+        answered=rollout.ended_by == "answer",
+        reply_tokens=sum(each.completion_tokens for each in spoken if each),
+    )

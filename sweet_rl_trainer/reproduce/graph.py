@@ -1,0 +1,115 @@
+"""The stages of a study; nothing is done here.
+
+base        a model with random weights that imitates the demonstrators
+collect     the base's dialogues, about training and validation tasks
+…           what leads to a method's policy (`stages.plan`)
+evaluate    the base, or a policy's checkpoint, on tasks
+judge       a critic's scores of the base's dialogues about the validation tasks
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from colbench.config import RunConfig
+from sweet_rl_trainer.recipe import Recipe, assign, convert
+from sweet_rl_trainer.reproduce import judge
+from sweet_rl_trainer.reproduce.evaluate import AGENT, evaluation
+from sweet_rl_trainer.reproduce.methods import Method
+from sweet_rl_trainer.reproduce.scales import Scale
+from sweet_rl_trainer.stages.base import base
+from sweet_rl_trainer.stages.plan import Iteration
+from sweet_rl_trainer.stages.stage import Stage
+
+SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed")
+
+
+class Graph:
+    """The stages at a scale; `prompt` is an empty file: agents are told nothing but what the human says."""
+
+    def __init__(self, scale: Scale, prompt: Path) -> None:
+        self.scale = scale
+        self._prompt = str(prompt)
+
+    @cached_property
+    def base(self) -> Stage:
+        """The base model."""
+        recipe = convert(self._tables(self.scale.base), "[base]")
+        given = base(recipe)
+        return Iteration(recipe, given, first=True).stages("rft")[-1]
+
+    def recipe(
+        self, method: Method, seed: int, *, rate: float | None = None, share: float = 1.0
+    ) -> Recipe:
+        """How a method is trained: with its own learning rate, or another; on a share of the training tasks."""
+        tables = self._tables(self.scale.recipe)
+        run = replace(self.run(self.scale.train, self.scale.trials, seed), record_tokens=True)
+        tables["collect"] = [msgspec.to_builtins(run)]
+        changes = {**dict.fromkeys(SEEDS, seed), "data.share": share, **method.changes}
+        if rate is not None:
+            changes[f"{method.goal}.train.learning_rate"] = rate
+        for key, value in changes.items():
+            assign(tables, key, value)
+        return convert(tables, "[recipe]")
+
+    def policy(self, method: Method, recipe: Recipe) -> Stage:
+        """The training that makes the policy; the base where there is none."""
+        parts = Iteration(recipe, self.base, first=True)
+        match method.goal:
+            case "":
+                return self.base
+            case "actor":
+                return parts.actor
+            case "rft":
+                return parts.baseline("rft", recipe.rft)
+            case "mtdpo":
+                return parts.baseline("mtdpo", recipe.mtdpo)
+
+    def validation(self, policy: Stage, step: int, seed: int) -> Stage:
+        """A checkpoint on the validation tasks."""
+        return evaluation(policy, self.run(self.scale.validation, 1, seed), step=step)
+
+    def test(self, policy: Stage, step: int, seed: int) -> Stage:
+        """A checkpoint on the test tasks."""
+        return evaluation(
+            policy, self.run(self.scale.test, self.scale.test_trials, seed), step=step
+        )
+
+    def judgement(self, recipe: Recipe, seed: int) -> Stage:
+        """What the critic of a recipe is worth; of one that has none, the score `pmi`."""
+        parts = Iteration(recipe, self.base, first=True)
+        run = replace(self.run(self.scale.validation, self.scale.best_of, seed), record_tokens=True)
+        table = recipe.critic
+        critic = {} if recipe.rank.scores == "pmi" else {judge.CRITIC: parts.critic}
+        return Stage(
+            name="judge",
+            act=partial(judge.judge, recipe=recipe),
+            settings={
+                "hidden": table.hidden,
+                "weights": table.weights,
+                "max_length": table.max_length,
+            },
+            inputs={"model": self.base, judge.DIALOGUES: parts.collecting(run), **critic},
+        )
+
+    def run(self, tasks: str, trials: int, seed: int) -> RunConfig:
+        """Dialogues about tasks."""
+        return RunConfig(
+            agent=AGENT,
+            agent_args={"max_tokens": self.scale.max_tokens},
+            agent_prompt=self._prompt,
+            tasks=tasks,
+            trials=trials,
+            seed=seed,
+        )
+
+    def _tables(self, tables: dict[str, Any]) -> dict[str, Any]:
+        """A recipe's tables, a copy, with the prompt."""
+        copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(tables))
+        assign(copy, "data.system", self._prompt)
+        return copy

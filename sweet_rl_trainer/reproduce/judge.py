@@ -1,0 +1,110 @@
+"""What a critic is worth: its scores of the base's dialogues on validation tasks, of which it has seen none.
+
+FOLDER/judged.json   `Judged`
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.stats import Interval, mean_interval
+from sweet_rl_trainer.critic.best_of import of_dialogues
+from sweet_rl_trainer.critic.correlation import correlation
+from sweet_rl_trainer.examples import side_examples
+from sweet_rl_trainer.pairs import make_pairs
+from sweet_rl_trainer.ranking.score import score_sides, sums
+from sweet_rl_trainer.recipe import DataSettings, Recipe
+from sweet_rl_trainer.stages import data
+from sweet_rl_trainer.stages.base import chat_of, model_in
+from sweet_rl_trainer.stages.examples import told
+from sweet_rl_trainer.stages.scorers import Scorers
+from sweet_rl_trainer.stages.stage import Job
+from sweet_rl_trainer.stages.training import REFERENCES, trained
+from sweet_rl_trainer.trajectories import Trajectory
+
+JUDGED = "judged.json"
+CRITIC, DIALOGUES = "critic", f"{data.COLLECTED}0"
+"""Inputs; without a critic, scores are those of `pmi`."""
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """What is left of the scores; each triple is a mean and its 95 % interval by task."""
+
+    pairs: int
+    accuracy: tuple[float, float, float]
+    with_turns: float
+    best_of: tuple[tuple[int, float, float, float], ...]
+
+
+def judge(job: Job, recipe: Recipe) -> dict[str, Any]:
+    """Score all dialogues, and say how often the better one of two scores higher."""
+    settings = DataSettings(held_out=0, system=recipe.data.system)
+    dialogues = data.load(settings, job.inputs).train
+    scores = _scores(job, recipe, dialogues)
+    found = judged(dialogues, scores)
+    (job.folder / JUDGED).write_bytes(msgspec.json.encode(found))
+    return {"accuracy": found.accuracy[0], "pairs": found.pairs}
+
+
+def read(folder: Path) -> Judged:
+    """What was found."""
+    return msgspec.json.decode((folder / JUDGED).read_bytes(), type=Judged)
+
+
+def _scores(job: Job, recipe: Recipe, dialogues: Sequence[Trajectory]) -> dict[str, float]:
+    """S of each dialogue, by its id."""
+    base, table, budget = model_in(job.inputs["model"]), recipe.critic, recipe.rank.row_tokens
+    chat = chat_of(base, recipe.model)
+    hidden = told(table)
+
+    def sides(*, aware: bool) -> Any:
+        way = hidden if aware else None
+        return side_examples(
+            dialogues, chat, table.weights, hidden=way, max_length=table.max_length
+        )[0]
+
+    with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
+        reference = scorers.reference()
+        known = sides(aware=True)
+        if CRITIC in job.inputs:
+            critic = scorers.critic(trained(job.inputs[CRITIC]))
+            values = score_sides(known, critic=critic, reference=reference, budget=budget)
+        else:
+            with_c = sums(known, reference, budget=budget)
+            without = sums(sides(aware=False), reference, budget=budget)
+            values = [one - other for one, other in zip(with_c, without, strict=True)]
+    return {side.trajectory: value for side, value in zip(known, values, strict=True)}
+
+
+def judged(dialogues: Sequence[Trajectory], scores: dict[str, float]) -> Judged:
+    """Of dialogues and their scores by id. A tie is half a win."""
+    scored = [each for each in dialogues if each.id in scores]
+    by_task: dict[str, list[float]] = defaultdict(list)
+    for pair in make_pairs(scored, "best-vs-worse"):
+        margin = scores[pair.chosen.id] - scores[pair.rejected.id]
+        by_task[pair.chosen.task_hash].append(0.5 if margin == 0 else float(margin > 0))
+    accuracy = mean_interval(list(by_task.values()))
+    turns = correlation(
+        [scores[each.id] for each in scored], [len(each.said) for each in scored]
+    ).pearson
+    curve = of_dialogues(scored, scores)
+    return Judged(
+        pairs=sum(map(len, by_task.values())),
+        accuracy=_triple(accuracy),
+        with_turns=turns or 0.0,
+        best_of=tuple(
+            (each.count, *_triple(each.reward)) for each in (curve.curve if curve else ())
+        ),
+    )
+
+
+def _triple(interval: Interval) -> tuple[float, float, float]:
+    if interval.mean is None or interval.low is None or interval.high is None:
+        raise ValueError("an interval of nothing")
+    return interval.mean, interval.low, interval.high

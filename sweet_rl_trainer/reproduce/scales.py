@@ -1,0 +1,75 @@
+"""How large a study is: tables of settings, shipped as `scales/NAME.toml`.
+
+`[base]` is the recipe that makes the base model, `[recipe]` the one that all methods share; a method changes it
+(`methods`), and a seed its seeds.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from colbench.errors import UserError
+from sweet_rl_trainer.settings import Count, Positive
+
+Policy = Literal["rft", "mtdpo", "actor"]
+Share = Annotated[float, Meta(gt=0, lt=1)]
+
+
+class Rates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Learning rates that are tried for each kind of policy, as many for each; chosen with the first seed."""
+
+    rft: tuple[Positive, ...]
+    mtdpo: tuple[Positive, ...]
+    actor: tuple[Positive, ...]
+
+    def __post_init__(self) -> None:
+        if len({len(self.rft), len(self.mtdpo), len(self.actor)}) > 1 or not self.rft:
+            raise ValueError("as many rates for each, and at least one")
+
+
+class Scale(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that a study is made of."""
+
+    what: str
+    """In a line, for people."""
+    train: str
+    """The tasks that are learnt from; nothing else of their dialogues is used."""
+    trials: Count
+    """Dialogues for each of them. Paper: 3."""
+    validation: str
+    """The tasks by which learning rates and checkpoints are chosen."""
+    test: str
+    """The tasks of the tables."""
+    test_trials: Count
+    best_of: Count
+    """Dialogues for each validation task, among which critics choose."""
+    max_tokens: Count
+    """Of a reply."""
+    methods: tuple[str, ...]
+    """Names of `methods.METHODS`."""
+    rates: Rates
+    shares: tuple[Share, ...] = ()
+    """Of the training tasks, for the curve over the amount of data."""
+    scaling: tuple[str, ...] = ()
+    """The methods of that curve."""
+    base: dict[str, Any]
+    recipe: dict[str, Any]
+
+
+def shipped() -> list[str]:
+    """The names of the scales."""
+    found = (each.name for each in files("sweet_rl_trainer").joinpath("reproduce/scales").iterdir())
+    return sorted(name[:-5] for name in found if name.endswith(".toml"))
+
+
+def read(name: str) -> Scale:
+    """A shipped scale. Raises UserError if there is none of that name."""
+    if name not in shipped():
+        raise UserError(f"--scale {name}: expected one of {', '.join(shipped())}")
+    text = files("sweet_rl_trainer").joinpath("reproduce", "scales", f"{name}.toml")
+    return msgspec.convert(tomllib.loads(text.read_text("utf-8")), Scale)

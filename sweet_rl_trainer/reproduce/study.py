@@ -1,0 +1,89 @@
+"""A study done in parts, each of which needs what it needs: rows, critics, the curve over the amount of data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sweet_rl_trainer.checkpoints import checkpoints, slim
+from sweet_rl_trainer.recipe import Recipe
+from sweet_rl_trainer.reproduce import judge
+from sweet_rl_trainer.reproduce.choose import best_step, best_try
+from sweet_rl_trainer.reproduce.evaluate import outcomes
+from sweet_rl_trainer.reproduce.graph import Graph
+from sweet_rl_trainer.reproduce.methods import Method
+from sweet_rl_trainer.reproduce.results import Critic, Row, Scaling, Step, Try
+from sweet_rl_trainer.stages.stage import Stage
+from sweet_rl_trainer.stages.training import RUN, last_values
+
+Made = Callable[[Stage], Path]
+"""Does a stage, with all that it needs and that is not done yet; says where its output is."""
+
+
+class Study:
+    """The parts of a study."""
+
+    def __init__(self, graph: Graph, made: Made) -> None:
+        self._graph = graph
+        self._made = made
+
+    def row(self, method: Method, seed: int, first: Row | None) -> Row:
+        """A method with a seed: each rate is tried, or where there is the first seed's row, the one that it chose."""
+        tries = tuple(self._try(method, seed, rate) for rate in self._rates(method, first))
+        chosen = best_try(tries)
+        step = best_step(chosen).step
+        policy = self._graph.policy(method, self._recipe(method, seed, chosen.rate))
+        folder = self._made(self._graph.test(policy, step, seed))
+        return Row(
+            method=method.name,
+            seed=seed,
+            tries=tries,
+            rate=chosen.rate,
+            step=step,
+            test=tuple(outcomes(folder)),
+            folder=folder.name,
+        )
+
+    def critic(self, method: Method, seed: int) -> Critic:
+        """What the method's critic is worth."""
+        recipe = self._graph.recipe(method, seed)
+        found = judge.read(self._made(self._graph.judgement(recipe, seed)))
+        return Critic(
+            method=method.name,
+            seed=seed,
+            pairs=found.pairs,
+            accuracy=found.accuracy,
+            with_turns=found.with_turns,
+            best_of=found.best_of,
+        )
+
+    def scaling(self, method: Method, seed: int, share: float, rate: float) -> Scaling:
+        """The method with a share of the training tasks; its checkpoint is chosen as in a row."""
+        step = best_step(self._try(method, seed, rate, share)).step
+        policy = self._graph.policy(method, self._recipe(method, seed, rate, share))
+        folder = self._made(self._graph.test(policy, step, seed))
+        return Scaling(method=method.name, seed=seed, share=share, test=tuple(outcomes(folder)))
+
+    def _rates(self, method: Method, first: Row | None) -> tuple[float, ...]:
+        if not method.goal:
+            return (0.0,)
+        return (first.rate,) if first else getattr(self._graph.scale.rates, method.goal)
+
+    def _try(self, method: Method, seed: int, rate: float, share: float = 1.0) -> Try:
+        """Train, and evaluate the base and each checkpoint."""
+        graph = self._graph
+        curve = [self._step(graph.base, 0, seed)]
+        if not method.goal:
+            return Try(rate=rate, curve=tuple(curve), tokens=0)
+        policy = graph.policy(method, self._recipe(method, seed, rate, share))
+        run = self._made(policy) / RUN
+        slim(run)
+        curve += [self._step(policy, step, seed) for step in checkpoints(run)]
+        return Try(rate=rate, curve=tuple(curve), tokens=last_values(run).get("tokens", 0))
+
+    def _step(self, policy: Stage, step: int, seed: int) -> Step:
+        folder = self._made(self._graph.validation(policy, step, seed))
+        return Step(step=step, outcomes=tuple(outcomes(folder)))
+
+    def _recipe(self, method: Method, seed: int, rate: float, share: float = 1.0) -> Recipe:
+        return self._graph.recipe(method, seed, rate=rate or None, share=share)
