@@ -71,7 +71,7 @@ def when_asked(episode: str, messages: list[dict]) -> None:
         raise MemoryError
     send({"type": "reply", "episode": named(episode), "content": words(episode, turn), **usage()})
     if FAULT == "says-it-again-later":
-        time.sleep(0.2)
+        time.sleep(0.05)
         send({"type": "reply", "episode": episode, "content": "And another thing."})
 
 

@@ -110,7 +110,7 @@ class HTTPRules:
             async with asyncio.timeout(self._patience):
                 return reply(await client.request("POST", path, body, patient=True))
         except TimeoutError as cause:
-            raise AgentError(f"no reply within {self._patience:g} s") from cause
+            raise AgentError(f"no reply within {self._patience:g} s (--timeout)") from cause
 
     async def _ended(self, client: Client, scripted: Scripted) -> None:
         """Anything is an answer."""

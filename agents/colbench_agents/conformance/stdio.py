@@ -230,7 +230,8 @@ class Wire(Program):
                 await self.taken()
                 return await self._next(within)
         except TimeoutError as cause:
-            raise AgentError(f"no reply within {within:g} s{await self._held_back()}") from cause
+            held = await self._held_back()
+            raise AgentError(f"no reply within {within:g} s (--timeout){held}") from cause
         except OSError as cause:
             raise AgentError("it closed its standard input") from cause
 

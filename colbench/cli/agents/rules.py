@@ -21,8 +21,10 @@ DOMAINS: tuple[Domain, ...] = get_args(Domain)
 REPLIES = "Replies to a request"
 TURNS = RunConfig().max_turns
 FEW_TURNS = 3
-A_MOMENT = 0.05
+A_MOMENT = 0.2
 """Seconds after which a dialogue is broken off."""
+TICK = 0.05
+"""Seconds between two looks at whether anything else can run."""
 STANDSTILL = 1.0
 """Seconds for which one agent may hold up all dialogues."""
 REPLY = "`async def reply(self, dialogue)` returns a str or a colbench.messages.Message."
@@ -188,7 +190,7 @@ class AgentRules:
         await asyncio.sleep(0)
         try:
             self._played = await self._play(script)
-            await asyncio.sleep(2 * A_MOMENT)
+            await asyncio.sleep(2 * TICK)
         finally:
             watching.cancel()
         if not self._played.turns:
@@ -199,8 +201,8 @@ class AgentRules:
         clock = asyncio.get_running_loop().time
         while True:
             before = clock()
-            await asyncio.sleep(A_MOMENT)
-            self._standstill = max(self._standstill, clock() - before - A_MOMENT)
+            await asyncio.sleep(TICK)
+            self._standstill = max(self._standstill, clock() - before - TICK)
 
     async def _kept_up(self) -> None:
         had = self._had

@@ -115,7 +115,7 @@ class _Hurried:
         except TimeoutError as cause:
             if not limit.expired():
                 raise
-            raise AgentError(f"no reply within {self._patience:g} s") from cause
+            raise AgentError(f"no reply within {self._patience:g} s (--timeout)") from cause
 
 
 def white_picture(edge: int) -> bytes:
