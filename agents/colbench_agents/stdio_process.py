@@ -95,7 +95,9 @@ class AgentProcess(Program):
 
     async def _read(self) -> None:
         try:
-            self._ready.set_result(read_ready(await self.line()))
+            ready = read_ready(await self.line())
+            if not self._ready.done():  # it may come too late
+                self._ready.set_result(ready)
             while True:
                 self._take(read_answer(await self.line()))
         except AgentError as failure:

@@ -23,6 +23,7 @@ def at_start() -> None:
     if FAULT == "crashes-at-start":
         raise SystemExit("no model here")
     if FAULT == "silent-at-start":
+        signal.signal(signal.SIGTERM, lambda *_: send(READY))
         time.sleep(FOREVER)
     if FAULT == "replies-first":
         send({"type": "reply", "episode": "x", "content": "hello"})

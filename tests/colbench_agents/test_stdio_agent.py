@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import re
 import resource
@@ -179,12 +180,14 @@ for line in sys.stdin:
         ("silent-at-start", "not ready within 1 s"),
     ],
 )
-def test_one_that_does_not_get_ready_is_refused_before_the_run(name, fault, reason):
+def test_one_that_does_not_get_ready_is_refused_before_the_run(name, fault, reason, caplog):
     seconds = 1.0 if fault == "silent-at-start" else 60.0
     agent = resolve("agent", f"cmd:{command(fault, name.word)}", {"startup_timeout": seconds})
     with pytest.raises(UserError, match=reason):
         describe(agent)
     assert name.processes() == []
+    gc.collect()
+    assert not caplog.records, "what comes too late is let go"
 
 
 @pytest.mark.parametrize(
