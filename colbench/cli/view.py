@@ -104,10 +104,17 @@ def code(who: str, text: str, language: str) -> None:
 def verdict(mode: str, score: Score) -> None:
     """Print what an answer was worth, and which tests it failed."""
     line(f"{mode}: {_worth(score)}{'; ' if score.note else ''}{score.note}", "bold")
-    for check in score.checks:
-        if check.outcome != "passed":
-            said = f"expected {check.expected}, got {check.actual or 'nothing'}"
-            line(f"  {check.outcome}: {check.call}: {said}", "dim")
+    for failed in failed_tests(score):
+        line(f"  {failed}", "dim")
+
+
+def failed_tests(score: Score) -> list[str]:
+    """The tests that an answer did not pass, each in a line."""
+    return [
+        f"{check.outcome}: {check.call}: expected {check.expected}, got {check.actual or 'nothing'}"
+        for check in score.checks
+        if check.outcome != "passed"
+    ]
 
 
 def _worth(score: Score) -> str:

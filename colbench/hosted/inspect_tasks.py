@@ -27,6 +27,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from rich.markup import escape
 
 import colbench
+from colbench.cli.view import failed_tests
 from colbench.errors import EndpointError, InfrastructureError, UserError, describe_exception
 from colbench.hosted.stage import measures, stage_for
 from colbench.messages import Message
@@ -163,10 +164,9 @@ def _scorer() -> Scorer:
         verdict = stage.verdict(rollout)
         record = {ROLLOUT: msgspec.to_builtins(rollout)}
         values = measures(verdict, rollout.domain)
+        said = "\n".join([verdict.note, *failed_tests(verdict)]).strip() or None
         if not values:
-            return Score.unscored(explanation=verdict.note, metadata=record)
-        return Score(
-            value=values, answer=rollout.answer, explanation=verdict.note or None, metadata=record
-        )
+            return Score.unscored(explanation=said, metadata=record)
+        return Score(value=values, answer=rollout.answer, explanation=said, metadata=record)
 
     return score
