@@ -86,7 +86,7 @@ COMMANDS = [
     Case("says-nothing", "Has something to say each time", "its reply in turn 1 is empty"),
     Case("never-answers", "Comes to an answer", "in 10 turns it never wrote"),
     Case("knows-ids-for-ever", "Has the same dialogue again", "I had that dialogue"),
-    Case("mixes-dialogues", "Keeps dialogues apart", "asked for .*, it spoke of"),
+    Case("mixes-dialogues", "Keeps two dialogues at once apart", "asked for .*, it spoke of"),
     Case("reads-ascii", "Takes any text", "codec can't encode"),
     Case("knows-functions-alone", "Takes both kinds of task", "KeyError: 'def'"),
     Case("dies-at-pictures", "Takes pictures", "TypeError: a picture"),

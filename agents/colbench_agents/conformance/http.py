@@ -48,7 +48,7 @@ class HTTPRules:
 
     def rules(self) -> list[Rule]:
         """In the order in which they are looked at."""
-        talk, rule, where = self._talk, self._findings.rule, "`http://`, `https://`"
+        talk, rule, where = self._talk, self._findings.rule, "`http://`"
         ready, starts = (READY,), (READY, STARTS)
         replies = (*starts, REPLIES)
         ends = (*replies, OVER)
@@ -164,13 +164,15 @@ class HTTPRules:
         both = [Scripted.of(self._known) for _ in range(2)]
         with self._findings.about(SEVERAL):
             async with self._connect() as client:
-                for each in both:
-                    await client.request("POST", "/v1/episodes", each.start())
-                asking = (self._asked(client, each, each.ask()) for each in both)
-                for each, answer in zip(both, await asyncio.gather(*asking), strict=True):
-                    named(answer, each)
-                for each in both:
-                    await self._let_go(client, each)
+                try:
+                    for each in both:
+                        await client.request("POST", "/v1/episodes", each.start())
+                    asking = (self._asked(client, each, each.ask()) for each in both)
+                    for each, answer in zip(both, await asyncio.gather(*asking), strict=True):
+                        named(answer, each)
+                finally:
+                    for each in both:
+                        await self._let_go(client, each)
 
     async def _once(
         self, scripted: Scripted | None = None, *, ends: bool = True, **unknown: Any

@@ -128,7 +128,7 @@ class AgentRules:
                 fix="A reply may be cancelled, a request cut off: give back what it holds in any case.",
             ),
             _rule(
-                "Keeps dialogues apart",
+                "Keeps two dialogues at once apart",
                 self._apart,
                 needs=needs,
                 replies=2 * FEW_TURNS,
