@@ -10,6 +10,7 @@ from contextlib import (
     asynccontextmanager,
     suppress,
 )
+from functools import partial
 from urllib.parse import urlsplit
 
 from colbench.errors import AgentError, EndpointError, UserError
@@ -66,7 +67,8 @@ class HTTPAgent(OutsideAgent):
         """The rules of the protocol."""
         from colbench_agents.conformance.http import HTTPRules
 
-        return HTTPRules(self._connect, patience=patience).rules()
+        connect = partial(self._connect, min(self.timeout, patience))
+        return HTTPRules(connect, patience=patience).rules()
 
     async def __aenter__(self) -> HTTPAgent:
         self._client = await self._running.enter_async_context(self._connect())
@@ -93,8 +95,10 @@ class HTTPAgent(OutsideAgent):
                 ):  # what was said counts, whatever this does
                     await client.request("DELETE", path_of(episode.id), tries=1)
 
-    def _connect(self) -> AbstractAsyncContextManager[Client]:
-        return connected(self.base_url, key=self._key, timeout=self.timeout, retries=self.retries)
+    def _connect(self, timeout: float | None = None) -> AbstractAsyncContextManager[Client]:
+        return connected(
+            self.base_url, key=self._key, timeout=timeout or self.timeout, retries=self.retries
+        )
 
 
 class HTTPSAgent(HTTPAgent):

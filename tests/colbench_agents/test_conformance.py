@@ -96,6 +96,7 @@ SERVERS = [
     Case("has-no-such-page", "Says `ready`", "it answered with HTTP 404"),
     Case("is-elsewhere", "Says `ready`", "it answered with HTTP 302"),
     Case("speaks-another-version", "Says `ready`", "it speaks 'colbench-agent/2'"),
+    Case("hangs-at-the-start", "Takes `start`", "did not answer /v1/episodes within 1 s", 1.0),
     Case("begins-nothing", "Takes `start`", "it answered with HTTP 409"),
     Case("fails", "Replies when it is asked", "it answered with HTTP 500"),
     Case(

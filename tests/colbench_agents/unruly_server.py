@@ -57,6 +57,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def start(self, episode: str) -> None:
         """A dialogue begins."""
+        if self.fault == "hangs-at-the-start":
+            OVER.wait()
         taken = episode in self.begun.open or episode in self.begun.ever
         full = self.fault == "has-one-at-a-time" and self.begun.open - {episode}
         if full or (self.fault == "knows-ids-for-ever" and taken) or self.fault == "begins-nothing":

@@ -117,7 +117,7 @@ class HTTPRules:
         import aiohttp
 
         address = client.base_url + path_of(scripted.id)
-        limit = aiohttp.ClientTimeout(total=min(client.timeout, self._patience))
+        limit = aiohttp.ClientTimeout(total=client.timeout)
         try:
             async with client.session.delete(address, timeout=limit, allow_redirects=False):
                 return
