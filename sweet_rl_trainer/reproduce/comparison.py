@@ -1,0 +1,153 @@
+"""The tables of the test tasks, as Markdown: methods beside the paper, against one another, in the paper's order."""
+
+from __future__ import annotations
+
+from sweet_rl_trainer.reproduce.methods import METHODS, Group, Method
+from sweet_rl_trainer.reproduce.results import Results
+from sweet_rl_trainer.reproduce.tables import (
+    NAMED,
+    Difference,
+    against,
+    find,
+    full_label,
+    holm,
+    orderings,
+    rows_of,
+    tests_of,
+)
+from sweet_rl_trainer.reproduce.text import (
+    NOTHING,
+    chance,
+    code,
+    escape,
+    number,
+    percent,
+    points,
+    rate,
+    signed,
+    table,
+)
+
+RIVALS = ("mtdpo", "sweet")
+"""Methods that all others are held against."""
+
+
+def command(results: Results, only: str = "") -> str:
+    """Makes the study, or one method's part of it."""
+    seeds = len({row.seed for row in results.rows}) or 1
+    parts = ["sweet-rl reproduce --scale", results.scale, f"--seeds {seeds}"]
+    return " ".join(parts + ([f"--only {only}"] if only else []))
+
+
+def measured(results: Results, group: Group) -> str:
+    """A group's methods on the test tasks, beside the paper's numbers, and how to repeat them."""
+    heads = (
+        "method",
+        "paper: success ",
+        "success (95 % interval) ",
+        "each seed ",
+        "tests passed (95 % interval) ",
+        "turns ",
+        "unanswered ",
+        "tokens a reply ",
+    )
+    members = [each for each in METHODS if each.group == group]
+    return "\n\n".join(
+        (
+            table(heads, (_measured(results, each) for each in members)),
+            table(
+                ("method", "learning rate (step), of each seed", "command", "its dialogues"),
+                (_repeated(results, each) for each in members),
+            ),
+        )
+    )
+
+
+def _measured(results: Results, method: Method) -> list[str]:
+    found = find(tests_of(results, method.name))
+    paper = NOTHING if method.paper is None else f"{method.paper:.1f} %"
+    if not found:
+        return [escape(method.label), paper, "missing", *[NOTHING] * 5]
+    return [
+        escape(method.label),
+        paper,
+        rate(found.success),
+        " · ".join(f"{value * 100:.1f}" for value in found.seeds.values()),
+        rate(found.passed),
+        number(found.turns),
+        percent(found.unanswered),
+        number(found.reply),
+    ]
+
+
+def _repeated(results: Results, method: Method) -> list[str]:
+    rows = rows_of(results, method.name)
+    chosen = [f"{row.rate:g} ({row.step:,})" for row in rows] if method.goal else []
+    return [
+        escape(method.label),
+        " · ".join(chosen) or NOTHING,
+        code(command(results, method.name)),
+        ", ".join(code(row.folder) for row in rows) or NOTHING,
+    ]
+
+
+def compared(results: Results, rival: str) -> str | None:
+    """All methods against one of them, paired by task."""
+    found = against(results, rival)
+    if not found:
+        return None
+    adjusted = holm([each.p for each in found.values()])
+    heads = (
+        f"less {full_label(NAMED[rival])}",
+        "points (95 % interval) ",
+        "each seed ",
+        "by the interval",
+        "p ",
+        "p, Holm ",
+    )
+    lines = [
+        [
+            escape(full_label(NAMED[name])),
+            points(each.points),
+            _seeds(each),
+            each.verdict,
+            chance(each.p),
+            chance(p),
+        ]
+        for (name, each), p in zip(found.items(), adjusted, strict=True)
+    ]
+    return table(heads, lines)
+
+
+def _seeds(found: Difference) -> str:
+    return " · ".join(signed(value * 100) for value in found.seeds)
+
+
+def ordered(results: Results) -> str:
+    """The paper's orderings, and this study's."""
+    heads = (
+        "in the paper above",
+        "below",
+        "paper: points ",
+        "ours: points (95 % interval) ",
+        "seeds in this order ",
+        "ours",
+    )
+    lines = []
+    for each in orderings(results):
+        alike = (
+            f"{sum(value > 0 for value in each.ours.seeds)} of {len(each.ours.seeds)}"
+            if each.ours
+            else NOTHING
+        )
+        lines.append(
+            [
+                escape(full_label(each.better)),
+                escape(full_label(each.worse)),
+                f"{each.paper:.1f} ± {each.noise:.1f}",
+                points(each.ours.points) if each.ours else NOTHING,
+                alike,
+                each.verdict,
+            ]
+        )
+    return table(heads, lines)

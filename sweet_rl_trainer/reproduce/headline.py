@@ -1,0 +1,143 @@
+"""What the numbers say, in sentences: each is computed, and hedged by its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sweet_rl_trainer.reproduce.curves import ends, judges
+from sweet_rl_trainer.reproduce.methods import METHODS, Method
+from sweet_rl_trainer.reproduce.results import Results
+from sweet_rl_trainer.reproduce.sections import side
+from sweet_rl_trainer.reproduce.tables import (
+    NAMED,
+    Difference,
+    Ordering,
+    against,
+    difference,
+    find,
+    full_label,
+    orderings,
+    tests_of,
+)
+from sweet_rl_trainer.reproduce.text import count, escape, percent, points, rate
+
+CALLED = {
+    "above": "above",
+    "below": "below",
+    "not decided": "neither above nor below, by the interval,",
+}
+
+
+def sentences(results: Results) -> list[str]:
+    """As Markdown; only those whose numbers are there."""
+    found = [
+        *_best(results),
+        *_sweet(results),
+        *_orderings(results),
+        *_remedies(results),
+        *_endings(results),
+        *_critics(results),
+    ]
+    return found or ["Nothing has been evaluated on the test tasks yet."]
+
+
+def _name(method: Method) -> str:
+    return escape(full_label(method))
+
+
+def _best(results: Results) -> Iterator[str]:
+    """The best of the paper's methods, and the next one."""
+    tests = {
+        each.name: (each, by_seed, found)
+        for each in METHODS
+        if each.group == "main"
+        and (by_seed := tests_of(results, each.name))
+        and (found := find(by_seed))
+    }
+    ranked = sorted(tests.values(), key=lambda each: -(each[2].success.mean or 0.0))
+    if len(ranked) < 2:
+        return
+    (best, mine, found), (second, theirs, _) = ranked[:2]
+    ahead = difference(mine, theirs)
+    told = f", {_points(ahead)} of {_name(second)}, the next" if ahead else ""
+    yield (
+        f"Of the paper's methods, **{_name(best)}** has the highest success on the test tasks: "
+        f"{rate(found.success)}{told}."
+    )
+
+
+def _points(ahead: Difference) -> str:
+    decided = "" if ahead.verdict != "not decided" else "; the interval does not decide it"
+    return f"{points(ahead.points)} points ahead{decided}"
+
+
+def _sweet(results: Results) -> Iterator[str]:
+    """SWEET-RL against the paper's baselines."""
+    mine = tests_of(results, "sweet")
+    for name in ("mtdpo", "rft", "zero-shot"):
+        found = difference(mine, tests_of(results, name))
+        if found:
+            alike = sum(value > 0 for value in found.seeds)
+            yield (
+                f"SWEET-RL is {CALLED[found.verdict]} {_name(NAMED[name])}: {points(found.points)} points; "
+                f"ahead in {alike} of {count(len(found.seeds), 'seed')}."
+            )
+
+
+def _orderings(results: Results) -> Iterator[str]:
+    found = orderings(results)
+    if all(each.verdict == "missing" for each in found):
+        return
+    clear = [each for each in found if each.paper > each.noise]
+    yield (
+        f"Of the {len(found)} orderings that the paper's numbers imply: {_counted(found)}. Of the {len(clear)} "
+        f"that stand out of the paper's own noise: {_counted(clear)}."
+    )
+
+
+def _counted(found: Sequence[Ordering]) -> str:
+    verdicts = [each.verdict for each in found]
+    kinds = ("as in the paper", "reversed", "not decided", "missing")
+    return ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds if kind in verdicts)
+
+
+def _remedies(results: Results) -> Iterator[str]:
+    """Variants of SWEET-RL against the two that matter."""
+    for rival in ("mtdpo", "sweet"):
+        found = against(results, rival, "remedy")
+        parts = []
+        for verdict in ("above", "below", "not decided"):
+            names = [_name(NAMED[name]) for name, each in found.items() if each.verdict == verdict]
+            parts += [f"{verdict}: {'; '.join(names)}"] if names else []
+        if parts:
+            yield f"Remedies against {_name(NAMED[rival])}: {' — '.join(parts)}."
+
+
+def _endings(results: Results) -> Iterator[str]:
+    """Whether training on goes wrong."""
+    for method in METHODS:
+        found = ends(results, method.name)
+        if (
+            found
+            and method.goal == "actor"
+            and (method.name == "sweet" or method.group == "remedy")
+        ):
+            chosen, last = found.chosen, found.last
+            yield (
+                f"{_name(method)}, on the validation tasks: {rate(chosen.success)} at the chosen checkpoints, "
+                f"{rate(last.success)} at the end of training, where {percent(last.unanswered)} of the dialogues "
+                f"have no answer."
+            )
+
+
+def _critics(results: Results) -> Iterator[str]:
+    """Critics against chance, and against the score that needs no training."""
+    found = judges(results)
+    if not found:
+        return
+    by_side: dict[str, list[str]] = {}
+    for each in found:
+        named = f"{_name(each.method)} ({percent(each.accuracy[0])})"
+        by_side.setdefault(side(each.accuracy, 0.5), []).append(named)
+    parts = [f"{verdict}: {'; '.join(names)}" for verdict, names in sorted(by_side.items())]
+    yield f"Pair accuracy of the critics against 50 %, by the interval: {' — '.join(parts)}."

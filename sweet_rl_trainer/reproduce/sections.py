@@ -1,0 +1,224 @@
+"""The other tables of the report, each as Markdown; None where there is no number yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sweet_rl_trainer.reproduce.curves import (
+    Spent,
+    attempts,
+    by_turns,
+    ends,
+    judges,
+    scaling,
+    spent,
+)
+from sweet_rl_trainer.reproduce.methods import METHODS
+from sweet_rl_trainer.reproduce.results import Results
+from sweet_rl_trainer.reproduce.tables import (
+    NAMED,
+    full_label,
+    tests_of,
+)
+from sweet_rl_trainer.reproduce.text import (
+    NOTHING,
+    duration,
+    escape,
+    listed,
+    memory,
+    number,
+    percent,
+    rate,
+    signed,
+    table,
+)
+
+
+def trained(results: Results) -> str | None:
+    """Where trainings go: validation tasks after the first steps, at the chosen checkpoint, at the end."""
+    found = {each: ends(results, NAMED[each].name) for each in NAMED}
+    known = {name: each for name, each in found.items() if each}
+    if not known:
+        return None
+    heads = (
+        "method",
+        "first steps: success ",
+        "chosen: success ",
+        "end: success ",
+        "turns: first, chosen, end ",
+        "unanswered: first, chosen, end ",
+        "steps: first, chosen, end",
+    )
+    lines = []
+    for name, each in known.items():
+        places = (each.first, each.chosen, each.last)
+        lines.append(
+            [
+                escape(full_label(NAMED[name])),
+                *(rate(place.success) for place in places),
+                ", ".join(number(place.turns) for place in places),
+                ", ".join(percent(place.unanswered) for place in places),
+                ", ".join(_steps(steps) for steps in each.steps),
+            ]
+        )
+    return table(heads, lines)
+
+
+def _steps(steps: Sequence[int]) -> str:
+    """Of each seed, once if they are alike."""
+    shown = [f"{each:,}" for each in steps]
+    return shown[0] if len(set(shown)) == 1 else "/".join(shown)
+
+
+def tried(results: Results) -> str | None:
+    """All trainings, and how many learning rates each method had."""
+    found = attempts(results)
+    if not found:
+        return None
+    rates = {
+        each.method.name: len({one.rate for one in found if one.method.name == each.method.name})
+        for each in found
+    }
+    numbers = sorted(set(rates.values()))
+    if len(numbers) == 1:
+        said = f"Learning rates tried: {numbers[0]} for each method."
+    else:
+        parts = [
+            f"{n} for {listed([escape(full_label(NAMED[name])) for name in rates if rates[name] == n])}"
+            for n in numbers
+        ]
+        said = f"Learning rates tried, **not as many for each**: {'; '.join(parts)}."
+    heads = (
+        "method",
+        "seed ",
+        "learning rate ",
+        "tokens learnt from ",
+        "best: success ",
+        "at step ",
+        "end: success ",
+        "steps ",
+        "chosen",
+    )
+    lines = [
+        [
+            escape(full_label(each.method)),
+            str(each.seed),
+            f"{each.rate:g}",
+            f"{each.tokens:,}",
+            percent(each.best[1]),
+            f"{each.best[0]:,}",
+            percent(each.last[1]),
+            f"{each.last[0]:,}",
+            "yes" if each.chosen else "",
+        ]
+        for each in found
+    ]
+    return f"{said}\n\n{table(heads, lines)}"
+
+
+def judged(results: Results) -> str | None:
+    """What critics are worth."""
+    found = judges(results)
+    if not found:
+        return None
+    counts = sorted({n for each in found for n, _ in each.best_of})
+    heads = (
+        "critic",
+        "pair accuracy (95 % interval) ",
+        "against 50 %",
+        "pairs ",
+        "score and turns ",
+        *(f"best of {n} " for n in counts),
+    )
+    lines = []
+    for each in found:
+        curve = dict(each.best_of)
+        lines.append(
+            [
+                escape(full_label(each.method)),
+                _bounds(each.accuracy),
+                side(each.accuracy, 0.5),
+                f"{each.pairs:,}",
+                signed(each.with_turns, 2),
+                *(_bounds(curve[n]) if n in curve else NOTHING for n in counts),
+            ]
+        )
+    return table(heads, lines)
+
+
+def side(bounds: tuple[float, float, float], level: float) -> str:
+    """Where an interval lies."""
+    _, low, high = bounds
+    if low > level:
+        return "above"
+    return "below" if high < level else "not decided"
+
+
+def _bounds(bounds: tuple[float, float, float]) -> str:
+    mean, low, high = bounds
+    return f"{percent(mean)} ({low * 100:.1f} to {high * 100:.1f})"
+
+
+def scaled(results: Results) -> str | None:
+    """Success on the test tasks by the share of the training tasks."""
+    heads = ("method", "share of the training tasks ", "success (95 % interval) ", "each seed ")
+    lines = [
+        [
+            escape(full_label(NAMED[name])),
+            f"{each.share * 100:g} %",
+            rate(each.found.success),
+            " · ".join(f"{value * 100:.1f}" for value in each.found.seeds.values()),
+        ]
+        for name, curve in scaling(results).items()
+        for each in curve
+    ]
+    return table(heads, lines) if lines else None
+
+
+def turned(results: Results) -> str | None:
+    """Success on the test tasks by the number of turns that the dialogue took."""
+    tests = {each.name: tests_of(results, each.name) for each in METHODS}
+    found = {name: by_turns(by_seed) for name, by_seed in tests.items() if by_seed}
+    if not found:
+        return None
+    turns = sorted({n for counts in found.values() for n in counts})
+    lines = []
+    for name, counts in found.items():
+        cells = [
+            f"{percent(counts[n][1] / counts[n][0])} of {counts[n][0]:,}"
+            if n in counts
+            else NOTHING
+            for n in turns
+        ]
+        lines.append([escape(full_label(NAMED[name])), *cells])
+    return table(("method", *(f"{n} " for n in turns)), lines)
+
+
+def costs(results: Results) -> str | None:
+    """Time and memory: by stage, by method, by both."""
+    found = results.costs
+    if not found:
+        return None
+    heads = ("runs ", "time of one, on average ", "of all ", "memory, at most ")
+    total = spent(found, stages=False, methods=False)
+    by_stage = [[escape(each.stage), *_spent(each)] for each in spent(found, methods=False)]
+    by_method = [[_spender(each), *_spent(each)] for each in spent(found, stages=False)]
+    by_both = [[escape(each.stage), _spender(each), *_spent(each)] for each in spent(found)]
+    return "\n\n".join(
+        (
+            table(("stage", *heads), [*by_stage, ["**all**", *_spent(total[0])]]),
+            table(("method", *heads), by_method),
+            "<details><summary>Each stage of each method</summary>",
+            table(("stage", "method", *heads), by_both),
+            "</details>",
+        )
+    )
+
+
+def _spender(each: Spent) -> str:
+    return escape(full_label(NAMED[each.method])) if each.method in NAMED else "several"
+
+
+def _spent(each: Spent) -> list[str]:
+    average, total = duration(each.seconds / each.runs), duration(each.seconds)
+    return [f"{each.runs:,}", average, total, memory(each.memory)]
