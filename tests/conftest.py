@@ -27,6 +27,12 @@ def official_backend() -> Path:
 
 
 @pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store for COLBENCH_CACHE that tests share: in an empty one the bundled tasks are made first, for seconds."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
 def browser() -> Path:
     """The browser that renders; where there is none the test is skipped, but not in continuous integration."""
     try:

@@ -48,9 +48,11 @@ SEEN = "['PNG 1280 (16, 32, 48)']"
     ("agent", "seen"),
     [("Reads", "[]"), ("Sees", SEEN), ("OpensSeeing", SEEN), ("OpensOneThatSees", SEEN)],
 )
-def test_only_who_accepts_pictures_is_handed_them(tmp_path, monkeypatch, browser, agent, seen):
+def test_only_who_accepts_pictures_is_handed_them(
+    tmp_path, cache, monkeypatch, browser, agent, seen
+):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLBENCH_CACHE", str(cache))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     Path("mine.py").write_text(AGENTS)
     argv = ["eval", "--domain", "frontend", "--limit", "2", "--browser", str(browser)]

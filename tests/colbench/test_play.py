@@ -35,10 +35,10 @@ SECONDS = 60.0
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty folder to work in, with its own store of renders, and no editor."""
+def here(tmp_path, cache, monkeypatch):
+    """An empty folder to work in, with a store of renders that is not the user's, and no editor."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLBENCH_CACHE", str(cache))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     for name in ("VISUAL", "EDITOR"):
         monkeypatch.delenv(name, raising=False)
