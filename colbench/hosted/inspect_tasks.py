@@ -28,7 +28,13 @@ from rich.markup import escape
 
 import colbench
 from colbench.cli.view import failed_tests
-from colbench.errors import EndpointError, InfrastructureError, UserError, describe_exception
+from colbench.errors import (
+    AgentError,
+    EndpointError,
+    InfrastructureError,
+    UserError,
+    describe_exception,
+)
 from colbench.hosted.stage import measures, stage_for
 from colbench.messages import Message
 from colbench.models.pictures import data_url
@@ -122,6 +128,8 @@ class _Model:
         except Exception as error:
             self.error = error
             raise EndpointError(describe_exception(error)) from error
+        if said.output.stop_reason == "model_length":  # its words are then the server's refusal
+            raise AgentError(f"the model refuses the dialogue's length: {said.output.completion}")
         return str(said.output.completion)
 
 

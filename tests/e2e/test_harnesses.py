@@ -220,16 +220,25 @@ async def test_a_model_that_is_gone_is_nobodys_zero(harnesses: Path, tmp_path: P
     assert all("no such thing" in sample["error"]["message"] for sample in log["samples"])
 
 
-async def test_a_dialogue_that_a_limit_of_inspect_ends_is_the_agents_failure(
+TOO_LONG = {
+    "message": "This model's maximum context length is 9.",
+    "code": "context_length_exceeded",
+}
+
+
+async def test_a_dialogue_that_inspect_or_the_models_context_cuts_short_is_the_agents_failure(
     harnesses: Path, tmp_path: Path
 ):
-    async with ScriptedServer(interviewer) as server:
+    refused = Fault(status=400, body=json.dumps({"error": TOO_LONG}))
+    async with ScriptedServer(interviewer, fault=lambda n: refused if n == 1 else None) as server:
         rollouts = await in_inspect(harnesses, server, tmp_path, Wanted(tasks=2), "--turn-limit=2")
-    assert len(rollouts) == 2
-    for rollout in rollouts.values():
-        assert rollout.failure
-        assert rollout.failure.reason == "a limit of Inspect ended the dialogue"
-        assert rollout.scores["default"].value == 0.0
+    failures = [rollout.failure for rollout in rollouts.values() if rollout.failure]
+    assert {failure.boundary for failure in failures} == {"agent"}
+    assert sorted(failure.reason for failure in failures) == [
+        "a limit of Inspect ended the dialogue",
+        f"the model refuses the dialogue's length: {TOO_LONG['message']}",
+    ]
+    assert [rollout.scores["default"].value for rollout in rollouts.values()] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
