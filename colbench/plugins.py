@@ -51,8 +51,11 @@ def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
     method = REQUIRED[kind]
     speak = getattr(plugin, method, None)
     if not (speak or (kind == "agent" and hasattr(plugin, "open"))):
+        hint = (
+            "; a function takes the messages without a default" if isinstance(plugin, str) else ""
+        )
         raise UserError(
-            f"--{kind} {spec}: {_name(plugin)} has no method `{method}`; see agents/README.md"
+            f"--{kind} {spec}: {_name(plugin)} has no method `{method}`{hint}; see agents/README.md"
         )
     if inspect.ismethod(speak) and not inspect.iscoroutinefunction(speak):
         raise UserError(f"--{kind} {spec}: `{method}` of {_name(plugin)} must be `async def`")

@@ -85,6 +85,11 @@ def test_args_for_what_is_built_already_are_refused(agent_of):
         agent_of("class A:\n    async def reply(self, d): ...\nagent = A()", volume=3)
 
 
+def test_a_function_that_needs_no_messages_is_refused_with_the_reason(agent_of):
+    with pytest.raises(UserError, match="no method `reply`; a function takes the messages without"):
+        agent_of("def agent(messages=None):\n    return 'hi'")
+
+
 def test_a_class_of_ones_own_package_is_not_mistaken_for_a_frameworks(agent_of):
     text = "class Mine:\n    pass\nMine.__module__ = 'agents.mine'\nagent = Mine()"
     with pytest.raises(UserError, match="agents.mine:Mine has no method `reply`"):
