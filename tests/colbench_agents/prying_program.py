@@ -73,6 +73,7 @@ def finds(top: str) -> bool:
 
 
 KEYCTL, IO_URING, VSOCK = 250, 425, 40
+PTRACE_SEIZE = 0x4206
 ATTEMPTS = {
     "the task file": lambda: holds(PLAN["tasks"]),
     "the task file by a symbolic link": lambda: holds(HERE / "link.jsonl"),
@@ -123,6 +124,7 @@ ATTEMPTS = {
     "namespaces of its own": unshares,
     "words of process 1": lambda: holds("/proc/1/environ") or holds("/proc/1/cmdline"),
     "the key rings": lambda: calls(KEYCTL, 0, -3, 0),
+    "tracing process 1": lambda: calls(101, PTRACE_SEIZE, 1, 0, 0),
     "io_uring": lambda: calls(IO_URING, 0, 0),
     "a socket to the hypervisor": lambda: socket.socket(VSOCK, socket.SOCK_STREAM).close() or True,
 }

@@ -32,6 +32,7 @@ ONLY_AS_ROOT = {"writing into the system", "writing a setting of the kernel"}
 NOT_EVERYWHERE = {
     "a socket to the hypervisor",
     "io_uring",
+    "tracing process 1",
     "namespaces of its own",
     "a server by IPv6",
     "the history of the checkout",
@@ -173,3 +174,24 @@ def test_of_everybody_s_folders_and_of_a_checkout_only_the_named_file_is_shown(
     (checkout / "sub" / "mail").write_text("private")
     command = ["sh", str(checkout / "sub" / "agent.sh")]
     assert run(command, tmp_path, AgentSandbox(command, hidden=NOTHING)).split() == ["agent.sh"]
+
+
+def test_a_task_file_that_is_replaced_meanwhile_stays_hidden(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    look = "print(sorted(os.listdir()), flush=True)"
+    (tmp_path / "agent.py").write_text(f"import os; {look}; input(); {look}")
+    (tmp_path / "tasks.jsonl").write_text("old")
+    command = [sys.executable, "-S", "agent.py"]
+    box = AgentSandbox(command, hidden=find_hidden(RunConfig(tasks="tasks.jsonl"), None))
+    with subprocess.Popen(
+        [*box.prefix(), *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as agent:
+        assert agent.stdin
+        assert agent.stdout
+        seen = [agent.stdout.readline()]
+        (tmp_path / "tasks.new").write_text("new")
+        (tmp_path / "tasks.new").rename(tmp_path / "tasks.jsonl")
+        agent.stdin.write("\n")
+        agent.stdin.close()
+        seen.append(agent.stdout.readline())
+    assert seen == ["['agent.py']\n"] * 2

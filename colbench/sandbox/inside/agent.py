@@ -86,7 +86,7 @@ class _Launch:
         here = os.getcwd()
         options = [*_NAMESPACES, *(["--disable-userns"] if plan["disable_userns"] else [])]
         options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", HOME]  # noqa: S108
-        options += view(plan["show"], plan["hide"], plan["links"], self._file)
+        options += view(plan["show"], plan["hide"], plan["links"])
         host = plan["endpoint"][0] if plan["endpoint"] else ""
         for path, text in settings(host, _INNER_ID).items():
             options += ["--ro-bind-data", self._file(text.encode()), path]

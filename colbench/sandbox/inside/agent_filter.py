@@ -3,6 +3,7 @@
 - Sockets are those of files, IP and netlink: AF_VSOCK, for one, leads from a virtual machine to its host, whatever the
   network namespace. io_uring could make others past the filter.
 - Keys of the kernel's key rings belong to the user, not to a namespace.
+- ptrace could stop bubblewrap's own process in there.
 - bpf, perf and userfaultfd are the beginnings of many an attack on the kernel.
 - Calls of other architectures (32 bits) have other numbers, so there are none.
 """
@@ -20,7 +21,7 @@ _SOCKET = "socket 41 198"
 _ABSENT = "io_uring_setup 425 425, io_uring_enter 426 426, io_uring_register 427 427"
 _REFUSED = (
     "add_key 248 217, request_key 249 218, keyctl 250 219, bpf 321 280, perf_event_open 298 241, "
-    "userfaultfd 323 282"
+    "userfaultfd 323 282, ptrace 101 117"
 )
 _FAMILIES = (1, 2, 10, 16)
 """AF_UNIX, AF_INET, AF_INET6, AF_NETLINK."""
