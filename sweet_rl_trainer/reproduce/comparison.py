@@ -11,9 +11,9 @@ from sweet_rl_trainer.reproduce.tables import (
     find,
     full_label,
     holm,
+    on_tests,
     orderings,
     rows_of,
-    tests_of,
 )
 from sweet_rl_trainer.reproduce.text import (
     NOTHING,
@@ -34,8 +34,10 @@ RIVALS = ("mtdpo", "sweet")
 
 def command(results: Results, only: str = "") -> str:
     """Makes the study, or one method's part of it."""
-    seeds = len({row.seed for row in results.rows}) or 1
-    parts = ["sweet-rl reproduce --scale", results.scale, f"--seeds {seeds}"]
+    size = results.scale.removesuffix("-quick")
+    seeds = max((row.seed for row in results.rows), default=0) + 1
+    parts = [f"sweet-rl reproduce --scale {size} --seeds {seeds}"]
+    parts += ["--quick"] if size != results.scale else []
     return " ".join(parts + ([f"--only {only}"] if only else []))
 
 
@@ -64,7 +66,7 @@ def measured(results: Results, group: Group) -> str:
 
 
 def _measured(results: Results, method: Method) -> list[str]:
-    found = find(tests_of(results, method.name))
+    found = find(on_tests(results, method.name))
     paper = NOTHING if method.paper is None else f"{method.paper:.1f} %"
     if not found:
         return [escape(method.label), paper, "missing", *[NOTHING] * 5]

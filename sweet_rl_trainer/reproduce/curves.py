@@ -17,10 +17,10 @@ from sweet_rl_trainer.reproduce.tables import (
     find,
     interval,
     mean,
+    on_tests,
     reply_tokens,
     rows_of,
     success,
-    tests_of,
     turns,
     unanswered,
 )
@@ -197,6 +197,8 @@ class Share(Struct, frozen=True, kw_only=True):
     """A method that learnt from a part of the training tasks, on the test tasks."""
 
     share: float
+    tasks: int | None
+    """Learnt from; None: all."""
     found: Found
 
 
@@ -207,14 +209,16 @@ def scaling(results: Results) -> dict[str, list[Share]]:
 
 def _shares(results: Results, method: str) -> list[Share]:
     groups: dict[float, dict[int, tuple[Outcome, ...]]] = {}
+    tasks: dict[float, int | None] = {1.0: None}
     for each in results.scaling:
         if each.method == method and each.test:
             groups.setdefault(each.share, {})[each.seed] = each.test
+            tasks[each.share] = each.tasks
     if not groups:
         return []
-    groups.setdefault(1.0, tests_of(results, method))
+    groups.setdefault(1.0, on_tests(results, method))
     found = [(share, find(groups[share])) for share in sorted(groups)]
-    return [Share(share=share, found=each) for share, each in found if each]
+    return [Share(share=share, tasks=tasks[share], found=each) for share, each in found if each]
 
 
 def by_turns(by_seed: BySeed) -> dict[int, tuple[int, int]]:

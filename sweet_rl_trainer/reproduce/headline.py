@@ -16,16 +16,10 @@ from sweet_rl_trainer.reproduce.tables import (
     difference,
     find,
     full_label,
+    on_tests,
     orderings,
-    tests_of,
 )
 from sweet_rl_trainer.reproduce.text import count, escape, percent, points, rate
-
-CALLED = {
-    "above": "above",
-    "below": "below",
-    "not decided": "neither above nor below, by the interval,",
-}
 
 
 def sentences(results: Results) -> list[str]:
@@ -51,7 +45,7 @@ def _best(results: Results) -> Iterator[str]:
         each.name: (each, by_seed, found)
         for each in METHODS
         if each.group == "main"
-        and (by_seed := tests_of(results, each.name))
+        and (by_seed := on_tests(results, each.name))
         and (found := find(by_seed))
     }
     ranked = sorted(tests.values(), key=lambda each: -(each[2].success.mean or 0.0))
@@ -59,7 +53,7 @@ def _best(results: Results) -> Iterator[str]:
         return
     (best, mine, found), (second, theirs, _) = ranked[:2]
     ahead = difference(mine, theirs)
-    told = f", {_points(ahead)} of {_name(second)}, the next" if ahead else ""
+    told = f"; against {_name(second)}, the next: {_points(ahead)}" if ahead else ""
     yield (
         f"Of the paper's methods, **{_name(best)}** has the highest success on the test tasks: "
         f"{rate(found.success)}{told}."
@@ -67,20 +61,20 @@ def _best(results: Results) -> Iterator[str]:
 
 
 def _points(ahead: Difference) -> str:
-    decided = "" if ahead.verdict != "not decided" else "; the interval does not decide it"
-    return f"{points(ahead.points)} points ahead{decided}"
+    decided = ", which the interval does not decide" if ahead.verdict == "not decided" else ""
+    return f"{points(ahead.points)} points{decided}"
 
 
 def _sweet(results: Results) -> Iterator[str]:
     """SWEET-RL against the paper's baselines."""
-    mine = tests_of(results, "sweet")
+    mine = on_tests(results, "sweet")
     for name in ("mtdpo", "rft", "zero-shot"):
-        found = difference(mine, tests_of(results, name))
+        found = difference(mine, on_tests(results, name))
         if found:
             alike = sum(value > 0 for value in found.seeds)
             yield (
-                f"SWEET-RL is {CALLED[found.verdict]} {_name(NAMED[name])}: {points(found.points)} points; "
-                f"ahead in {alike} of {count(len(found.seeds), 'seed')}."
+                f"SWEET-RL against {_name(NAMED[name])}: {points(found.points)} points, by the interval "
+                f"**{found.verdict}**; higher in {alike} of {count(len(found.seeds), 'seed')}."
             )
 
 

@@ -10,7 +10,7 @@ from sweet_rl_trainer.reproduce.methods import METHODS, Group, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.small_plots import best_of_n, turns
 from sweet_rl_trainer.reproduce.svg import BLUE, FAINT, GREEN, ORANGE, PURPLE, Panel, whole
-from sweet_rl_trainer.reproduce.tables import NAMED, Found, find, full_label, tests_of
+from sweet_rl_trainer.reproduce.tables import NAMED, Found, find, full_label, on_tests
 from sweet_rl_trainer.reproduce.text import percent
 from sweet_rl_trainer.reproduce.training_plots import training
 
@@ -37,7 +37,7 @@ def draw(results: Results) -> dict[str, str]:
 
 def success(results: Results) -> str | None:
     """Each method's success on the test tasks: mean, interval and seeds, one below the other."""
-    found = {each.name: find(tests_of(results, each.name)) for each in METHODS}
+    found = {each.name: find(on_tests(results, each.name)) for each in METHODS}
     known = {name: each for name, each in found.items() if each}
     if not known:
         return None
@@ -105,7 +105,7 @@ def scaled(results: Results) -> str | None:
         aside = 5 * (n - (len(curves) - 1) / 2)
         parts += _scaled_curve(panel, curve, colour, dashes, aside)
         ends.append((panel.y(curve[-1].found.success.mean or 0.0), NAMED[name].label, colour))
-    base = find(tests_of(results, "zero-shot"))
+    base = find(on_tests(results, "zero-shot"))
     if base:
         floor = panel.y(base.success.mean or 0.0)
         points = [(panel.left, floor), (panel.left + panel.width, floor)]

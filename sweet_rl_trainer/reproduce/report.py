@@ -17,7 +17,7 @@ from sweet_rl_trainer.reproduce.headline import sentences
 from sweet_rl_trainer.reproduce.methods import METHODS
 from sweet_rl_trainer.reproduce.plots import draw
 from sweet_rl_trainer.reproduce.results import Results
-from sweet_rl_trainer.reproduce.tables import NAMED, find, full_label, tests_of
+from sweet_rl_trainer.reproduce.tables import NAMED, find, full_label, on_tests
 from sweet_rl_trainer.reproduce.text import (
     code,
     count,
@@ -116,7 +116,7 @@ def _missing(results: Results) -> Iterator[str]:
     """What this study was to have and has not yet."""
     planned = results.study.get("methods", list(NAMED))
     members = [each for each in METHODS if each.name in planned]
-    tests = {each.name: tests_of(results, each.name).keys() for each in members}
+    tests = {each.name: on_tests(results, each.name).keys() for each in members}
     seeds = {row.seed for row in results.rows if row.test}
     if none := [full_label(each) for each in members if not tests[each.name]]:
         yield f"on the test tasks: {escape('; '.join(none))}"
@@ -136,7 +136,7 @@ def _missing(results: Results) -> Iterator[str]:
 
 
 def _tested(results: Results) -> str:
-    tests = [each for method in METHODS for each in tests_of(results, method.name).values()]
+    tests = [each for method in METHODS for each in on_tests(results, method.name).values()]
     if not tests:
         return ""
     tasks = {outcome.task for outcomes in tests for outcome in outcomes}
@@ -150,7 +150,7 @@ def summary(results: Results) -> Table:
 
     shown = Table("test tasks", "success (95 % interval)", "seeds", "turns", "unanswered", box=None)
     for method in METHODS:
-        found = find(tests_of(results, method.name))
+        found = find(on_tests(results, method.name))
         if found:
             seeds = " ".join(f"{value * 100:.1f}" for value in found.seeds.values())
             cells = rate(found.success), seeds, number(found.turns), percent(found.unanswered)

@@ -18,7 +18,7 @@ from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.tables import (
     NAMED,
     full_label,
-    tests_of,
+    on_tests,
 )
 from sweet_rl_trainer.reproduce.text import (
     NOTHING,
@@ -161,11 +161,18 @@ def _bounds(bounds: tuple[float, float, float]) -> str:
 
 def scaled(results: Results) -> str | None:
     """Success on the test tasks by the share of the training tasks."""
-    heads = ("method", "share of the training tasks ", "success (95 % interval) ", "each seed ")
+    heads = (
+        "method",
+        "share of the training tasks ",
+        "tasks ",
+        "success (95 % interval) ",
+        "each seed ",
+    )
     lines = [
         [
             escape(full_label(NAMED[name])),
             f"{each.share * 100:g} %",
+            "all" if each.tasks is None else f"{each.tasks:,}",
             rate(each.found.success),
             " · ".join(f"{value * 100:.1f}" for value in each.found.seeds.values()),
         ]
@@ -177,7 +184,7 @@ def scaled(results: Results) -> str | None:
 
 def turned(results: Results) -> str | None:
     """Success on the test tasks by the number of turns that the dialogue took."""
-    tests = {each.name: tests_of(results, each.name) for each in METHODS}
+    tests = {each.name: on_tests(results, each.name) for each in METHODS}
     found = {name: by_turns(by_seed) for name, by_seed in tests.items() if by_seed}
     if not found:
         return None

@@ -9,7 +9,7 @@ from sweet_rl_trainer.reproduce.curves import Judge, by_turns
 from sweet_rl_trainer.reproduce.methods import METHODS, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.svg import BLUE, FAINT, ORANGE, Panel, whole
-from sweet_rl_trainer.reproduce.tables import full_label, tests_of
+from sweet_rl_trainer.reproduce.tables import full_label, on_tests
 
 COLUMNS = 3
 """Of small charts in a row, one for each method."""
@@ -89,7 +89,7 @@ def _shares(panel: Panel) -> list[tuple[float, str]]:
 
 def turns(results: Results) -> str | None:
     """For each method, its dialogues on the test tasks by their number of turns, and how many succeeded."""
-    tests = {each.name: tests_of(results, each.name) for each in METHODS}
+    tests = {each.name: on_tests(results, each.name) for each in METHODS}
     counts = {name: by_turns(by_seed) for name, by_seed in tests.items() if by_seed}
     if not counts:
         return None

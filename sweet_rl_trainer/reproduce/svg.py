@@ -61,15 +61,19 @@ def tag(name: str, *children: str, **attributes: object) -> str:
 
 def text(content: str, x: float, y: float, **attributes: object) -> str:
     """Words; whatever they hold is shown as it is."""
-    shown = re.sub("[\x00-\x1f\x7f]", " ", content)
-    return tag("text", escape(shown), x=x, y=y, **({"fill": INK} | attributes))
+    return tag("text", _words(content), x=x, y=y, **({"fill": INK} | attributes))
+
+
+def _words(content: str) -> str:
+    """Text as markup; XML has no control characters."""
+    return escape(re.sub("[\x00-\x1f\x7f]", " ", content))
 
 
 def document(title: str, width: float, height: float, parts: Iterable[str]) -> str:
     """A whole file."""
     return tag(
         "svg",
-        tag("title", escape(title)),
+        tag("title", _words(title)),
         "\n",
         tag("rect", width=width, height=height, fill=WHITE),
         "\n",

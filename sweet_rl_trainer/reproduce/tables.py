@@ -56,7 +56,7 @@ def rows_of(results: Results, method: str) -> list[Row]:
     return [found[seed] for seed in sorted(found)]
 
 
-def tests_of(results: Results, method: str) -> dict[int, tuple[Outcome, ...]]:
+def on_tests(results: Results, method: str) -> dict[int, tuple[Outcome, ...]]:
     """A method's outcomes on the test tasks, by seed; without seeds that were not evaluated yet."""
     return {row.seed: row.test for row in rows_of(results, method) if row.test}
 
@@ -196,9 +196,9 @@ def holm(chances: Sequence[float]) -> list[float]:
 
 def against(results: Results, other: str, group: Group | None = None) -> dict[str, Difference]:
     """All methods (of a group) against one of them, by name; those without numbers are left out."""
-    theirs = tests_of(results, other)
+    theirs = on_tests(results, other)
     found = {
-        method.name: difference(tests_of(results, method.name), theirs)
+        method.name: difference(on_tests(results, method.name), theirs)
         for method in METHODS
         if method.name != other and group in {None, method.group}
     }
@@ -234,7 +234,7 @@ def orderings(results: Results) -> list[Ordering]:
         ((method.paper, method) for method in METHODS if method.paper is not None),
         key=lambda each: -each[0],
     )
-    tests = {method.name: tests_of(results, method.name) for _, method in known}
+    tests = {method.name: on_tests(results, method.name) for _, method in known}
     found = [
         Ordering(
             better=better,

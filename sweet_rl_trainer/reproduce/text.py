@@ -104,7 +104,7 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A command as Markdown of one line, in a paragraph or a table's cell."""
+    """A command, a key or a path as Markdown, in a table's cell."""
     text = " ".join(text.split()).replace("|", "\\|")
     runs = {len(run) for run in re.findall("`+", text)}
     fence = "`" * next(size for size in range(1, len(runs) + 2) if size not in runs)

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import re
+from io import StringIO
+
+import pytest
+from markdown_it import MarkdownIt
+from msgspec.structs import replace
+from rich.console import Console
+
+from colbench.errors import DataError
+from sweet_rl_trainer.reproduce import report
+from sweet_rl_trainer.reproduce.methods import METHODS
+from sweet_rl_trainer.reproduce.results import Critic
+
+
+def written(results, folder):
+    page = report.write(results, folder)
+    assert page == folder / "reproduction.md"
+    return page.read_text("utf-8")
+
+
+def tables(markdown):
+    """The tables as rows of cells, counted from the source, as Markdown would pad a short row silently."""
+    found = re.findall(r"(?m)^\|.*(?:\n\|.*)*", markdown)
+    return [
+        [
+            re.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|"))
+            for line in table.split("\n")
+        ]
+        for table in found
+    ]
+
+
+def section(markdown, head):
+    return markdown.partition(f"# {head}\n")[2].partition("\n#")[0]
+
+
+def row(markdown, first):
+    """The cells of the first row that begins with a cell."""
+    lines = [line for line in markdown.split("\n") if line.startswith(f"| {first} |")]
+    return [cell.strip() for cell in lines[0].strip("|").split("|")]
+
+
+def test_the_table_stands_beside_the_paper_s(make, tmp_path):
+    page = written(make.whole(), tmp_path)
+    cells = row(section(page, "The paper's comparison"), "SWEET-RL")
+    assert cells[1] == "40.4 %"
+    assert cells[2].startswith("75.0 % (")
+    assert cells[3] == "70.0 · 75.0 · 80.0"
+    assert cells[4].startswith("87.5 % (")
+    assert cells[5:] == ["3.0", "0.0 %", "10.0"]
+    repeated = row(section(page, "The paper's comparison").partition("command")[2], "SWEET-RL")
+    assert repeated[1] == "0.001 (10) · 0.001 (10) · 0.001 (10)"
+    assert repeated[2] == "`sweet-rl reproduce --scale cpu --seeds 3 --only sweet`"
+    assert "`evaluate-sweet-2`" in repeated[3]
+
+
+def test_every_table_is_whole_and_every_chart_is_there(make, tmp_path):
+    page = written(make.whole(), tmp_path)
+    for table in tables(page):
+        assert {len(line) for line in table} == {len(table[0])}
+    charts = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page)
+    assert len(charts) == 7
+    assert {tmp_path / each for each in charts} == set((tmp_path / "reproduction").iterdir())
+    assert "{{" not in page
+    assert "Missing" not in page
+
+
+def test_the_same_results_give_the_same_report(make, tmp_path):
+    first, second = (written(make.whole(), tmp_path / name) for name in ("one", "other"))
+    assert first == second
+
+
+def headline(results):
+    page = report.markdown(results, {})
+    return section(page, "What was found")
+
+
+def test_the_headline_follows_the_numbers(make):
+    ours = headline(make.whole())
+    assert "**SWEET-RL** has the highest success on the test tasks: 75.0 %" in ours
+    assert re.search("SWEET-RL against Multi-turn DPO: \\+20.0 .+ \\*\\*above.+ 3 of 3 seeds", ours)
+    names = {"sweet": "rft", "rft": "sweet"}
+    results = make.whole()
+    turned = replace(
+        results,
+        rows=tuple(
+            replace(each, method=names.get(each.method, each.method)) for each in results.rows
+        ),
+    )
+    theirs = headline(turned)
+    assert "**Rejection fine-tuning** has the highest success on the test tasks: 75.0 %" in theirs
+    assert re.search("SWEET-RL against Rejection .+: −30.0 .+ \\*\\*below.+ 0 of 3 seeds", theirs)
+    rows = [make.row("sweet", {"a": "1", "b": "0"}), make.row("mtdpo", {"a": "0", "b": "1"})]
+    assert re.search(": 0.0 .+ \\*\\*not decided.+ 0 of 1 seed", headline(make.results(rows)))
+
+
+def test_the_headline_counts_orderings(make):
+    rows = [make.row("sweet", make.marks(18)), make.row("mtdpo", make.marks(3))]
+    assert (
+        "Of the 21 orderings that the paper's numbers imply: 1 as in the paper, 20 missing"
+        in headline(make.results(rows))
+    )
+
+
+def test_the_headline_tells_of_a_collapse(make):
+    tries = [make.tried((0, "0001"), (10, "0111"), (20, "----"))]
+    told = headline(make.results([make.row("sweet", {}, tries=tries, step=10)]))
+    assert "75.0 %" in told
+    assert (
+        "0.0 % (0.0 to 60.2, exact) at the end of training, where 100.0 % of the dialogues" in told
+    )
+
+
+def critic(method, accuracy):
+    return Critic(method=method, seed=0, pairs=9, accuracy=accuracy, with_turns=0.0, best_of=())
+
+
+def test_the_headline_holds_critics_against_chance(make):
+    critics = (critic("sweet", (0.6, 0.52, 0.7)), critic("pmi", (0.6, 0.49, 0.7)))
+    told = headline(make.results(critics=critics))
+    assert "above: SWEET-RL (60.0 %) — not decided: PMI scorer, no critic (60.0 %)" in told
+
+
+def test_a_study_that_has_hardly_begun_has_a_report(make, tmp_path):
+    page = written(make.results(), tmp_path)
+    assert "Nothing has been evaluated on the test tasks yet." in page
+    assert page.count("Not there yet.") >= 7
+    assert "!" + "[" not in page
+    assert list((tmp_path / "reproduction").iterdir()) == []
+    missing = section(page, "What was found").partition("**Unfinished.** Missing:")[2]
+    assert all(each.label.removeprefix("… ") in missing for each in METHODS)
+    assert "time and memory" in missing
+
+
+def test_what_is_missing_is_named(make, tmp_path):
+    whole = make.whole()
+    rows = [
+        each
+        for each in whole.rows
+        if each.method != "pmi" and (each.method, each.seed) != ("rft", 1)
+    ]
+    study = whole.study | {"scaling": ["mtdpo", "rft"]}
+    page = written(
+        replace(whole, rows=tuple(rows), critics=whole.critics[1:2], study=study), tmp_path
+    )
+    missing = section(page, "What was found").partition("**Unfinished.** Missing:")[2]
+    assert "- on the test tasks: PMI scorer, no critic\n" in missing
+    assert "- Rejection fine-tuning: seed 1\n" in missing
+    assert "- critics: SWEET-RL; " in missing
+    assert "- less data: Rejection fine-tuning" in missing
+    assert "time and memory" not in missing
+    assert row(section(page, "Ablations"), "PMI scorer, no critic")[2] == "missing"
+
+
+def test_what_a_smaller_study_leaves_out_is_not_missing(make):
+    rows = [make.row("zero-shot", make.marks(3)), make.row("rft", make.marks(9))]
+    results = make.results(rows, study={"methods": ["zero-shot", "rft"]})
+    told = headline(results)
+    assert "on the test tasks:" not in told.partition("Missing")[2]
+    assert "critics:" not in told
+
+
+def test_one_seed_is_enough(make, tmp_path):
+    page = written(make.whole(1), tmp_path)
+    assert row(section(page, "The paper's comparison"), "SWEET-RL")[3] == "70.0"
+    assert "Missing" not in page
+
+
+def test_text_from_outside_stays_text(make, tmp_path):
+    hostile = "<script>alert(1)</script> | *x* `y` [z](u)\n# head"
+    results = replace(
+        make.whole(1), machine=hostile, version=hostile, base={hostile: hostile}, scale="a|b"
+    )
+    results = replace(results, study={hostile: hostile, "what": hostile})
+    html = MarkdownIt("commonmark").enable("table").render(written(results, tmp_path))
+    assert "<script>" not in html
+    assert html.count("&lt;script&gt;alert(1)&lt;/script&gt; | *x* `y` [z](u) # head") >= 6
+    assert "<h1>head</h1>" not in html
+
+
+def test_settings_stand_beside_the_paper_s(make):
+    recipe = {"sample": {"count": 8}, "actor": {"train": {"batch_size": 32}}}
+    page = report.markdown(make.results(study={"recipe": recipe, "rates": {"rft": [1e-3]}}), {})
+    assert row(page, "`sample.count`")[1:] == ["8", "16"]
+    assert row(page, "`actor.train.batch_size`")[1:] == ["32", "8"]
+    assert row(page, "`rates.rft`")[1:] == ["0.001"]
+    unknown = make.results(study={"recipe": {"nothing": {"like": "it"}}})
+    assert row(report.markdown(unknown, {}), "`recipe.nothing.like`")[1:] == ["it"]
+
+
+def test_as_many_learning_rates_are_said_to_be_as_many(make):
+    def one(name, *rates):
+        tries = [make.tried((0, "01"), (5, "11"), rate=rate) for rate in rates]
+        return make.row(name, {}, tries=tries)
+
+    alike = make.results([one("rft", 1e-4, 1e-3), one("sweet", 1e-5, 1e-3)])
+    assert "Learning rates tried: 2 for each method." in report.markdown(alike, {})
+    unlike = make.results([one("rft", 1e-3), one("sweet", 1e-5, 1e-3)])
+    said = "**not as many for each**: 1 for Rejection fine-tuning; 2 for SWEET-RL."
+    assert said in report.markdown(unlike, {})
+
+
+def test_a_quick_study_is_repeated_as_one(make):
+    page = report.markdown(make.results(scale="cpu-quick"), {})
+    assert "`sweet-rl reproduce --scale cpu --seeds 1 --quick --only sweet`" in page
+
+
+def test_results_of_an_unknown_method_are_refused(make, tmp_path):
+    with pytest.raises(DataError, match="results of unknown methods: other"):
+        report.write(make.results([make.row("other", {"a": "1"})]), tmp_path)
+
+
+def test_the_console_shows_what_was_tested(make):
+    console = Console(file=StringIO(), width=140)
+    console.print(report.summary(make.whole()))
+    shown = console.file.getvalue()
+    assert re.search(r"SWEET-RL +75\.0 % \(.+\) +70\.0 75\.0 80\.0 +3\.0 +0\.0 %", shown)
