@@ -17,14 +17,17 @@ def is_held_out(task_hash: str, share: float, seed: int = 0) -> bool:
     return derive_seed("held-out", seed, task_hash) < share * 2**31
 
 
+def is_in_part(task_hash: str, share: float, seed: int = 0) -> bool:
+    """Whether a task is in a part that has about that share of all tasks. Other tasks do not matter."""
+    return derive_seed("share", seed, task_hash) < share * 2**31
+
+
 def part(trajectories: Sequence[T], share: float, *, seed: int = 0) -> list[T]:
     """Those of about that share of the tasks; a larger share has all of a smaller one.
 
     Raises UserError if no task is left.
     """
-    found = [
-        each for each in trajectories if derive_seed("share", seed, each.task_hash) < share * 2**31
-    ]
+    found = [each for each in trajectories if is_in_part(each.task_hash, share, seed)]
     if not found:
         raise UserError(
             f"data.share {share:g}: no task is left; give a larger share, or more tasks"

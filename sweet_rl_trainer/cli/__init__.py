@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import colbench
 from colbench.command import run
-from sweet_rl_trainer.cli import commands
+from sweet_rl_trainer.cli import commands, reproduce
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,5 +27,7 @@ def parser() -> argparse.ArgumentParser:
         prog="sweet-rl", description="Train an agent to work with a person."
     )
     top.add_argument("--version", action="version", version=f"colbench {colbench.__version__}")
-    commands.add_to(top.add_subparsers(title="commands", metavar="COMMAND", required=True))
+    actions = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands.add_to(actions)
+    reproduce.add_to(actions)
     return top

@@ -22,6 +22,8 @@ from sweet_rl_trainer.reproduce import judge
 from sweet_rl_trainer.reproduce.evaluate import AGENT, evaluation
 from sweet_rl_trainer.reproduce.methods import Method
 from sweet_rl_trainer.reproduce.scales import Scale
+from sweet_rl_trainer.runs import named
+from sweet_rl_trainer.splits import is_held_out, is_in_part
 from sweet_rl_trainer.stages.base import base
 from sweet_rl_trainer.stages.plan import Iteration
 from sweet_rl_trainer.stages.stage import Stage
@@ -49,6 +51,7 @@ class Graph:
         """How a method is trained: with its own learning rate, or another; on a share of the training tasks."""
         tables = self._tables(self.scale.recipe)
         run = replace(self.run(self.scale.train, self.scale.trials, seed), record_tokens=True)
+        tables["model"] = {"name": "base"}  # the stage of that name, whatever its folder
         tables["collect"] = [msgspec.to_builtins(run)]
         changes = {**dict.fromkeys(SEEDS, seed), "data.share": share, **method.changes}
         if rate is not None:
@@ -96,6 +99,19 @@ class Graph:
             },
             inputs={"model": self.base, judge.DIALOGUES: parts.collecting(run), **critic},
         )
+
+    def learnt(self, recipe: Recipe) -> int:
+        """The number of tasks that a recipe learns from."""
+        chosen = recipe.data
+        return sum(
+            is_in_part(each, chosen.share, chosen.seed)
+            and not is_held_out(each, chosen.held_out, chosen.seed)
+            for each in self._hashes
+        )
+
+    @cached_property
+    def _hashes(self) -> list[str]:
+        return [task.hash for task in named(self.scale.train)]
 
     def run(self, tasks: str, trials: int, seed: int) -> RunConfig:
         """Dialogues about tasks."""

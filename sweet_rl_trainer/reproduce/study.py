@@ -60,9 +60,16 @@ class Study:
     def scaling(self, method: Method, seed: int, share: float, rate: float) -> Scaling:
         """The method with a share of the training tasks; its checkpoint is chosen as in a row."""
         step = best_step(self._try(method, seed, rate, share)).step
-        policy = self._graph.policy(method, self._recipe(method, seed, rate, share))
+        recipe = self._recipe(method, seed, rate, share)
+        policy = self._graph.policy(method, recipe)
         folder = self._made(self._graph.test(policy, step, seed))
-        return Scaling(method=method.name, seed=seed, share=share, test=tuple(outcomes(folder)))
+        return Scaling(
+            method=method.name,
+            seed=seed,
+            share=share,
+            tasks=self._graph.learnt(recipe),
+            test=tuple(outcomes(folder)),
+        )
 
     def _rates(self, method: Method, first: Row | None) -> tuple[float, ...]:
         if not method.goal:

@@ -6,6 +6,7 @@ It ends with whoever started it (`tether`).
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.stages.training import Task
 
 USER_MISTAKE = 2
+MEMORY = "memory.json"
+"""What a process took at most, in bytes: of the accelerator where there is one."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -29,6 +32,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         hold_on()
         _train(folder)
+        (folder / MEMORY).write_bytes(msgspec.json.encode(_peak()))
     except ColBenchError as error:
         if os.environ.get("RANK", "0") == "0":
             print(f"sweet-rl: {error}", file=sys.stderr)
@@ -36,6 +40,14 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0
+
+
+def _peak() -> int:
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _train(folder: Path) -> None:

@@ -19,6 +19,7 @@ from colbench.errors import UserError
 from sweet_rl_trainer.recipe import LaunchSettings
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 from sweet_rl_trainer.stages.base import model_in
+from sweet_rl_trainer.stages.child import MEMORY
 from sweet_rl_trainer.stages.files import HELD_OUT, TRAIN
 from sweet_rl_trainer.stages.stage import Job
 from sweet_rl_trainer.tether import run
@@ -58,7 +59,8 @@ def train(
         adapters=adapters,
     )
     launch_processes(job, task, launch)
-    return last_values(job.folder / RUN)
+    memory = msgspec.json.decode((job.folder / MEMORY).read_bytes())
+    return {**last_values(job.folder / RUN), "memory": memory}
 
 
 def launch_processes(job: Job, task: Struct, launch: LaunchSettings) -> None:

@@ -1,0 +1,65 @@
+"""`sweet-rl reproduce`: the paper's comparison in small, with error bars."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+SCALES = ("cpu", "gpu")
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to a parser."""
+    text = (
+        "the paper's comparison in small: a base from nothing, all methods, several seeds, a report"
+    )
+    parser = commands.add_parser(
+        "reproduce", help=text, description=f"{text[0].upper()}{text[1:]}."
+    )
+    add = parser.add_argument
+    add("--scale", choices=SCALES, default="cpu", help="how large (default: cpu)")
+    add("--seeds", metavar="N", type=int, default=3, help="seeds, from 0 on (default: 3)")
+    add("--quick", action="store_true", help="a few minutes, to see that all parts work")
+    add(
+        "--only",
+        metavar="METHOD",
+        action="append",
+        default=[],
+        help="this row alone; may be repeated",
+    )
+    add(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="where everything goes (default: training/reproduce-SCALE)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Do the study, and write its report after each part."""
+    from sweet_rl_trainer.quiet import quiet
+
+    quiet()
+    from rich.console import Console
+
+    from colbench.errors import UserError
+    from colbench.run_folder import hold
+    from sweet_rl_trainer.reproduce import report
+    from sweet_rl_trainer.reproduce.headline import sentences
+    from sweet_rl_trainer.reproduce.run import run as study
+    from sweet_rl_trainer.reproduce.scales import read
+
+    if args.seeds < 1:
+        raise UserError(f"--seeds {args.seeds}: at least 1")
+    name = f"{args.scale}-quick" if args.quick else args.scale
+    out: Path = args.out or Path("training") / f"reproduce-{name}"
+    out.mkdir(parents=True, exist_ok=True)
+    console = Console(stderr=True)
+    with hold(out / ".lock", out):
+        for results in study(name, read(name), out, seeds=args.seeds, only=args.only):
+            report.write(results, out / "report")
+    for sentence in sentences(results):
+        console.print(sentence)
+    print(out / "report" / report.PAGE)

@@ -1,0 +1,158 @@
+"""Doing a study: what is next, what it took, and the report, written anew after each part.
+
+OUT/NAME-KEY/       the stages
+OUT/results.json    `results.Results`, as far as it goes
+OUT/report/         the report
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from msgspec.structs import replace
+from rich.console import Console
+from rich.text import Text
+
+import colbench
+from colbench.errors import UserError
+from sweet_rl_trainer.reproduce.graph import Graph
+from sweet_rl_trainer.reproduce.methods import METHODS, Method
+from sweet_rl_trainer.reproduce.results import Cost, Critic, Results, Row, Scaling
+from sweet_rl_trainer.reproduce.scales import Scale
+from sweet_rl_trainer.reproduce.study import Study
+from sweet_rl_trainer.stages.base import model_in
+from sweet_rl_trainer.stages.stage import Stage, order
+
+RESULTS = "results.json"
+PROMPT = "no-prompt.txt"
+GIB = 1024**3
+
+
+class Runner:
+    """Does the stages that are asked for, says so, and keeps account of them."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._console = Console(stderr=True)
+        self.now: tuple[str, int] = ("", 0)
+        """The method and the seed that the next stages are for."""
+        self.costs: dict[str, Cost] = {}
+
+    def made(self, last: Stage) -> Path:
+        """Do a stage, and before it what it needs; what is done is not done again."""
+        for stage in order(last):
+            report = stage.report(self._out)
+            if report is None:
+                self._say(f"{stage.name}: {stage.folder(self._out).name}")
+                report = stage.run(self._out)
+            method, seed = self.now
+            cost = Cost(
+                stage=stage.name,
+                method=method,
+                seed=seed,
+                seconds=report.seconds,
+                memory=report.said.get("memory"),
+            )
+            self.costs.setdefault(stage.key, cost)
+        return last.folder(self._out)
+
+    def _say(self, text: str) -> None:
+        method, seed = self.now
+        where = f"{method}, seed {seed}: " if method else ""
+        self._console.print(Text(f"{where}{text}"))
+
+
+def run(
+    name: str, scale: Scale, out: Path, *, seeds: int, only: Sequence[str] = ()
+) -> Iterator[Results]:
+    """Do a study of so many seeds, or of some methods alone, and give what was found after each part of it."""
+    (out / PROMPT).write_bytes(b"")
+    graph = Graph(scale, out / PROMPT)
+    runner = Runner(out)
+    study = Study(graph, runner.made)
+    base = runner.made(graph.base)
+    results = Results(
+        scale=name,
+        study=msgspec.to_builtins(scale),
+        version=colbench.__version__,
+        machine=machine(),
+        base=_facts(base) | _learnt(graph.base, out),
+        rows=(),
+        critics=(),
+        scaling=(),
+        costs=(),
+    )
+    for part in _parts(study, runner, chosen(scale, only), scale, range(seeds)):
+        kind = {Row: "rows", Critic: "critics", Scaling: "scaling"}[type(part)]
+        results = replace(
+            results,
+            **{kind: (*getattr(results, kind), part)},
+            costs=tuple(runner.costs.values()),
+        )
+        (out / RESULTS).write_bytes(msgspec.json.encode(results))
+        yield results
+
+
+def _parts(
+    study: Study, runner: Runner, methods: Sequence[Method], scale: Scale, seeds: Sequence[int]
+) -> Iterator[Row | Critic | Scaling]:
+    """All parts, the rows of a seed first; the first seed's rows choose the rates of the others."""
+    first: dict[str, Row] = {}
+    for seed in seeds:
+        for method in methods:
+            runner.now = method.name, seed
+            row = study.row(method, seed, first.get(method.name))
+            first.setdefault(method.name, row)
+            yield row
+            if method.goal == "actor":
+                yield study.critic(method, seed)
+    for seed in seeds:
+        for method in methods:
+            runner.now = method.name, seed
+            for share in scale.shares if method.name in scale.scaling else ():
+                yield study.scaling(method, seed, share, first[method.name].rate)
+
+
+def chosen(scale: Scale, only: Sequence[str]) -> list[Method]:
+    """The methods of a study. Raises UserError for one that it does not have."""
+    for name in only:
+        if name not in scale.methods:
+            raise UserError(f"--only {name}: expected one of {', '.join(scale.methods)}")
+    return [each for each in METHODS if each.name in (only or scale.methods)]
+
+
+def machine() -> str:
+    """Where this runs, in words."""
+    threads = torch.get_num_threads()
+    accelerator = torch.cuda.get_device_name() if torch.cuda.is_available() else "no accelerator"
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers"))
+    return f"{threads} threads of {platform.machine()}, {accelerator}; Python {platform.python_version()}, {versions}"
+
+
+def _learnt(base: Stage, out: Path) -> dict[str, Any]:
+    """What the base was made of."""
+    reports = {stage.name: stage.report(out) for stage in order(base)}
+    data = reports["rft-data"]
+    return {name: data.said[name] for name in ("dialogues", "tokens")} if data else {}
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    """What there is to say of the base model."""
+    from safetensors import safe_open
+
+    with safe_open(model_in(folder) / "model.safetensors", framework="pt") as weights:
+        shapes = {name: weights.get_slice(name).get_shape() for name in weights.keys()}  # noqa: SIM118
+    return {"parameters": sum(map(_size, shapes.values()))}
+
+
+def _size(shape: Sequence[int]) -> int:
+    size = 1
+    for each in shape:
+        size *= each
+    return size
