@@ -69,9 +69,9 @@ def _measured(results: Results, method: Method) -> list[str]:
     found = find(on_tests(results, method.name))
     paper = NOTHING if method.paper is None else f"{method.paper:.1f} %"
     if not found:
-        return [escape(method.label), paper, "missing", *[NOTHING] * 5]
+        return [escape(full_label(method)), paper, "missing", *[NOTHING] * 5]
     return [
-        escape(method.label),
+        escape(full_label(method)),
         paper,
         rate(found.success),
         " · ".join(f"{value * 100:.1f}" for value in found.seeds.values()),
@@ -86,7 +86,7 @@ def _repeated(results: Results, method: Method) -> list[str]:
     rows = rows_of(results, method.name)
     chosen = [f"{row.rate:g} ({row.step:,})" for row in rows] if method.goal else []
     return [
-        escape(method.label),
+        escape(full_label(method)),
         " · ".join(chosen) or NOTHING,
         code(command(results, method.name)),
         ", ".join(code(row.folder) for row in rows) or NOTHING,
