@@ -90,6 +90,21 @@ print(*ThreadPoolExecutor(50).map(ask, range(400)))
         server.shutdown()
 
 
+@pytest.mark.parametrize(
+    ("host", "port", "at"),
+    [
+        ("api.example.com", 443, "127.0.0.1"),
+        ("192.0.2.7", 80, "192.0.2.7"),
+        ("fd00::7", 80, "fd00::7"),
+    ],
+)
+def test_a_name_leads_to_the_endpoint_and_an_address_stays_itself(run, tmp_path, host, port, at):
+    code = f"import socket; print(socket.create_connection(({host!r}, {port})).getpeername()[0])"
+    command = [sys.executable, "-I", "-c", code]
+    box = AgentSandbox(command, hidden=NOTHING, endpoint=Endpoint(host, port))
+    assert run(command, tmp_path, box).strip() == at
+
+
 def test_an_endpoint_that_is_not_there_closes_the_connection(run, tmp_path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -34,7 +34,10 @@ _SHELL = ("/bin/sh", "-c", f'exec "$@" <&{_IN} >&{_OUT} {_IN}<&- {_OUT}>&-', "ag
 
 def main(plan: str, *command: str) -> NoReturn:
     """Run the command as the plan says, and exit with its code."""
-    sys.exit(_Launch(json.loads(plan)).run(command))
+    try:
+        sys.exit(_Launch(json.loads(plan)).run(command))
+    except OSError as error:
+        sys.exit(f"the agent could not be shut in: {error}")
 
 
 class _Launch:

@@ -7,6 +7,7 @@ See setns(2), ioctl_ns(2), netdevice(7).
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
@@ -21,6 +22,7 @@ from .system import setns
 _MOST = 256
 """Connections at once; others wait."""
 _CONNECT_SECONDS = 30.0
+_BIND_SECONDS = 5.0
 _CHUNK = 65536
 _OWNER = 0xB701
 """NS_GET_USERNS."""
@@ -119,6 +121,18 @@ def _listener(host: str, port: int) -> socket.socket:
             request = struct.pack("16sIi", address.packed, 128, _LOOPBACK_INDEX)
         fcntl.ioctl(listener, _SET_ADDRESS, request)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((str(address), port))
+    _bind(listener, str(address), port)
     listener.listen()
     return listener
+
+
+def _bind(listener: socket.socket, address: str, port: int) -> None:
+    """Bind it, once the kernel has finished with a fresh IPv6 address. Raises OSError."""
+    deadline = time.monotonic() + _BIND_SECONDS
+    while True:
+        try:
+            return listener.bind((address, port))
+        except OSError as error:
+            if error.errno != errno.EADDRNOTAVAIL or time.monotonic() > deadline:
+                raise
+        time.sleep(0.005)
