@@ -47,7 +47,6 @@ def run(args: argparse.Namespace) -> None:
     from colbench.errors import UserError
     from colbench.run_folder import hold
     from sweet_rl_trainer.reproduce import report
-    from sweet_rl_trainer.reproduce.headline import sentences
     from sweet_rl_trainer.reproduce.run import run as study
     from sweet_rl_trainer.reproduce.scales import read
 
@@ -60,6 +59,5 @@ def run(args: argparse.Namespace) -> None:
     with hold(out / ".lock", out):
         for results in study(name, read(name), out, seeds=args.seeds, only=args.only):
             report.write(results, out / "report")
-    for sentence in sentences(results):
-        console.print(sentence)
+    console.print(report.summary(results))
     print(out / "report" / report.PAGE)

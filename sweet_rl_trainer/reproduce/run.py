@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 import colbench
-from colbench.errors import UserError
+from colbench.errors import DataError, UserError
 from sweet_rl_trainer.reproduce.graph import Graph
 from sweet_rl_trainer.reproduce.methods import METHODS, Method
 from sweet_rl_trainer.reproduce.results import Cost, Critic, Results, Row, Scaling
@@ -43,6 +43,9 @@ class Runner:
         self.now: tuple[str, int] = ("", 0)
         """The method and the seed that the next stages are for."""
         self.costs: dict[str, Cost] = {}
+        """By the key of the stage."""
+        self.done = 0
+        """Stages that were not there already."""
 
     def made(self, last: Stage) -> Path:
         """Do a stage, and before it what it needs; what is done is not done again."""
@@ -51,6 +54,7 @@ class Runner:
             if report is None:
                 self._say(f"{stage.name}: {stage.folder(self._out).name}")
                 report = stage.run(self._out)
+                self.done += 1
             method, seed = self.now
             cost = Cost(
                 stage=stage.name,
@@ -71,11 +75,14 @@ class Runner:
 def run(
     name: str, scale: Scale, out: Path, *, seeds: int, only: Sequence[str] = ()
 ) -> Iterator[Results]:
-    """Do a study of so many seeds, or of some methods alone, and give what was found after each part of it."""
+    """Do a study of so many seeds, or of some methods alone, beside what is there of the others.
+
+    Gives what was found after each part for which something was done, and in the end.
+    """
     (out / PROMPT).write_bytes(b"")
     graph = Graph(scale, out / PROMPT)
     runner = Runner(out)
-    study = Study(graph, runner.made)
+    methods = chosen(scale, only)
     base = runner.made(graph.base)
     results = Results(
         scale=name,
@@ -83,20 +90,55 @@ def run(
         version=colbench.__version__,
         machine=machine(),
         base=_facts(base) | _learnt(graph.base, out),
-        rows=(),
-        critics=(),
-        scaling=(),
-        costs=(),
+        **_others(out, methods if only else METHODS),
     )
-    for part in _parts(study, runner, chosen(scale, only), scale, range(seeds)):
-        kind = {Row: "rows", Critic: "critics", Scaling: "scaling"}[type(part)]
-        results = replace(
-            results,
-            **{kind: (*getattr(results, kind), part)},
-            costs=tuple(runner.costs.values()),
+    done = 0
+    for part in _parts(Study(graph, runner.made), runner, methods, scale, range(seeds)):
+        results = _with(results, part, runner)
+        if runner.done > done:
+            done = runner.done
+            _save(results, out)
+            yield results
+    _save(results, out)
+    yield results
+
+
+def _others(out: Path, redone: Sequence[Method]) -> dict[str, tuple[Any, ...]]:
+    """What is there of methods that are not done now."""
+    names = {method.name for method in redone}
+    there = read(out) if (out / RESULTS).is_file() else None
+    return {
+        kind: tuple(
+            each for each in (getattr(there, kind) if there else ()) if each.method not in names
         )
-        (out / RESULTS).write_bytes(msgspec.json.encode(results))
-        yield results
+        for kind in ("rows", "critics", "scaling", "costs")
+    }
+
+
+def _with(results: Results, part: Row | Critic | Scaling, runner: Runner) -> Results:
+    match part:
+        case Row():
+            results = replace(results, rows=(*results.rows, part))
+        case Critic():
+            results = replace(results, critics=(*results.critics, part))
+        case Scaling():
+            results = replace(results, scaling=(*results.scaling, part))
+    others = [each for each in results.costs if each not in runner.costs.values()]
+    return replace(results, costs=(*others, *runner.costs.values()))
+
+
+def _save(results: Results, out: Path) -> None:
+    part = out / f"{RESULTS}.part"
+    part.write_bytes(msgspec.json.encode(results))
+    part.rename(out / RESULTS)
+
+
+def read(out: Path) -> Results:
+    """What was found before. Raises DataError if that is damaged, or of another version."""
+    try:
+        return msgspec.json.decode((out / RESULTS).read_bytes(), type=Results)
+    except msgspec.DecodeError as cause:
+        raise DataError(f"{out / RESULTS}: {cause}; delete it, it is made anew") from cause
 
 
 def _parts(

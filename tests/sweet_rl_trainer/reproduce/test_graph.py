@@ -1,0 +1,94 @@
+"""The stages of a study: what methods and seeds have in common, and what they have not."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.errors import UserError
+from sweet_rl_trainer.reproduce.graph import Graph
+from sweet_rl_trainer.reproduce.methods import METHODS
+from sweet_rl_trainer.reproduce.run import chosen
+from sweet_rl_trainer.reproduce.scales import read, shipped
+from sweet_rl_trainer.runs import named
+from sweet_rl_trainer.stages.stage import order
+
+NAMED = {method.name: method for method in METHODS}
+
+
+@pytest.fixture(params=shipped())
+def graph(request, tmp_path):
+    prompt = tmp_path / "none.txt"
+    prompt.write_text("")
+    return Graph(read(request.param), prompt)
+
+
+def policy(graph, name, seed=0, **changes):
+    method = NAMED[name]
+    return graph.policy(method, graph.recipe(method, seed, **changes))
+
+
+def stages(last):
+    return {stage.name: stage.key for stage in order(last)}
+
+
+def test_all_methods_of_a_scale_are_known_and_have_rates(graph):
+    assert set(graph.scale.methods) <= NAMED.keys()
+    assert set(graph.scale.scaling) <= set(graph.scale.methods)
+    assert graph.scale.methods[0] == "zero-shot"
+
+
+def test_all_methods_learn_from_the_same_dialogues_of_the_same_base(graph):
+    found = [stages(policy(graph, name)) for name in graph.scale.methods[1:]]
+    assert len({each["base"] for each in found}) == 1
+    assert len({each["collect"] for each in found}) == 1
+    assert policy(graph, "zero-shot") is graph.base
+
+
+def test_critics_differ_and_what_was_sampled_is_shared(graph):
+    actors = [name for name in graph.scale.methods if NAMED[name].goal == "actor"]
+    found = [stages(policy(graph, name)) for name in actors]
+    assert len({each["sample"] for each in found}) == 1
+    assert len({each["rank"] for each in found}) == len(actors)
+    critics = [each["critic"] for each in found if "critic" in each]
+    assert len(set(critics)) == len(critics)
+
+
+def test_another_rate_trains_another_policy_by_the_same_critic(graph):
+    one, other = (stages(policy(graph, "sweet", rate=rate)) for rate in (1e-5, 2e-5))
+    assert one["actor"] != other["actor"]
+    del one["actor"], other["actor"]
+    assert one == other
+
+
+def test_seeds_share_the_base_and_nothing_after_it(graph):
+    one, other = (stages(policy(graph, "sweet", seed)) for seed in (0, 1))
+    base = set(stages(graph.base).values())
+    assert base
+    assert set(one.values()) & set(other.values()) <= base
+
+
+def test_a_share_of_the_tasks_is_learnt_from(graph):
+    method = NAMED["rft"]
+    whole, half = (graph.learnt(graph.recipe(method, 0, share=share)) for share in (1.0, 0.5))
+    assert 0 < half < whole <= len(named(graph.scale.train))
+    assert policy(graph, "rft", share=0.5).key != policy(graph, "rft").key
+
+
+def test_tasks_to_choose_by_and_to_report_on_are_none_that_were_learnt_from(graph):
+    scale = graph.scale
+    sides = [{task.hash for task in named(each)} for each in (scale.train, scale.validation)]
+    tests = {task.hash for task in named(scale.test)}
+    assert not sides[0] & sides[1]
+    assert not (sides[0] | sides[1]) & tests
+
+
+def test_a_method_that_a_scale_does_not_have_is_named():
+    scale = read("cpu")
+    assert [each.name for each in chosen(scale, ["sweet", "rft"])] == ["rft", "sweet"]
+    with pytest.raises(UserError, match="--only swet: expected one of zero-shot, rft"):
+        chosen(scale, ["swet"])
+    with pytest.raises(UserError, match="--scale tpu: expected one of cpu"):
+        read("tpu")
