@@ -219,6 +219,8 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     data: DataSettings = DataSettings()
     collect: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval`; `{model}` in an agent's name is the folder of the model."""
+    evaluate: tuple[RunConfig, ...] = ()
+    """Runs of `colbench eval` with what was exported, `{model}`, after each iteration."""
     told: tuple[RunConfig, ...] = ()
     """Runs of agents that know c: RFT imitates them, too, behind c, and so makes a model that heeds it."""
     critic: CriticSettings

@@ -15,6 +15,7 @@ from sweet_rl_trainer.critic.show import table
 from sweet_rl_trainer.recipe import TRAININGS
 from sweet_rl_trainer.stages.base import MODEL
 from sweet_rl_trainer.stages.diagnose import DIAGNOSIS
+from sweet_rl_trainer.stages.plan import EXPORT
 from sweet_rl_trainer.stages.stage import Report, Stage
 
 MINUTE, HOUR = 60, 3600
@@ -40,9 +41,9 @@ def progress(stages: Sequence[Stage], out: Path) -> None:
 
 def result(stages: Sequence[Stage], out: Path) -> None:
     """Where the last output is, and how a checkpoint is evaluated."""
-    last = stages[-1]
+    last = next((each for each in reversed(stages) if each.name == EXPORT), stages[-1])
     folder = last.folder(out)
-    if last.name != "export":
+    if last.name != EXPORT:
         print(folder)
         return
     print(folder / MODEL)

@@ -19,6 +19,7 @@ from colbench.run_folder import RunFolder
 from sweet_rl_trainer.checkpoints import checkpoints
 from sweet_rl_trainer.reproduce.results import Outcome
 from sweet_rl_trainer.stages import collect
+from sweet_rl_trainer.stages.evaluate import evaluate
 from sweet_rl_trainer.stages.stage import Job, Stage
 from sweet_rl_trainer.stages.training import RUN
 
@@ -42,14 +43,7 @@ def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
 def _evaluate(job: Job, config: RunConfig, step: int) -> dict[str, Any]:
     policy = job.inputs["policy"]
     model = checkpoints(policy / RUN)[step] if step else policy
-    said = collect.collect(replace_inputs(job, model), config)
-    found = list(outcomes(job.folder))
-    return {**said, "success": sum(each.success for each in found) / len(found)}
-
-
-def replace_inputs(job: Job, model: Path) -> Job:
-    """The job of one who talks by that model."""
-    return Job(folder=job.folder, inputs={"model": model}, shared=job.shared)
+    return evaluate(Job(folder=job.folder, inputs={"model": model}, shared=job.shared), config)
 
 
 def outcomes(folder: Path) -> Iterator[Outcome]:

@@ -5,8 +5,9 @@
     mtdpo   base, collect, mtdpo-data, mtdpo, export
     grpo    base, grpo, export
 
-`base` is only made where a recipe asks for a model with random weights, `collect` only where it names no dialogues. A
-later iteration begins with what the one before exported: the base, and `{model}` of those who talk in `[[collect]]`.
+and `evaluate` after each `export`, where a recipe says how (`[[evaluate]]`). `base` is only made where it asks for a
+model with random weights, `collect` only where it names no dialogues. A later iteration begins with what the one before
+exported: the base, and `{model}` of those who talk in `[[collect]]`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from sweet_rl_trainer.stages import (
     collect,
     data,
     diagnose,
+    evaluate,
     examples,
     export,
     grpo,
@@ -38,6 +40,7 @@ Goal = Literal["critic", "diagnose", "sample", "rank", "actor", "rft", "mtdpo", 
 GOALS: tuple[Goal, ...] = get_args(Goal)
 POLICIES: tuple[Goal, ...] = ("actor", "rft", "mtdpo", "grpo")
 """Goals that end with a policy, from which the next iteration starts."""
+EXPORT = "export"
 Inputs = dict[str, Stage | Source]
 
 
@@ -54,9 +57,23 @@ def plan(recipe: Recipe, goal: Goal | None = None) -> list[Stage]:
         last = number == recipe.iterations - 1
         wanted = goal if last or goal in POLICIES else method
         stages = Iteration(recipe, given, first=number == 0).stages(wanted)
-        found |= {each.key: each for each in stages}
         given = stages[-1]
+        found |= {each.key: each for each in (*stages, *_evaluations(recipe, given))}
     return list(found.values())
+
+
+def _evaluations(recipe: Recipe, last: Stage) -> list[Stage]:
+    """Of the policy, if the last stage exported one."""
+    runs = recipe.evaluate if last.name == EXPORT else ()
+    return [
+        Stage(
+            name="evaluate",
+            act=partial(evaluate.evaluate, config=config),
+            settings=collect.settings(config),
+            inputs={"model": last},
+        )
+        for config in runs
+    ]
 
 
 class Iteration:
@@ -211,7 +228,7 @@ class Iteration:
     def exported(self, trained: Stage) -> Stage:
         """A policy as a checkpoint to serve."""
         return Stage(
-            name="export",
+            name=EXPORT,
             act=partial(export.write, dtype=self.recipe.export.dtype),
             settings=_plain(self.recipe.export),
             inputs={"model": self.model, "trained": trained},

@@ -111,6 +111,17 @@ def test_the_second_iteration_starts_from_the_actor_of_the_first(small):
     }
 
 
+def test_what_each_iteration_exported_is_evaluated(small):
+    stages = plan(small(*TALKS, 'evaluate=[{agent="vllm:{model}", tasks="bundled:backend"}]'))
+    exports = [stage for stage in stages if stage.name == "export"]
+    evaluated = [stage for stage in stages if stage.name == "evaluate"]
+    assert [stage.inputs["model"] for stage in evaluated] == exports
+    assert names(stages) == [*SWEET, "evaluate", "collect", "collect", *SWEET, "evaluate"]
+    own = next(stage for stage in stages if stage.name == "collect" and stage.inputs)
+    assert own.inputs["model"] is exports[0]
+    assert "evaluate" not in names(plan(small('evaluate=[{agent="vllm:{model}"}]'), "critic"))
+
+
 def test_only_the_last_iteration_ends_before_the_policy(small):
     stages = plan(small(*TALKS), "critic")
     assert names(stages) == [*SWEET, "collect", "collect", *CRITIC]
