@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 
 import colbench
 from colbench.cli import (
@@ -21,6 +22,8 @@ from colbench.cli import (
 )
 from colbench.command import run
 
+MORE = "colbench.commands"
+"""Entry points: modules with commands of other packages, such as the leaderboard's."""
 COMMANDS = (evaluate, play, score, report, view, render, validate, tasks, agents, sandbox, doctor)
 
 
@@ -39,4 +42,6 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add_to(commands)
+    for point in sorted(entry_points(group=MORE)):
+        point.load().add_to(commands)
     return top

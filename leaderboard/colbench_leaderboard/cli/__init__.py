@@ -1,0 +1,1 @@
+"""The leaderboard's commands of `colbench`: `submit`, `verify` and `leaderboard`."""
