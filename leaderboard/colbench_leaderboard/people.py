@@ -1,0 +1,95 @@
+"""What people write about themselves and their system: shown as it is, so it must not deceive."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from colbench_leaderboard.bundle import SUBMISSION, Submission
+from colbench_leaderboard.refused import Refused
+
+LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[^\s<>\"'`\\]*)?", re.ASCII)
+HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Categories of characters that cannot be seen, or move others: controls, formats, private and unassigned ones."""
+JOINERS = {"\u200c", "\u200d"}
+"""Formats that some scripts and signs need; in free text only."""
+ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE")
+"""Alphabets whose letters look alike."""
+MOST_MARKS = 2
+"""Combining marks on one letter."""
+
+
+def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
+    """Raise Refused where a text can deceive: `submission.name`, `submission.text`, `submission.link`.
+
+    HTML is no flaw: every text is shown as text.
+    """
+    for key, text in _lines(submission):
+        if flaw := name_flaw(text):
+            raise Refused("submission.name", f"`{key}` {flaw}", file=file)
+    for key, text in _texts(submission):
+        if flaw := text_flaw(text):
+            raise Refused("submission.text", f"`{key}` {flaw}", file=file)
+    if submission.link and not LINK.fullmatch(submission.link):
+        raise Refused("submission.link", "`link` is no plain https:// address", file=file)
+
+
+def name_flaw(text: str) -> str:
+    """What is wrong with a name; "" where nothing is."""
+    if flaw := text_flaw(text, line=True):
+        return flaw
+    if text != " ".join(text.split(" ")).strip() or "  " in text:
+        return "has spaces before, behind or twice"
+    for word in re.findall(r"\w+", text):
+        found = sorted({name for char in word if (name := _alphabet(char))})
+        if len(found) > 1:
+            return f"mixes letters of {' and '.join(map(str.title, found))} in a word: {word!a}"
+    return ""
+
+
+def text_flaw(text: str, *, line: bool = False) -> str:
+    """What is wrong with a free text; "" where nothing is."""
+    allowed = set() if line else {"\n", "\t", *JOINERS}
+    marks = 0
+    for char in text:
+        kind = unicodedata.category(char)
+        if kind in HIDDEN and char not in allowed:
+            return f"holds a character that cannot be seen: U+{ord(char):04X}"
+        if kind == "Zs" and char != " " and line:
+            return f"holds a space that is none: U+{ord(char):04X}"
+        marks = marks + 1 if kind in ("Mn", "Me") else 0
+        if marks > MOST_MARKS:
+            return f"has more than {MOST_MARKS} marks on one letter"
+    if unicodedata.normalize("NFC", text) != text:
+        return "is not in Unicode's normal form C"
+    return ""
+
+
+def skeleton(name: str) -> str:
+    """What a name looks like to a hasty reader: two systems whose names share it are not to be told apart."""
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    return "".join(char for char in plain if char.isalnum())
+
+
+def _alphabet(char: str) -> str:
+    name = unicodedata.name(char, "")
+    return next((alphabet for alphabet in ALPHABETS if name.startswith(alphabet)), "")
+
+
+def _lines(submission: Submission) -> Iterator[tuple[str, str]]:
+    yield "name", submission.name
+    yield "organisation", submission.organisation
+    yield "contact", submission.contact
+    for author in submission.authors:
+        yield "authors", author
+    for model in submission.models:
+        yield "models.name", model.name
+        yield "models.revision", model.revision
+        yield "models.licence", model.licence
+
+
+def _texts(submission: Submission) -> Iterator[tuple[str, str]]:
+    yield "description", submission.description
+    yield "disclosures.training_notes", submission.disclosures.training_notes
+    yield "disclosures.tools", submission.disclosures.tools

@@ -1,0 +1,98 @@
+"""JSON of strangers: one spelling for each value, no NaN, no key twice, not too long and not too deep."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+import msgspec
+
+from colbench_leaderboard.bundle import canonical
+from colbench_leaderboard.refused import Refused
+
+T = TypeVar("T")
+DEEPEST = 16
+"""Lists and objects in one another."""
+
+
+def decode(content: bytes, kind: type[T], *, most: int, file: str, line: int | None = None) -> T:
+    """The value of a canonical JSON text of at most `most` bytes.
+
+    Raises Refused: `json.size`, `json.text`, `json.malformed`, `json.number`, `json.duplicate-key`, `json.depth`,
+    `json.canonical`, and `schema.KIND` where the value is not of that kind.
+    """
+    if len(content) > most:
+        raise Refused(
+            "json.size", f"{len(content)} bytes, the most is {most}", file=file, line=line
+        )
+    try:
+        value = msgspec.json.decode(content, type=kind)
+        same = canonical(value) == content
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        raise _diagnosis(content, cause, kind, file, line) from cause
+    if not same:
+        raise _diagnosis(content, None, kind, file, line)
+    return value
+
+
+def require_flat(value: Any, file: str) -> None:
+    """Raise Refused, `json.depth`, where lists and objects are nested more than `DEEPEST` deep."""
+    layer = [value]
+    for _ in range(DEEPEST):
+        layer = [inner for outer in layer for inner in _parts(outer)]
+        if not layer:
+            return
+    raise Refused("json.depth", f"nested more than {DEEPEST} deep", file=file)
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, list) else []
+
+
+def _diagnosis(
+    content: bytes, cause: Exception | None, kind: type, file: str, line: int | None
+) -> Refused:
+    """What is wrong with a text that did not decode, or is not canonical."""
+    rule, message = _flaw(content) or _unlike(cause, kind)
+    return Refused(rule, message, file=file, line=line)
+
+
+def _flaw(content: bytes) -> tuple[str, str] | None:
+    """What is wrong with a text as JSON, whatever it should say."""
+    flaw: tuple[str, str] | None = None
+    try:
+        json.loads(content.decode("utf-8"), object_pairs_hook=_pairs, parse_constant=_constant)
+    except UnicodeDecodeError as why:
+        flaw = "json.text", f"not UTF-8: {why.reason} at byte {why.start + 1}"
+    except json.JSONDecodeError as why:
+        flaw = "json.malformed", f"not JSON: {why.msg} at character {why.pos + 1}"
+    except RecursionError:
+        flaw = "json.depth", f"nested more than {DEEPEST} deep"
+    except Refused as why:
+        flaw = why.rule, why.message
+    except ValueError:
+        flaw = "json.number", "a number of too many digits"
+    return flaw
+
+
+def _unlike(cause: Exception | None, kind: type) -> tuple[str, str]:
+    if cause is None:
+        how = "keys sorted, no space, defaults left out, every value in its shortest spelling"
+        return "json.canonical", f"not canonical JSON: {how}"
+    if "out of range" in str(cause):
+        return "json.number", "a number that is too large"
+    return f"schema.{kind.__name__.lower()}", str(cause)
+
+
+def _pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+    pairs = dict(found)
+    if len(pairs) < len(found):
+        twice = next(key for n, (key, _) in enumerate(found) if key in dict(found[:n]))
+        raise Refused("json.duplicate-key", f"the key {twice[:100]!a} is there twice")
+    return pairs
+
+
+def _constant(word: str) -> Any:
+    raise Refused("json.number", f"{word} is no number in JSON")

@@ -1,0 +1,158 @@
+"""A `.tar.gz` of strangers, read as a stream: plain files in it and nothing else, and never more than was agreed.
+
+Only what `write` makes and the common tools make of plain files with short names is read: no links, devices, sparse
+files or extended headers, one gzip stream, nothing behind the end.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from colbench_leaderboard.refused import Refused
+
+BLOCK = 512
+CHUNK = 1 << 16
+FREE = 16 << 20
+"""Bytes for which the ratio is not looked at."""
+KINDS = {
+    b"1": "a hard link",
+    b"2": "a symbolic link",
+    b"3": "a device",
+    b"4": "a device",
+    b"6": "a named pipe",
+}
+
+
+class Header(NamedTuple):
+    """What a tar header says of a member."""
+
+    name: str
+    size: int
+    folder: bool
+
+
+class Expanded:
+    """The content of a gzip stream, as it is read.
+
+    Raises Refused: `archive.size` past `most` bytes, `archive.ratio` where it grows more than `ratio` times,
+    `archive.damaged` where it is no whole gzip stream, or more than one.
+    """
+
+    def __init__(self, packed: BinaryIO, *, most: int, ratio: int) -> None:
+        self._packed = packed
+        self._gzip = zlib.decompressobj(wbits=31)
+        self._most, self._ratio = most, ratio
+        self._taken = self._made = 0
+
+    def read(self, size: int) -> bytes:
+        """So many bytes; fewer only at the end."""
+        parts = []
+        while size > 0 and (part := self._some(min(size, CHUNK))):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _some(self, size: int) -> bytes:
+        while not self._gzip.eof:
+            fresh = self._gzip.unconsumed_tail
+            if not fresh:
+                fresh = self._packed.read(CHUNK)
+                self._taken += len(fresh)
+            if not fresh:
+                raise Refused("archive.damaged", "the archive is cut off")
+            try:
+                part = self._gzip.decompress(fresh, size)
+            except zlib.error as cause:
+                raise Refused("archive.damaged", f"not a gzip archive: {cause}") from cause
+            self._watch(len(part))
+            if part:
+                return part
+        if self._gzip.unused_data or self._packed.read(1):
+            raise Refused("archive.damaged", "there is something behind the end of the archive")
+        return b""
+
+    def _watch(self, fresh: int) -> None:
+        self._made += fresh
+        if self._made > self._most:
+            raise Refused("archive.size", f"more than {self._most} bytes when expanded")
+        if self._made > FREE and self._made > self._ratio * self._taken:
+            raise Refused("archive.ratio", f"it expands to more than {self._ratio} times its size")
+
+
+def members(stream: Expanded) -> Iterator[Header]:
+    """The members in order; after each, its content has to be read with `content` before the next is asked for.
+
+    Raises Refused: `archive.kind`, `archive.link`, `archive.damaged`.
+    """
+    while True:
+        block = stream.read(BLOCK)
+        if len(block) < BLOCK:
+            raise Refused("archive.damaged", "the archive has no end")
+        if not any(block):
+            break
+        yield _header(block)
+    while rest := stream.read(CHUNK):
+        if any(rest):
+            raise Refused("archive.damaged", "there is something behind the end of the archive")
+
+
+def content(stream: Expanded, size: int) -> Iterator[bytes]:
+    """The content of the member that is next, in parts."""
+    left = size
+    while left:
+        part = stream.read(min(left, CHUNK))
+        if not part:
+            raise Refused("archive.damaged", "the archive is cut off")
+        left -= len(part)
+        yield part
+    stream.read(-size % BLOCK)
+
+
+def _header(block: bytes) -> Header:
+    name = _text(block[:100])
+    prefix = _text(block[345:500]) if block[257:263] == b"ustar\0" else ""
+    name = f"{prefix}/{name}" if prefix else name
+    total = sum(block[:148]) + 8 * 32 + sum(block[156:])
+    if _octal(block[148:156], name) != total:
+        raise Refused("archive.damaged", "a header's checksum is wrong", file=name)
+    kind = block[156:157]
+    if kind not in (b"0", b"\0", b"5"):
+        what = KINDS.get(kind, "neither a plain file nor a folder")
+        rule = "archive.link" if kind in (b"1", b"2") else "archive.kind"
+        hint = "" if kind in KINDS else "; `colbench submit pack --out X.tar.gz` makes an archive"
+        raise Refused(rule, f"it is {what}{hint}", file=name)
+    size = _octal(block[124:136], name)
+    if kind == b"5" and size:
+        raise Refused("archive.damaged", "a folder with content", file=name)
+    return Header(name, size, kind == b"5")
+
+
+def _text(field: bytes) -> str:
+    return field.partition(b"\0")[0].decode("utf-8", "backslashreplace")
+
+
+def _octal(field: bytes, name: str) -> int:
+    digits = field.strip(b" \0")
+    if not digits or any(digit not in b"01234567" for digit in digits):
+        raise Refused("archive.damaged", "a header with a number that is none", file=name)
+    return int(digits, 8)
+
+
+def write(path: Path, files: Iterable[tuple[str, Path]]) -> None:
+    """Write an archive of files under those names: the same bytes for the same contents, whoever does it and when."""
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+    ):
+        for name, file in files:
+            body = file.read_bytes()
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(body), 0o644
+            archive.addfile(member, io.BytesIO(body))
