@@ -16,6 +16,7 @@ from msgspec import Struct
 from colbench.task import Domain
 
 SCHEMA = "colbench.receipt/1"
+SCORES, SUMMARY, RECEIPT = "scores.jsonl", "summary.json", "receipt.json"
 FRONTEND_DIGITS = 4
 Tier = Literal["T0", "T1", "T2", "T3"]
 """T0 well-formed, T1 rescored, T2 the simulated human was replayed, T3 the maintainers ran it again."""

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from colbench_leaderboard.bundle import Digest
+from colbench_leaderboard.bundle import Digest, Text
 
 LOG, ENTRIES, BUNDLE, VERIFIED = "log.jsonl", "entries", "bundle", "verified"
 FIRST = "0" * 64
@@ -36,9 +36,9 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     """UTC, ISO 8601, to the second; when it was decided, by whoever keeps the store."""
     decision: Decision
     bundle: Digest
-    receipt: str = ""
+    receipt: Digest | Literal[""] = ""
     """SHA-256 of receipt.json, for accepted, refused and rescored."""
-    reason: str = ""
+    reason: Text = ""
     """For refused, removed and rescored: in words."""
     reference_line: bool = False
     """For accepted: shown on the board as a line to compare with, such as `blank`, and not ranked."""

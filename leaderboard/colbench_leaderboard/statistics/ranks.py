@@ -66,8 +66,8 @@ def _interval(resampled: Floats, means: Floats, entry: int, unsure: Flags) -> tu
     best, worst = 1 + (resampled > mine).sum(axis=1), (resampled >= mine).sum(axis=1)
     low = np.quantile(best, ALPHA / 2, method="inverted_cdf")
     high = np.quantile(worst, 1 - ALPHA / 2, method="inverted_cdf")
-    surely_above = np.count_nonzero(~unsure & (means > means[entry]))
-    surely_below = np.count_nonzero(~unsure & (means < means[entry]))
+    surely_above = int((~unsure & (means > means[entry])).sum())
+    surely_below = int((~unsure & (means < means[entry])).sum())
     return min(int(low), 1 + surely_above), max(int(high), len(means) - surely_below)
 
 
@@ -78,10 +78,10 @@ def in_words(entry: int, found: Places) -> str:
         alone = len(found.place) == 1
         return "the only entry" if alone else "separable from every other entry"
     spans = _spans(sorted({found.place[other] for other in others}))
-    several = len(spans) > 1 or spans[0][0] != spans[0][1]
     named = [f"{first}" if first == last else f"{first} to {last}" for first, last in spans]
     listed = named[0] if len(named) == 1 else ", ".join(named[:-1]) + " and " + named[-1]
-    return f"not separable from place{'s' if several else ''} {listed}"
+    who = f"{len(others)} other{'s' if len(others) > 1 else ''}"
+    return f"not separable from {who}, at place{'s' if listed != str(spans[0][0]) else ''} {listed}"
 
 
 def _spans(numbers: list[int]) -> list[tuple[int, int]]:

@@ -1,0 +1,203 @@
+"""Decisions about bundles: what each puts into the store, and its record in the log.
+
+Files come first and the record last, so that a process that is killed in between leaves nothing that is named and not
+there; `colbench leaderboard audit` names what it left, and the same command again goes on from there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from colbench.errors import DataError, UserError
+from colbench_leaderboard.archive import Bundle, read_bundle
+from colbench_leaderboard.bundle import sha256
+from colbench_leaderboard.entries import named, parse, parse_scores
+from colbench_leaderboard.log import require_latest, writing
+from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY, Receipt, Summary
+from colbench_leaderboard.store import (
+    ENTRIES,
+    LOG,
+    Record,
+    bundle_folder,
+    verified_folder,
+)
+
+README = """\
+# A ColBench leaderboard
+
+`log.jsonl` holds every decision, each line with the hash of the line before. `entries/` holds what the log names:
+each bundle as it was sent in, and what was found of it. Nothing here is edited by hand.
+
+    colbench leaderboard audit .            every hash, and nothing that the log does not name
+    colbench leaderboard audit . --verify   every number, from the transcripts
+    colbench leaderboard build . --out site
+"""
+
+
+def make_store(store: Path) -> None:
+    """An empty store in a new or empty folder. Raises UserError where something is there already."""
+    if store.exists() and (not store.is_dir() or any(p.name != ".git" for p in store.iterdir())):
+        raise UserError(f"{store}: is not empty; name a new folder")
+    (store / ENTRIES).mkdir(parents=True)
+    (store / ENTRIES / ".gitkeep").touch()
+    (store / "README.md").write_text(README, "utf-8")
+    (store / LOG).touch()
+
+
+def accept(store: Path, bundle: Path, verified: Path, *, reference_line: bool = False) -> Record:
+    """Take a bundle in, with what was found of it.
+
+    `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the three files of `receipt`. Raises UserError where
+    the receipt refuses the bundle or is not about it, or the store holds the bundle already.
+    """
+    with writing(store) as log, read_bundle(bundle) as found:
+        require_latest(log.log, found.digest, "accepted")
+        receipt = _whole(verified, found.digest)
+        if receipt.tier is None:
+            raise UserError(
+                f"{bundle}: the receipt refuses it: {_reasons(receipt)}; `colbench leaderboard refuse` records that"
+            )
+        _keep_bundle(store, found)
+        digest = _keep_verified(store, found.digest, verified)
+        return log.append("accepted", found.digest, receipt=digest, reference_line=reference_line)
+
+
+def refuse(store: Path, verified: Path, reason: str) -> Record:
+    """Record that a bundle is not taken in, and why; of its files only what was found is kept."""
+    require_reason(reason)
+    receipt = _receipt(verified)
+    with writing(store) as log:
+        require_latest(log.log, receipt.bundle, "refused")
+        digest = _keep_verified(store, receipt.bundle, verified)
+        return log.append("refused", receipt.bundle, receipt=digest, reason=reason)
+
+
+def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Record:
+    """Take an entry off the board, and say why; with `delete` the bundle's files go too, and the record stays."""
+    require_reason(reason)
+    with writing(store) as log:
+        require_latest(log.log, bundle, "removed")
+        record = log.append("removed", bundle, reason=reason, deleted=delete)
+        if delete:
+            shutil.rmtree(bundle_folder(store, bundle))
+        return record
+
+
+def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | None:
+    """Put new scores in the place of an entry's, after a change of the rules; None where nothing has changed."""
+    require_reason(reason)
+    with writing(store) as log:
+        require_latest(log.log, bundle, "rescored")
+        if _whole(verified, bundle).tier is None:
+            raise UserError(
+                f"bundle {bundle}: by the new rules it is refused; `colbench leaderboard remove` takes it off"
+            )
+        if log.log.latest()[bundle].receipt == sha256(_content(verified / RECEIPT)):
+            return None
+        digest = _keep_verified(store, bundle, verified)
+        return log.append("rescored", bundle, receipt=digest, reason=reason)
+
+
+def require_reason(reason: str) -> None:
+    """Raise UserError for a reason that says nothing."""
+    if not reason.strip():
+        raise UserError("--reason: say why; it is published")
+
+
+def _keep_bundle(store: Path, bundle: Bundle) -> None:
+    """Copy the files of a bundle that has been read safely; the copy is checked once more."""
+    folder = bundle_folder(store, bundle.digest)
+    if folder.exists():
+        if (there := read_bundle(folder).digest) != bundle.digest:
+            raise DataError(f"{folder}: holds the bundle {there}")
+        return
+    part = _part(folder)
+    for name in sorted(bundle.files):
+        (part / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(bundle.folder / name, part / name, follow_symlinks=False)
+    if read_bundle(part).digest != bundle.digest:
+        raise DataError(f"{bundle.folder}: changed while it was read")
+    _move(part, folder)
+
+
+def _keep_verified(store: Path, bundle: str, verified: Path) -> str:
+    """Copy what was found; returns the receipt's hash, under which it is."""
+    receipt = _content(verified / RECEIPT)
+    digest = sha256(receipt)
+    folder = verified_folder(store, bundle, digest)
+    part = _part(folder)
+    for name in (RECEIPT, SCORES, SUMMARY):
+        if (verified / name).exists():
+            (part / name).write_bytes(_content(verified / name))
+    _check(part)
+    if folder.exists():
+        shutil.rmtree(part)
+    else:
+        _move(part, folder)
+    return digest
+
+
+def _part(folder: Path) -> Path:
+    """An empty folder beside `folder`, which it will become."""
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    return part
+
+
+def _move(part: Path, folder: Path) -> None:
+    """Let the folder be there, whole and on disk."""
+    for path in [*part.rglob("*"), part]:
+        _sync(path)
+    part.rename(folder)
+    _sync(folder.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _whole(verified: Path, bundle: str) -> Receipt:
+    """The receipt in a folder, about this bundle, and whole: what it names is there."""
+    receipt = _receipt(verified)
+    if receipt.bundle != bundle:
+        raise UserError(f"{verified / RECEIPT}: is about the bundle {receipt.bundle}, not {bundle}")
+    _check(verified)
+    return receipt
+
+
+def _check(verified: Path) -> None:
+    """Raise DataError unless the files are those that the receipt names; a refused bundle may have none."""
+    receipt = _receipt(verified)
+    for name, digest in ((SCORES, receipt.scores), (SUMMARY, receipt.summary)):
+        if digest or receipt.tier is not None:
+            content = named(verified / name, digest)
+            if name == SCORES:
+                parse_scores(content, verified / name)
+            else:
+                parse(content, Summary, verified / name)
+
+
+def _receipt(verified: Path) -> Receipt:
+    path = verified / RECEIPT
+    return parse(_content(path), Receipt, path)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as cause:
+        raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
+
+
+def _reasons(receipt: Receipt) -> str:
+    refusals = [
+        f"{each.rule}: {each.message}" for each in receipt.findings if each.severity == "refusal"
+    ]
+    return "; ".join(refusals[:3]) + (f" and {len(refusals) - 3} more" if len(refusals) > 3 else "")
