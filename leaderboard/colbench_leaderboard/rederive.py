@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import ParamSpec
 
 from msgspec import Struct
 
@@ -30,8 +31,11 @@ from colbench_leaderboard.store import (
     verified_folder,
 )
 
+P = ParamSpec("P")
 Verifier = Callable[[Path, Path], None]
 """Verifies the bundle in a folder and writes the three files of `receipt` into another."""
+ROUNDING = 1e-4
+"""What a mean in a summary may differ by, being rounded."""
 MARKS = {".gitkeep"}
 """Files in `entries/` that need not be named."""
 
@@ -55,13 +59,13 @@ def audit(store: Path, *, head: str | None = None, verifier: Verifier | None = N
     torn = ["the last line has no line break: it is no decision"] if log.torn else []
     faults = [f"{LOG}: {each}" for each in torn]
     for record in log.records:
-        faults += _faults(lambda record=record: _check_record(store, record))  # type: ignore[misc]
+        faults += _faults(_check_record, store, record)
     faults += _unnamed(store, log)
-    for bundle, record in log.latest().items():
-        faults += _faults(lambda bundle=bundle, record=record: _check_bundle(store, bundle, record))  # type: ignore[misc]
+    for record in log.latest().values():
+        faults += _faults(_check_bundle, store, record)
     standing, same = log.standing().values(), 0
     for record in standing if verifier else ():
-        found = _faults(lambda record=record: _verify(store, record, verifier))  # type: ignore[misc]
+        found = _faults(_verify, store, record, verifier)
         faults += found
         same += not found
     return Audit(
@@ -73,9 +77,9 @@ def audit(store: Path, *, head: str | None = None, verifier: Verifier | None = N
     )
 
 
-def _faults(check: Callable[[], None]) -> list[str]:
+def _faults(check: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> list[str]:
     try:
-        check()
+        check(*args, **kwargs)
     except DataError as error:
         return [str(error)]
     return []
@@ -100,34 +104,30 @@ def _check_record(store: Path, record: Record) -> None:
 
 def _disagreement(summary: Summary, scores: list[CellScore]) -> str:
     """Why a summary is not that of these scores; "" if it is, as far as its grid and its means go."""
-    from colbench_leaderboard.statistics.intervals import rounded
-
-    tasks: dict[str, list[CellScore]] = {}
+    rows: dict[str, list[CellScore]] = {}
     for score in scores:
-        tasks.setdefault(score.task_id, []).append(score)
-    cells = [(score.task_id, score.trial) for score in scores]
-    grid = [(task, trial) for task in sorted(tasks) for trial in range(summary.trials)]
-    if len(tasks) != summary.tasks or cells != grid:
-        return (
-            f"{summary.tasks} tasks of {summary.trials} trials, but the scores are not of that grid"
-        )
-    means = {
-        "value": (summary.value.mean, [[cell.value for cell in row] for row in tasks.values()]),
-        "turns": (summary.turns.mean, [[cell.turns for cell in row] for row in tasks.values()]),
-    }
-    if summary.success is not None:
-        rows = [[bool(cell.success) for cell in row] for row in tasks.values()]
-        means["success"] = (summary.success.mean, rows)  # type: ignore[assignment]
-    for name, (said, values) in means.items():
-        found = rounded(sum(sum(row) / len(row) for row in values) / len(values))
-        if abs(found - said) > 1e-4:
-            return f"the mean of {name} is {said}, but the scores have {found}"
+        rows.setdefault(score.task_id, []).append(score)
+    trials = list(range(summary.trials))
+    if len(rows) != summary.tasks or any(
+        sorted(c.trial for c in r) != trials for r in rows.values()
+    ):
+        return f"{summary.tasks} tasks with {summary.trials} trials each are not the cells that there are"
+    for said, name in (
+        (summary.value, "value"),
+        (summary.turns, "turns"),
+        (summary.success, "success"),
+    ):
+        if said is None:
+            continue
+        values = [sum(getattr(cell, name) or 0 for cell in row) / len(row) for row in rows.values()]
+        if abs(said.mean - sum(values) / len(values)) > ROUNDING:
+            return f"the mean of {name} is {said.mean}, but of the cells it is {sum(values) / len(values)}"
     return ""
 
 
-def _check_bundle(store: Path, bundle: str, record: Record) -> None:
+def _check_bundle(store: Path, record: Record) -> None:
     """Raise DataError unless the bundle of the latest record is there, or not there, as it has to be."""
-    folder = bundle_folder(store, bundle)
+    folder = bundle_folder(store, record.bundle)
     gone = record.deleted
     if gone and folder.exists():
         raise DataError(f"{folder}: is there, but record {record.number} says that it was deleted")
@@ -136,7 +136,7 @@ def _check_bundle(store: Path, bundle: str, record: Record) -> None:
     if not folder.is_dir():
         raise DataError(f"{folder}: is missing; record {record.number} names it")
     with read_bundle(folder) as found:
-        if found.digest != bundle:
+        if found.digest != record.bundle:
             raise DataError(f"{folder}: its manifest's SHA-256 is {found.digest}")
 
 
