@@ -1,8 +1,8 @@
 """The numbers of the boards of a store, as frozen values; all that the site and the downloads show.
 
 A board holds the entries of one track that were verified on the same tasks of one domain, so that they can be
-compared. Every file that is read is checked against the hash that the log names. `read_standings` is the way in;
-`colbench_leaderboard.results` has the results by task, `colbench_leaderboard.comparison` A against B.
+compared. `standings.read_standings` makes these values of a store, with every file checked against the hash by which
+it is named; `standings.board_results` has the results by task, and `comparison.Comparisons` of those A against B.
 """
 
 from __future__ import annotations

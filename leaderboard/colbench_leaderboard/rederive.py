@@ -64,10 +64,10 @@ def audit(store: Path, *, head: str | None = None, verifier: Verifier | None = N
     for record in log.latest().values():
         faults += _faults(_check_bundle, store, record)
     standing, same = log.standing().values(), 0
-    for record in standing if verifier else ():
-        found = _faults(_verify, store, record, verifier)
-        faults += found
-        same += not found
+    if verifier:
+        found = [_faults(_verify, store, record, verifier) for record in standing]
+        faults += chain.from_iterable(found)
+        same = sum(not each for each in found)
     return Audit(
         head=log.head,
         records=len(log.records),

@@ -6,61 +6,69 @@ one product of matrices serves every entry and every pair of entries.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from colbench.stats import BLOCK, SEED
+from colbench.stats import BLOCK, RESAMPLES, SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-RESAMPLES = 10_000
 DIGITS = 9
 """Decimals that products of matrices are rounded to, so that equal columns stay equal."""
 
 
-def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
+def resampled_means(values: Floats) -> Floats:
     """The means of each column over the same resamples of the rows with replacement.
 
     `values`: tasks by entries. Returns resamples by entries.
     """
-    import numpy as np
-
-    tasks = len(values)
-    means = np.empty((resamples, values.shape[1]))
-    for rows, generator in _blocks(tasks, resamples):
-        size = rows.stop - rows.start
-        drawn = generator.integers(tasks, size=(size, tasks))
-        drawn += np.arange(size)[:, None] * tasks
-        weights = np.bincount(drawn.ravel(), minlength=size * tasks).reshape(size, tasks)
-        means[rows] = np.round(weights @ values / tasks, DIGITS)
-    return means
+    return _products(_counts(len(values)), values) / len(values)
 
 
-def flipped_sums(values: Floats, flips: int = RESAMPLES) -> Floats:
+def flipped_sums(values: Floats) -> Floats:
     """The sums of each column where each row's sign is flipped or not, at random and the same for all columns.
 
     `values`: tasks by entries. Returns flips by entries.
     """
+    return _products(_signs(len(values)), values)
+
+
+def _products(weights: NDArray[Any], values: Floats) -> Floats:
+    """Each row of small integers times the values, rounded."""
     import numpy as np
 
-    tasks = len(values)
-    sums = np.empty((flips, values.shape[1]))
-    for rows, generator in _blocks(tasks, flips):
-        signs = generator.integers(2, size=(rows.stop - rows.start, tasks), dtype=np.int8) * 2.0 - 1
-        sums[rows] = np.round(signs @ values, DIGITS)
-    return sums
+    rows = _rows(len(values))
+    parts = (weights[i : i + rows].astype(np.float64) for i in range(0, len(weights), rows))
+    return np.round(np.concatenate([part @ values for part in parts]), DIGITS)
 
 
-def _blocks(tasks: int, rows: int) -> Iterator[tuple[slice, np.random.Generator]]:
-    """Slices of at most `BLOCK` values, with the generator to draw them from."""
+@lru_cache(maxsize=2)
+def _counts(tasks: int) -> NDArray[np.uint16]:
+    """How often each task is in each resample; resamples by tasks."""
     import numpy as np
 
     generator = np.random.Generator(np.random.PCG64(SEED))
-    size = max(1, BLOCK // tasks)
-    for start in range(0, rows, size):
-        yield slice(start, min(start + size, rows)), generator
+    counts = np.empty((RESAMPLES, tasks), np.uint16)
+    for start in range(0, RESAMPLES, _rows(tasks)):
+        part = counts[start : start + _rows(tasks)]
+        drawn = generator.integers(tasks, size=part.shape) + np.arange(len(part))[:, None] * tasks
+        part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+    return counts
+
+
+@lru_cache(maxsize=2)
+def _signs(tasks: int) -> NDArray[np.int8]:
+    """One or minus one for each task in each flip; flips by tasks."""
+    import numpy as np
+
+    generator = np.random.Generator(np.random.PCG64(SEED + 1))
+    return generator.integers(2, size=(RESAMPLES, tasks), dtype=np.int8) * np.int8(2) - np.int8(1)
+
+
+def _rows(tasks: int) -> int:
+    """How many rows of weights are worked on at a time."""
+    return max(1, BLOCK // tasks)

@@ -1,0 +1,66 @@
+"""What an entry's agent used: tokens as the bundle says, and dollars at the price that its run stated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from colbench.config import Price
+from colbench.messages import Usage
+from colbench_leaderboard.bundle import TRAJECTORIES, Lock
+from colbench_leaderboard.results import Results
+from colbench_leaderboard.statistics.intervals import rounded
+
+
+class _Turn(Struct):
+    agent_usage: Usage | None = None
+
+
+class _Trajectory(Struct):
+    """A line of a bundle, as far as it is needed here."""
+
+    turns: tuple[_Turn, ...]
+
+
+def mean_tokens(results: Results, bundle: str) -> float | None:
+    """Prompt and completion tokens of a dialogue, the mean over tasks; None unless those of every reply are known."""
+    import numpy as np
+
+    tokens = results.tokens(bundle)
+    return None if np.isnan(tokens).any() else rounded(float(tokens.mean()))
+
+
+def mean_cost(folder: Path, lock: Lock) -> float | None:
+    """US dollars of a dialogue; None unless the run stated a price and the tokens of every reply are known.
+
+    `folder`: the bundle, read before by `read_bundle`.
+    """
+    price = _price(lock)
+    usages = list(_usages(folder)) if price else []
+    if price is None or not usages or None in usages:
+        return None
+    prompt = sum(usage.prompt_tokens for usage in usages if usage)
+    completion = sum(usage.completion_tokens for usage in usages if usage)
+    return rounded((prompt * price[0] + completion * price[1]) / 1e6 / len(usages))
+
+
+def _price(lock: Lock) -> Price | None:
+    try:
+        price: Price = msgspec.convert(lock.config.get("agent_price"), Price)
+    except msgspec.ValidationError:
+        return None
+    return price
+
+
+def _usages(folder: Path) -> Iterator[Usage | None]:
+    """What the agent used in each dialogue; None where a reply does not say."""
+    decoder = msgspec.json.Decoder(_Trajectory)
+    for path in sorted((folder / TRAJECTORIES).iterdir()):
+        with path.open("rb") as lines:
+            for line in lines:
+                usages = [turn.agent_usage for turn in decoder.decode(line).turns]
+                known = [usage for usage in usages if usage]
+                yield sum(known, Usage()) if len(known) == len(usages) else None

@@ -1,0 +1,159 @@
+"""From a store to its `Standings`: entry by entry checked, board by board ranked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from colbench.errors import DataError
+from colbench_leaderboard.archive import read_bundle
+from colbench_leaderboard.board import Board, Ceiling, Entry, Rank, Row, Standings
+from colbench_leaderboard.costs import mean_cost, mean_tokens
+from colbench_leaderboard.deltas import read_deltas
+from colbench_leaderboard.entries import read_receipt, read_summary
+from colbench_leaderboard.log import read_log
+from colbench_leaderboard.receipt import Tier
+from colbench_leaderboard.reported import TABLE
+from colbench_leaderboard.results import Results, read_results
+from colbench_leaderboard.store import Record, bundle_folder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def read_standings(store: Path, head: str | None = None) -> Standings:
+    """Everything that a store says, from its log and what that names by hash.
+
+    `head`: a head of the log that was noted earlier. Raises DataError where the log does not hold together, or a file
+    is missing or not the one that was named.
+    """
+    log = read_log(store, head)
+    first = {record.bundle: record for record in log.records if record.decision == "accepted"}
+    entries = [_entry(store, first[each.bundle], each) for each in log.standing().values()]
+    keys = sorted({each.board for each in entries}, key=lambda key: (key[0] != "s", key))
+    return Standings(
+        head=log.head,
+        records=log.records,
+        boards=tuple(_board(store, [e for e in entries if e.board == key]) for key in keys),
+        entries={entry.bundle: entry for entry in entries},
+        deltas=read_deltas(store, log),
+        reported=TABLE,
+    )
+
+
+def board_results(store: Path, standings: Standings, board: Board) -> Results:
+    """The results by task of a board's rows and lines, in that order."""
+    rows = [standings.entries[row.bundle] for row in (*board.rows, *board.lines)]
+    return read_results(store, [(entry.current, entry.receipt) for entry in rows])
+
+
+def _entry(store: Path, accepted: Record, current: Record) -> Entry:
+    receipt = read_receipt(store, current)
+    summary = read_summary(store, current, receipt)
+    if receipt.tier is None or not HASH.fullmatch(receipt.tasks):
+        raise DataError(f"record {current.number}: its receipt is not that of an accepted bundle")
+    with read_bundle(bundle_folder(store, current.bundle)) as bundle:
+        if bundle.digest != current.bundle:
+            raise DataError(f"{bundle.folder}: holds the bundle {bundle.digest}")
+        track = bundle.submission.track
+        return Entry(
+            bundle=current.bundle,
+            board=f"{track}-{summary.domain}-{receipt.tasks[:8]}",
+            accepted=accepted,
+            current=current,
+            submission=bundle.submission,
+            lock=bundle.lock,
+            receipt=receipt,
+            summary=summary,
+        )
+
+
+def _board(store: Path, entries: Sequence[Entry]) -> Board:
+    """The board of entries that belong on one."""
+    first = entries[0]
+    results = read_results(store, [(each.current, each.receipt) for each in entries])
+    ranked = [each for each in entries if not each.accepted.reference_line]
+    ranks, least = _ranks(results, [each.bundle for each in ranked])
+    placed = {each.bundle: rank for each, rank in zip(ranked, ranks, strict=True)}
+    rows = sorted(
+        (_row(store, each, placed.get(each.bundle), results) for each in entries), key=_order
+    )
+    backend = first.summary.domain == "backend"
+    return Board(
+        key=first.board,
+        track=first.submission.track,
+        domain=first.summary.domain,
+        source=first.lock.tasks.source,
+        tasks_hash=first.receipt.tasks,
+        tasks=len(results.tasks),
+        rows=tuple(row for row in rows if row.rank),
+        lines=tuple(row for row in rows if not row.rank),
+        ceiling=Ceiling(success=1.0 if backend else None),
+        least_detectable=least,
+    )
+
+
+def _order(row: Row) -> tuple[float, ...]:
+    """By place; among equals by success. What is equal in both stays in the order of acceptance."""
+    success = row.success.mean if row.success else 0.0
+    return (row.rank.place if row.rank else 0, -row.value.mean, -success)
+
+
+def _ranks(results: Results, bundles: Sequence[str]) -> tuple[list[Rank], float | None]:
+    """The places of entries, and the difference that a typical pair of them shows."""
+    import numpy as np
+
+    from colbench_leaderboard.statistics.intervals import rounded
+    from colbench_leaderboard.statistics.power import typical_least_detectable
+    from colbench_leaderboard.statistics.ranks import in_words, places
+
+    if not bundles:
+        return [], None
+    values = np.column_stack([results.values(bundle).mean(axis=1) for bundle in bundles])
+    found = places(values)
+    ranks = [
+        Rank(place=place, low=low, high=high, words=in_words(index, found))
+        for index, (place, low, high) in enumerate(
+            zip(found.place, found.low, found.high, strict=True)
+        )
+    ]
+    least = typical_least_detectable(values)
+    return ranks, None if least is None else rounded(least)
+
+
+def _row(store: Path, entry: Entry, rank: Rank | None, results: Results) -> Row:
+    about, summary = entry.submission, entry.summary
+    return Row(
+        bundle=entry.bundle,
+        name=about.name,
+        organisation=about.organisation,
+        models=about.models,
+        open_weights=bool(about.models) and all(model.open_weights for model in about.models),
+        trained_on_colbench=about.disclosures.trained_on_colbench,
+        human_in_the_loop=about.disclosures.human_in_the_loop,
+        tier=cast(Tier, entry.receipt.tier),
+        flags=tuple(
+            dict.fromkeys(each.rule for each in entry.receipt.findings if each.severity == "flag")
+        ),
+        rank=rank,
+        date=entry.accepted.time[:10],
+        trials=summary.trials,
+        value=summary.value,
+        success=summary.success,
+        pass_k=summary.pass_k,
+        turns=summary.turns,
+        agent_words=summary.agent_words,
+        human_words=summary.human_words,
+        answered=summary.answered,
+        success_by_turn=summary.success_by_turn,
+        undisclosed=summary.undisclosed,
+        tokens=mean_tokens(results, entry.bundle),
+        cost=mean_cost(bundle_folder(store, entry.bundle), entry.lock),
+    )
