@@ -118,6 +118,21 @@ def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
     return tuple(audited)
 
 
+def hidden_items(task: Task) -> Items:
+    """The items of the reference that the request does not hold."""
+    return _secret(task.hidden.reference, task.request, task.domain)
+
+
+def told_items(task: Task, text: str) -> Items:
+    """Those of them that a text tells."""
+    return _mentioned(hidden_items(task), text)
+
+
+def used_items(task: Task, source: str) -> Items:
+    """Those of them that a program or a page holds."""
+    return hidden_items(task) & (_of_python if task.domain == "backend" else _of_html)(source)
+
+
 def _asked(task: Task, secret: Items, question: str) -> Items:
     """What a question names, and what the facts that it is about say."""
     asked = _mentioned(secret, question)

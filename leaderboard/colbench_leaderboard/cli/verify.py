@@ -1,0 +1,130 @@
+"""`colbench verify`: recompute every number of a bundle from its transcripts, offline, with your own tasks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colbench.cli.options import add_config_flags, read_config
+from colbench.config import RunConfig
+from colbench.errors import UserError
+
+if TYPE_CHECKING:
+    from colbench.task import Task
+    from colbench_leaderboard.archive import Bundle, Refused
+
+REFUSED = 1
+OWN = frozenset(
+    {"bundled:backend", "bundled:backend/test", "bundled:frontend", "bundled:frontend/test"}
+)
+"""Sources that a bundle may name: they come with ColBench, so they are the receiver's own."""
+FLAGS = (
+    "sandbox_workers",
+    "sandbox_packages",
+    "browser",
+    "browser_workers",
+    "clip_weights",
+    "clip_device",
+)
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "verify", help="recompute every number of a submission", description=__doc__
+    )
+    parser.add_argument("bundle", metavar="BUNDLE", help="a folder or a .tar.gz")
+    parser.add_argument(
+        "--tasks",
+        metavar="SOURCE",
+        help="your own tasks (default: the bundled set that the bundle names)",
+    )
+    parser.add_argument(
+        "--replay",
+        metavar="SHARE",
+        default="1",
+        help="the share of the dialogues whose simulated human is asked again, 0 to 1 (default: 1)",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="BUNDLE",
+        action="append",
+        default=[],
+        help="another bundle, whose transcripts must not be the same; may be repeated",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", help="where the receipt goes (default: BUNDLE.verified)"
+    )
+    parser.add_argument("--json", action="store_true", help="print receipt and summary as JSON")
+    add_config_flags(parser, only=FLAGS)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Verify, write the receipt, and show it. Returns 1 if the bundle is refused, else 0."""
+    from colbench_leaderboard.archive import Refused, read_bundle
+    from colbench_leaderboard.cli import receipts
+    from colbench_leaderboard.verify.verification import Settings, verify
+
+    path = Path(args.bundle)
+    out = (
+        Path(args.out)
+        if args.out
+        else Path(f"{args.bundle.rstrip('/').removesuffix('.tar.gz')}.verified")
+    )
+    settings = Settings(
+        equipment=read_config(args, base=RunConfig()),
+        replay=_share(args.replay),
+        against=tuple(map(Path, args.against)),
+    )
+    try:
+        with read_bundle(path) as bundle, receipts.progress() as seen:
+            outcome = verify(bundle, own_tasks(bundle, args.tasks), settings, seen)
+    except Refused as refused:
+        return _unread(path, refused, as_json=args.json)
+    outcome.write(out)
+    if args.json:
+        sys.stdout.write(receipts.as_json(outcome))
+    else:
+        receipts.show(outcome, out)
+    return REFUSED if outcome.receipt.tier is None else 0
+
+
+def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
+    """The receiver's tasks. Raises UserError where neither it nor ColBench itself has them.
+
+    What a bundle names is looked up only among the sets that come with ColBench: it may be anything.
+    """
+    from colbench.plugins import resolve_tasks
+    from colbench_leaderboard.refused import shown
+
+    named = bundle.lock.tasks.source
+    if source is None and named not in OWN:
+        raise UserError(
+            f"--tasks: the bundle is about {shown(named)}, which does not come with ColBench; name your own, "
+            "such as --tasks official:backend/test"
+        )
+    return resolve_tasks(source or named)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UserError(f"--replay: expected a share from 0 to 1; given: {text}")
+    return share
+
+
+def _unread(path: Path, refused: Refused, *, as_json: bool) -> int:
+    """Say why a bundle could not even be read; there is no receipt, as nobody can tell what it would be about."""
+    from colbench_leaderboard.cli import receipts
+
+    if as_json:
+        sys.stdout.write(receipts.refusal_as_json(refused))
+    else:
+        receipts.show_refusal(path, refused)
+    return REFUSED

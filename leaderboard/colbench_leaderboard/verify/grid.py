@@ -1,0 +1,83 @@
+"""The grid: every task of the receiver, every trial, once; what is not there or crashed counts 0.
+
+Nobody but the receiver can take a cell out of the mean, and it does so only for a task that its own scorer cannot
+judge. That cells are sorted and none is there twice, reading has seen to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from colbench.config import digest
+from colbench.rollout import Rollout, cell_seed
+from colbench.task import Task
+from colbench_leaderboard.archive import Cell
+from colbench_leaderboard.refused import shown
+from colbench_leaderboard.verify.findings import Findings
+
+
+def tasks_hash(tasks: Sequence[Task]) -> str:
+    """Over the ids and hashes of tasks in order, as `run.json` has it."""
+    return digest([[task.id, task.hash] for task in tasks])
+
+
+class Grid:
+    """The cells that there have to be, and which of them were seen."""
+
+    def __init__(self, tasks: Sequence[Task], trials: int, seed: int) -> None:
+        self._tasks = {task.id: task for task in tasks}
+        self._trials = trials
+        self._seed = seed
+        self._seen: set[tuple[str, int]] = set()
+
+    def task(self, cell: Cell, findings: Findings) -> Task | None:
+        """The receiver's own task of a cell; None, with the reason among the findings, where there is no such cell."""
+        rollout = cell.rollout
+        task = self._tasks.get(rollout.task_id)
+        flaw = self._flaw(rollout, task)
+        if flaw:
+            findings.add(*flaw, cell.file, cell.line)
+            return None
+        self._seen.add((rollout.task_id, rollout.trial))
+        return task
+
+    def _flaw(self, rollout: Rollout, task: Task | None) -> tuple[str, str] | None:
+        if task is None:
+            return "grid.unknown-task", f"the tasks hold no {shown(rollout.task_id)}"
+        if rollout.task_hash != task.hash:
+            return "grid.task-hash", (
+                f"{task.id}: its content has the hash {rollout.task_hash[:12]}…, "
+                f"the receiver's own task {task.hash[:12]}…"
+            )
+        if rollout.trial >= self._trials:
+            return "grid.extra-trial", (
+                f"{task.id}: trial {rollout.trial}, where the lock has {self._trials}, counted from 0"
+            )
+        if rollout.seed != cell_seed(self._seed, task.id, task.hash, rollout.trial):
+            return (
+                "grid.seed",
+                f"{task.id}: its seed does not follow from the run's seed {self._seed}",
+            )
+        return None
+
+    def missing(self) -> Iterator[tuple[Task, int]]:
+        """The cells that were not seen, by task and trial."""
+        for name, task in sorted(self._tasks.items()):
+            for trial in range(self._trials):
+                if (name, trial) not in self._seen:
+                    yield task, trial
+
+    def report_missing(self, findings: Findings) -> None:
+        """Name the cells that were not seen."""
+        for task, trial in self.missing():
+            findings.add(
+                "grid.missing-cell", f"{task.id}, trial {trial}: is not there and counts 0"
+            )
+
+
+def report_failure(cell: Cell, findings: Findings) -> None:
+    """Name a cell without an answer, whosever failure it is said to be."""
+    failure = cell.rollout.failure
+    if cell.rollout.answer is None and failure and failure.boundary != "agent":
+        message = f"{cell.rollout.task_id}: failed at the {failure.boundary}, it says; counts 0 all the same"
+        findings.add("grid.failed-cell", message, cell.file, cell.line)

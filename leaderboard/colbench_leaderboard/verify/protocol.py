@@ -1,0 +1,88 @@
+"""The protocol: whether a transcript is one that the dialogue of `colbench.dialogue` could have written.
+
+What the human saw and what is scored is read anew from the agent's raw output, by the harness's own code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from colbench.dialogue import committed, read_move
+from colbench.messages import ANSWER_MARKER
+from colbench.rollout import Rollout
+from colbench.task import Task
+from colbench_leaderboard.archive import Cell
+from colbench_leaderboard.verify.findings import Findings
+
+Flaw = tuple[str, str]
+"""A rule and how it is broken."""
+
+
+def check(cell: Cell, task: Task, max_turns: int, findings: Findings) -> None:
+    """Note every rule of the protocol that a cell breaks."""
+    for rule, message in flaws(cell.rollout, task, max_turns):
+        findings.add(rule, f"{task.id}: {message}", cell.file, cell.line)
+    if any(ANSWER_MARKER in (turn.human or "") for turn in cell.rollout.turns):
+        message = f"{task.id}: the human says `{ANSWER_MARKER}`, which only an agent does"
+        findings.add("audit.human-role", message, cell.file, cell.line)
+
+
+def flaws(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
+    """Everything about a dialogue that the harness would not have written."""
+    if rollout.request != task.request:
+        yield "protocol.request", "the first message is not the task's request"
+    if len(rollout.turns) > max_turns:
+        yield "protocol.turns", f"{len(rollout.turns)} turns, the most is {max_turns}"
+    for number, turn in enumerate(rollout.turns, start=1):
+        if turn.said != read_move(turn.raw).said:
+            yield "protocol.said", f"turn {number}: `said` is not what `raw` shows the human"
+    yield from _middle(rollout)
+    yield from (
+        _failed(rollout) if rollout.ended_by == "failure" else _ended(rollout, task, max_turns)
+    )
+
+
+def _middle(rollout: Rollout) -> Iterator[Flaw]:
+    for number, turn in enumerate(rollout.turns[:-1], start=1):
+        if turn.human is None:
+            yield "protocol.human", f"turn {number}: the human did not reply, and yet it goes on"
+        if read_move(turn.raw).answer is not None:
+            yield "protocol.early-end", f"turn {number} holds the answer, and yet it goes on"
+
+
+def _failed(rollout: Rollout) -> Iterator[Flaw]:
+    if rollout.answer is not None:
+        yield "protocol.end", "ended by a failure, and yet there is an answer"
+    if rollout.failure is None:
+        yield "protocol.failure", "ended by a failure that is not told"
+
+
+def _ended(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
+    if not rollout.turns:
+        yield "protocol.end", f"ended by `{rollout.ended_by}` without a turn"
+        return
+    last = rollout.turns[-1]
+    move = read_move(last.raw)
+    if last.human is not None:
+        yield "protocol.human", "the human replies after the dialogue is over"
+    if rollout.failure is not None and rollout.failure.boundary in (
+        "agent",
+        "endpoint",
+        "simulator",
+    ):
+        said = f"failed at the {rollout.failure.boundary}, and yet ended by `{rollout.ended_by}`"
+        yield "protocol.failure", said
+    if rollout.ended_by == "answer" and move.answer is None:
+        yield "protocol.end", "ended by an answer, and there is none in the last turn"
+        return
+    if rollout.ended_by == "limit" and move.answer is not None:
+        yield "protocol.end", "ended by the turn limit, and yet the last turn holds an answer"
+        return
+    if rollout.ended_by == "limit" and len(rollout.turns) < max_turns:
+        yield (
+            "protocol.end",
+            f"ended by the turn limit after {len(rollout.turns)} of {max_turns} turns",
+        )
+    text = move.said if move.answer is None else move.answer
+    if rollout.answer != committed(task, text, rollout.turns):
+        yield "protocol.answer", "`answer` is not what the last turn gives"

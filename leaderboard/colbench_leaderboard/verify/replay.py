@@ -1,0 +1,66 @@
+"""Asking the simulated human again: the keyless one says the same anywhere, so that no reply can be made up."""
+
+from __future__ import annotations
+
+import hashlib
+
+from colbench.errors import RenderError, SimulatorError
+from colbench.interfaces import HumanSimulator
+from colbench.messages import Message, clean
+from colbench.rollout import Rollout
+from colbench.task import Task
+from colbench_leaderboard.bundle import Lock
+from colbench_leaderboard.tracks import HUMAN
+
+CLASS = "colbench.simulators.keyless:KeylessHuman"
+"""What `keyless` is resolved to."""
+SHOWN = 80
+"""Characters of a reply in a message."""
+
+
+def is_keyless(lock: Lock) -> bool:
+    """Whether the human of a run is the keyless one, as it comes."""
+    resolved = lock.pins.get("human")
+    named = resolved.get("class") if isinstance(resolved, dict) else None
+    changed = lock.config.get("human_args") or lock.config.get("human_prompt")
+    return lock.config.get("human") == HUMAN and named == CLASS and not changed
+
+
+def is_drawn(bundle: str, task_id: str, trial: int, share: float) -> bool:
+    """Whether a cell is in the sample, which nobody can know before the bundle is made: it goes by its digest."""
+    drawn = hashlib.sha256(f"{bundle} {trial} {task_id}".encode()).digest()
+    return int.from_bytes(drawn[:8]) < share * 2**64
+
+
+async def replay(human: HumanSimulator, task: Task, rollout: Rollout) -> tuple[int, str]:
+    """Ask the human again for each reply of a dialogue: how many are the same, and how the next is not.
+
+    Raises RenderError.
+    """
+    dialogue = [Message(role="user", content=task.request)]
+    for number, turn in enumerate(rollout.turns):
+        if turn.human is None:
+            return number, ""
+        dialogue.append(Message(role="assistant", content=turn.said))
+        said = await _reply(human, task, dialogue)
+        if said != turn.human:
+            theirs = f"where the bundle has {_short(turn.human)}"
+            return number, f"{task.id}, turn {number + 1}: the human says {_short(said)}, {theirs}"
+        dialogue.append(Message(role="user", content=turn.human))
+    return len(rollout.turns), ""
+
+
+async def _reply(human: HumanSimulator, task: Task, dialogue: list[Message]) -> str | None:
+    try:
+        reply = await human.respond(task, tuple(dialogue))
+    except RenderError:
+        raise
+    except SimulatorError:
+        return None
+    return clean(reply if isinstance(reply, str) else reply.content)
+
+
+def _short(said: str | None) -> str:
+    if said is None:
+        return "nothing"
+    return f"{said[:SHOWN]!a}{'…' if len(said) > SHOWN else ''}"

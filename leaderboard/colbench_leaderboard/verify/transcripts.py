@@ -1,0 +1,70 @@
+"""Whether the same transcripts are there more than once: in other bundles, or as trials of one task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from colbench.config import digest
+from colbench.errors import UserError
+from colbench.rollout import Rollout
+from colbench_leaderboard.archive import Refused, read_bundle
+from colbench_leaderboard.receipt import Receipt
+from colbench_leaderboard.verify.findings import Findings
+
+DUPLICATES = "audit.duplicates"
+LEAST_WORDS = 20
+"""Of the agent's in a dialogue; with fewer two agents may say the same by chance."""
+
+
+class Transcripts:
+    """The transcripts of a bundle, by their hashes."""
+
+    def __init__(self, rollouts: Iterable[Rollout] = ()) -> None:
+        self.hashes: set[str] = set()
+        self._trials: dict[str, list[str]] = {}
+        for rollout in rollouts:
+            self.add(rollout)
+
+    def add(self, rollout: Rollout) -> None:
+        """Count one."""
+        raws = [turn.raw for turn in rollout.turns]
+        if sum(len(raw.split()) for raw in raws) >= LEAST_WORDS:
+            said = digest([rollout.task_hash, raws])
+            self.hashes.add(said)
+            self._trials.setdefault(rollout.task_id, []).append(said)
+
+    def report_trials(self, trials: int, findings: Findings) -> None:
+        """Note where all trials of a task are the same dialogue."""
+        same = sum(len(row) == trials > 1 == len(set(row)) for row in self._trials.values())
+        if same:
+            message = f"in {same:,} tasks all {trials} trials are the same dialogue, and so say nothing of chance"
+            findings.add("audit.same-trials", message)
+
+
+def report_shared(mine: Transcripts, own: str, others: Sequence[Path], findings: Findings) -> None:
+    """Flag transcripts that other bundles hold as well, the bundle with the digest `own` itself left out.
+
+    Raises UserError where one of those cannot be read.
+    """
+    shared = sorted(found for path in others if (found := _shared(mine, own, path)))
+    for other, name, count in dict.fromkeys(shared):
+        said = f"{count:,} of {len(mine.hashes):,} dialogues with {LEAST_WORDS} words or more of the agent"
+        findings.add(DUPLICATES, f"{said} are word for word those of {name}, bundle {other}")
+
+
+def _shared(mine: Transcripts, own: str, path: Path) -> tuple[str, str, int] | None:
+    try:
+        with read_bundle(path) as bundle:
+            theirs = Transcripts(cell.rollout for cell in bundle.cells())
+            count = len(mine.hashes & theirs.hashes)
+            same = bundle.digest == own
+            return None if same or not count else (bundle.digest, bundle.submission.name, count)
+    except Refused as cause:
+        raise UserError(f"--against {path}: {cause}") from cause
+
+
+def duplicated(receipt: Receipt) -> list[str]:
+    """The digests of the bundles that a receipt says to share transcripts: against them it is to be verified again."""
+    named = (each.message for each in receipt.findings if each.rule == DUPLICATES)
+    return [message.rpartition(" ")[2] for message in named]

@@ -1,0 +1,154 @@
+"""Verifying a bundle: what its files say first, and only where that holds, its answers are run and its human asked.
+
+Dialogues are read one at a time, twice; in memory are the receiver's tasks, a line of numbers for each cell, and the
+few dialogues that are being judged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from colbench.config import RunConfig
+from colbench.task import Task
+from colbench_leaderboard.archive import Bundle, Cell, Refused
+from colbench_leaderboard.receipt import Tier
+from colbench_leaderboard.verify import lock, protocol
+from colbench_leaderboard.verify.findings import Findings
+from colbench_leaderboard.verify.grid import Grid, report_failure, tasks_hash
+from colbench_leaderboard.verify.outcome import Outcome, accepted, refused
+from colbench_leaderboard.verify.replay import is_drawn, is_keyless
+from colbench_leaderboard.verify.summary import summarise
+from colbench_leaderboard.verify.tally import Tally
+from colbench_leaderboard.verify.transcripts import Transcripts, report_shared
+
+Seen = Callable[[str, int, int], None]
+"""Called with a stage, and how much of it is done of how much."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What the receiver chooses."""
+
+    equipment: RunConfig = RunConfig()
+    """How answers are scored here; the other fields do not count."""
+    replay: float = 1.0
+    """Share of the dialogues whose human is asked again."""
+    against: tuple[Path, ...] = ()
+    """Other bundles, whose transcripts must not be the same."""
+
+
+def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) -> Outcome:
+    """What a bundle is worth by the receiver's `own` tasks.
+
+    Raises UserError where it cannot be judged here, which says nothing about the bundle.
+    """
+    findings = Findings()
+    config = lock.run_config(bundle.lock, findings)
+    if config is None:
+        return refused(bundle.digest, tasks_hash(own), findings)
+    tasks = lock.selected(config, own, findings)
+    track, packages = bundle.submission.track, settings.equipment.sandbox_packages
+    lock.check(bundle.lock, config, tasks, findings, track=track, packages=packages)
+    verification = _Verification(
+        bundle, config, tasks=tasks, settings=settings, findings=findings, seen=seen
+    )
+    verification.read()
+    if not findings.refused:
+        asyncio.run(verification.judge())
+    if findings.refused:
+        return refused(bundle.digest, tasks_hash(tasks), findings)
+    return verification.accepted()
+
+
+class _Verification:
+    def __init__(
+        self,
+        bundle: Bundle,
+        config: RunConfig,
+        *,
+        tasks: Sequence[Task],
+        settings: Settings,
+        findings: Findings,
+        seen: Seen,
+    ) -> None:
+        self.bundle, self.config, self.tasks = bundle, config, tasks
+        self.settings, self.findings, self.seen = settings, findings, seen
+        self.grid = Grid(tasks, config.trials, config.seed)
+        self.count = len(tasks) * config.trials
+        self.tally = Tally(findings)
+        self.keyless = is_keyless(bundle.lock)
+
+    def read(self) -> None:
+        """Check everything that needs neither sandbox nor human."""
+        transcripts = Transcripts()
+        try:
+            for number, (cell, task) in enumerate(self._cells(), start=1):
+                protocol.check(cell, task, self.config.max_turns, self.findings)
+                report_failure(cell, self.findings)
+                transcripts.add(cell.rollout)
+                self.seen("reading", number, self.count)
+        except Refused as cause:
+            self.findings.refuse(cause)
+            return
+        self.grid.report_missing(self.findings)
+        transcripts.report_trials(self.config.trials, self.findings)
+        report_shared(transcripts, self.bundle.digest, self.settings.against, self.findings)
+
+    def _cells(self) -> Iterator[tuple[Cell, Task]]:
+        for cell in self.bundle.cells():
+            task = self.grid.task(cell, self.findings)
+            if task:
+                yield cell, task
+
+    async def judge(self) -> None:
+        """Score every answer, ask the human again, and look for what nobody had told."""
+        from colbench_leaderboard.verify.judging import judge
+
+        domain = self.bundle.lock.tasks.domain
+        async with judge(self.settings.equipment, self.tasks, domain) as judges:
+            drawn = ((cell, task, self._is_drawn(cell)) for cell, task in self._cells())
+            number = 0
+            async for judged in judges.judged(drawn):
+                self.tally.add(judged)
+                number += 1
+                self.seen("judging", number, self.count)
+        self.tally.finish(self.grid.missing())
+        self._report_replay(number)
+
+    def _is_drawn(self, cell: Cell) -> bool:
+        rollout, share = cell.rollout, self.settings.replay
+        return self.keyless and is_drawn(self.bundle.digest, rollout.task_id, rollout.trial, share)
+
+    def _report_replay(self, dialogues: int) -> None:
+        if not self.keyless:
+            message = f"the human is {self.config.human!a}, a model or a program, which cannot be asked again offline"
+            self.findings.add("replay.model", message)
+        elif self.tally.drawn < dialogues:
+            message = (
+                f"in {self.tally.drawn:,} of {dialogues:,} dialogues the human was asked again"
+            )
+            self.findings.add("replay.sample", message)
+
+    def accepted(self) -> Outcome:
+        """The outcome where nothing was refused."""
+        tier: Tier = "T2" if self.tally.drawn else "T1"
+        scores = self.tally.scores
+        return accepted(
+            self.bundle.digest,
+            tasks_hash(self.tasks),
+            self.findings,
+            scorer=self.tally.scorer,
+            tier=tier,
+            replayed=self.tally.replayed,
+            summary=summarise(
+                scores,
+                domain=self.bundle.lock.tasks.domain,
+                trials=self.config.trials,
+                max_turns=self.config.max_turns,
+                undisclosed=self.tally.undisclosed,
+            ),
+            scores=scores,
+        )
