@@ -1,0 +1,59 @@
+"""The folder of a site: written beside itself, and put in place when it is whole."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from colbench.errors import UserError
+
+MARK = ".colbench-site"
+"""A file in every site that was built; a folder without it is not overwritten."""
+KEPT = ("gallery",)
+"""Folders that go over from the site before: pictures are named by what they show and need not be made again."""
+
+
+class Folder:
+    """Writes the files of a site; counts them. Leave it (`with`) to put the site in place, unless something failed."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.draft = out.with_name(f".{out.name}.new")
+        self.files = self.bytes = 0
+        self._made: set[Path] = set()
+
+    def __enter__(self) -> Folder:
+        if self.out.exists() and not (self.out / MARK).is_file() and any(self.out.iterdir()):
+            raise UserError(
+                f"--out {self.out}: that folder holds something else than a site; give another, or empty it"
+            )
+        shutil.rmtree(self.draft, ignore_errors=True)
+        self.draft.mkdir(parents=True)
+        for name in KEPT:
+            if (self.out / name).is_dir():
+                shutil.copytree(self.out / name, self.draft / name)
+        self.write(MARK, b"")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            shutil.rmtree(self.out, ignore_errors=True)
+            self.draft.replace(self.out)
+        else:
+            shutil.rmtree(self.draft, ignore_errors=True)
+
+    def write(self, name: str, content: bytes | str) -> None:
+        """Write a file; `name` is its path in the site, which is made of digests and fixed words."""
+        path = self.place(name)
+        data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+        path.write_bytes(data)
+        self.files += 1
+        self.bytes += len(data)
+
+    def place(self, name: str) -> Path:
+        """Where a file of the site goes, for somebody else to write it."""
+        path = self.draft / name
+        if path.parent not in self._made:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._made.add(path.parent)
+        return path

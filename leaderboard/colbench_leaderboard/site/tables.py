@@ -1,0 +1,70 @@
+"""Tables that can be sorted: heads with a scope, cells with the value behind what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from colbench.report.markup import Safe, element
+
+
+def head(name: str, *, number: bool = False, low: bool = False, fixed: bool = False) -> Safe:
+    """A column's head. `low`: the first order is the smallest first; `fixed`: it is not sorted by."""
+    flags = {"data_low": "" if low else None, "data_fixed": "" if fixed else None}
+    return element("th", name, scope="col", class_="n" if number else None, **flags)
+
+
+def number(shown: str, value: float | None, *more: str) -> Safe:
+    """A number: what is shown of it, and the value it is sorted by (None: it comes last)."""
+    return element("td", shown, *more, class_="n", data_v="" if value is None else f"{value:.6g}")
+
+
+def sorted_by(value: float | str, *content: str) -> Safe:
+    """A cell whose order is not that of its words."""
+    return element("td", *content, data_v=value)
+
+
+def cell(*content: str, class_: str | None = None) -> Safe:
+    """A cell."""
+    return element("td", *content, class_=class_)
+
+
+def name(*content: str) -> Safe:
+    """The head of a row, which stays in sight on a phone."""
+    return element("th", *content, scope="row", class_="name stick")
+
+
+def row(*cells: str, id_: str | None = None, class_: str | None = None) -> Safe:
+    """A row."""
+    return element("tr", *cells, id=id_, class_=class_)
+
+
+def table(
+    caption: str,
+    heads: Iterable[Safe],
+    *bodies: Iterable[Safe],
+    label: str,
+    id_: str | None = None,
+    sortable: bool = True,
+) -> Safe:
+    """A table with its caption, that scrolls by itself where it is wider than the window."""
+    made = element(
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", *heads)),
+        *(element("tbody", *body) for body in bodies),
+        id=id_,
+        class_="sortable" if sortable else None,
+    )
+    return element("div", made, class_="scroll", tabindex=0, role="region", aria_label=label)
+
+
+def facts(caption: str, rows: Iterable[tuple[str, str]]) -> Safe:
+    """A table of two columns: what it is, and what it is here."""
+    body = (element("tr", element("th", key, scope="row"), cell(value)) for key, value in rows)
+    return element("table", element("caption", caption), element("tbody", *body), class_="facts")
+
+
+def filter_box(table_id: str, label: str) -> Safe:
+    """Words to find in a table; shown by the script, which it needs."""
+    box = element("label", label, Safe('<input type="search" autocomplete="off">'))
+    return element("div", box, class_="tools", data_filters=table_id, hidden="")
