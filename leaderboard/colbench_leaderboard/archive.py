@@ -11,6 +11,7 @@ is only well-formed: whether it is true, is for `verify` to say.
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,7 @@ from colbench_leaderboard.files import (
 from colbench_leaderboard.manifest import listed, require_same
 from colbench_leaderboard.people import require_plain
 from colbench_leaderboard.refused import Refused
+from colbench_leaderboard.scores import score_key
 from colbench_leaderboard.strict_json import decode, require_flat
 from colbench_leaderboard.trajectory import filled
 from colbench_leaderboard.words import BlobReader
@@ -152,7 +154,14 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def _part(folder: Path, name: str, kind: type[Part]) -> Part:
-    part = decode(read(folder, name), kind, most=SIZES[name], file=name)
+    content = read(folder, name)
+    try:
+        part = decode(content, kind, most=SIZES[name], file=name)
+    except Refused as found:
+        if found.rule == "schema.submission" and (key := score_key(json.loads(content))):
+            said = f"`{key}`: nobody says their own score; it is recomputed from the transcripts"
+            raise Refused("submission.score", said, file=name) from found
+        raise
     if part.schema != SCHEMA:
         raise Refused("schema.version", f"{part.schema[:40]!a}, expected {SCHEMA}", file=name)
     return part

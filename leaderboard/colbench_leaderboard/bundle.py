@@ -32,6 +32,7 @@ Track = Literal["standard", "open"]
 """`standard`: bundled or official test tasks, the prescribed human, 10 turns, a clean harness. `open`: anything."""
 Text = Annotated[str, Meta(max_length=2000)]
 Line = Annotated[str, Meta(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Short = Annotated[str, Meta(max_length=120)]
 Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -39,9 +40,10 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model that the system uses."""
 
     name: Line
-    revision: str = ""
+    revision: Short = ""
+    """A version, or the hash of the weights."""
     open_weights: bool = False
-    licence: str = ""
+    licence: Short = ""
 
 
 class Disclosures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,7 +53,7 @@ class Disclosures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """On any task, dialogue or generator of ColBench, its test tasks included or not."""
     training_notes: Text = ""
     human_in_the_loop: bool
-    tools: Text
+    tools: Annotated[str, Meta(min_length=1, max_length=2000)]
     """What the agent may use beside its model, such as search; "none"."""
 
 
@@ -62,12 +64,14 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: Line
     """Of the system, as the board shows it."""
     organisation: Line
-    authors: tuple[Line, ...]
+    authors: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=100)]
     contact: Line
     track: Track
     description: Text
-    link: str = ""
-    models: tuple[Model, ...]
+    link: Annotated[str, Meta(max_length=500)] = ""
+    """An `https://` address."""
+    models: Annotated[tuple[Model, ...], Meta(max_length=20)]
+    """None where no model is asked."""
     disclosures: Disclosures
     licence: Literal["CC-BY-4.0", "CC0-1.0"] = "CC-BY-4.0"
     """Of the transcripts."""
@@ -93,9 +97,10 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     python: str
     started: str
     config: dict[str, Any]
+    """What of `run.json` is for everybody; see `private`."""
     pins: dict[str, Any]
     digest: str
-    """Of the pins, as in `run.json`."""
+    """Of these pins: that of `run.json`, but where something private was left out of them."""
     sandbox: str
     browser: str
     tasks: LockedTasks

@@ -89,7 +89,8 @@ def _unlike(cause: Exception | None, kind: type) -> tuple[str, str]:
 def _pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
     pairs = dict(found)
     if len(pairs) < len(found):
-        twice = next(key for n, (key, _) in enumerate(found) if key in dict(found[:n]))
+        seen: set[str] = set()
+        twice = next(key for key, _ in found if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise Refused("json.duplicate-key", f"the key {twice[:100]!a} is there twice")
     return pairs
 

@@ -1,0 +1,102 @@
+"""The questions of a submission, asked one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.prompt import Confirm, Prompt
+
+from colbench.cli.console import console
+from colbench_leaderboard.people import name_flaw, text_flaw
+from colbench_leaderboard.submission import QUESTIONS
+
+
+def ask() -> dict[str, Any]:
+    """The values of a submission."""
+    values: dict[str, Any] = {
+        "name": _line("name"),
+        "organisation": _line("organisation"),
+        "authors": [_line("authors"), *_more("authors", "another; empty: no more")],
+        "contact": _line("contact"),
+        "track": _one_of("track", ("standard", "open")),
+        "description": _text("description"),
+        "link": _text("link", empty=True),
+        "licence": _one_of("licence", ("CC-BY-4.0", "CC0-1.0")),
+    }
+    values["models"] = list(_models())
+    values["disclosures"] = _disclosures()
+    return values
+
+
+def _models() -> list[dict[str, Any]]:
+    models: list[dict[str, Any]] = []
+    while name := _line("models.name", empty=True):
+        models.append(
+            {
+                "name": name,
+                "revision": _line("models.revision", empty=True),
+                "open_weights": _yes("models.open_weights"),
+                "licence": _line("models.licence", empty=True),
+            }
+        )
+    return models
+
+
+def _disclosures() -> dict[str, Any]:
+    trained = _yes("disclosures.trained_on_colbench")
+    return {
+        "trained_on_colbench": trained,
+        "training_notes": _text("disclosures.training_notes") if trained else "",
+        "human_in_the_loop": _yes("disclosures.human_in_the_loop"),
+        "tools": _text("disclosures.tools"),
+    }
+
+
+def _more(key: str, question: str) -> list[str]:
+    found: list[str] = []
+    while name := _line(key, question, empty=True):
+        found.append(name)
+    return found
+
+
+def _line(key: str, question: str = "", *, empty: bool = False) -> str:
+    while True:
+        hint = "; empty: no more" if empty and key == "models.name" else ""
+        said = _said(question or QUESTIONS[key] + hint)
+        flaw = name_flaw(said)
+        if not said and not empty:
+            flaw = "has to be answered"
+        if not flaw:
+            return said
+        _tell(f"That {flaw}.")
+
+
+def _text(key: str, *, empty: bool = False) -> str:
+    while True:
+        said = _said(QUESTIONS[key])
+        flaw = text_flaw(said) or ("" if said or empty else "has to be answered")
+        if not flaw:
+            return said
+        _tell(f"That {flaw}.")
+
+
+def _said(question: str) -> str:
+    return Prompt.ask(_shown(question), console=console(), default="", show_default=False).strip()
+
+
+def _yes(key: str) -> bool:
+    return Confirm.ask(_shown(QUESTIONS[key]), console=console())
+
+
+def _one_of(key: str, choices: tuple[str, ...]) -> str:
+    return Prompt.ask(
+        _shown(QUESTIONS[key]), console=console(), choices=list(choices), default=choices[0]
+    )
+
+
+def _shown(question: str) -> str:
+    return (question[0].upper() + question[1:]).replace("[", r"\[")
+
+
+def _tell(text: str) -> None:
+    console().print(text, markup=False, highlight=False)
