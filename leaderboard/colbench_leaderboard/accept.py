@@ -23,6 +23,7 @@ from colbench_leaderboard.store import (
     bundle_folder,
     verified_folder,
 )
+from colbench_leaderboard.workflow import write_repository_files
 
 README = """\
 # A ColBench leaderboard
@@ -43,6 +44,7 @@ def make_store(store: Path) -> None:
     (store / ENTRIES).mkdir(parents=True)
     (store / ENTRIES / ".gitkeep").touch()
     (store / "README.md").write_text(README, "utf-8")
+    write_repository_files(store)
     (store / LOG).touch()
 
 
@@ -71,7 +73,9 @@ def refuse(store: Path, verified: Path, reason: str) -> Record:
     with writing(store) as log:
         require_latest(log.log, receipt.bundle, "refused")
         digest = _keep_verified(store, receipt.bundle, verified)
-        return log.append("refused", receipt.bundle, receipt=digest, reason=reason)
+        record = log.append("refused", receipt.bundle, receipt=digest, reason=reason)
+        shutil.rmtree(bundle_folder(store, receipt.bundle), ignore_errors=True)
+        return record
 
 
 def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Record:

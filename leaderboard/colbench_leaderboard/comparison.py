@@ -12,11 +12,11 @@ from colbench.stats import ALPHA
 from colbench_leaderboard.receipt import Estimate
 from colbench_leaderboard.results import Results
 from colbench_leaderboard.statistics.differences import Measure, estimates, win_shares
-from colbench_leaderboard.statistics.intervals import rounded
 from colbench_leaderboard.statistics.multiple import holm
 from colbench_leaderboard.statistics.paired import mcnemar, sign_test
 from colbench_leaderboard.statistics.power import least_detectable
 from colbench_leaderboard.statistics.resampling import resampled_means
+from colbench_leaderboard.statistics.rounding import rounded
 
 if TYPE_CHECKING:
     import numpy as np

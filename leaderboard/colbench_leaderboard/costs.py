@@ -12,7 +12,7 @@ from colbench.config import Price
 from colbench.messages import Usage
 from colbench_leaderboard.bundle import TRAJECTORIES, Lock
 from colbench_leaderboard.results import Results
-from colbench_leaderboard.statistics.intervals import rounded
+from colbench_leaderboard.statistics.rounding import rounded
 
 
 class _Turn(Struct):

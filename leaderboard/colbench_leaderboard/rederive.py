@@ -14,12 +14,12 @@ from typing import ParamSpec
 
 from msgspec import Struct
 
-from colbench.errors import DataError
+from colbench.errors import DataError, UserError
 from colbench_leaderboard.archive import read_bundle
 from colbench_leaderboard.bundle import sha256
 from colbench_leaderboard.entries import read_receipt, read_scores, read_summary
 from colbench_leaderboard.log import Log, read_log
-from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY, CellScore, Summary
+from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY, Summary
 from colbench_leaderboard.store import (
     BUNDLE,
     ENTRIES,
@@ -30,12 +30,12 @@ from colbench_leaderboard.store import (
     entry_folder,
     verified_folder,
 )
+from colbench_leaderboard.verify.summary import summarise
+from colbench_leaderboard.verify.transcripts import duplicated
 
 P = ParamSpec("P")
-Verifier = Callable[[Path, Path], None]
-"""Verifies the bundle in a folder and writes the three files of `receipt` into another."""
-ROUNDING = 1e-4
-"""What a mean in a summary may differ by, being rounded."""
+Verifier = Callable[[Path, list[Path], Path], None]
+"""Verifies the bundle in a folder against others, and writes the three files of `receipt` into a third folder."""
 MARKS = {".gitkeep"}
 """Files in `entries/` that need not be named."""
 
@@ -64,6 +64,8 @@ def audit(store: Path, *, head: str | None = None, verifier: Verifier | None = N
     for record in log.latest().values():
         faults += _faults(_check_bundle, store, record)
     standing, same = log.standing().values(), 0
+    for record in standing:
+        faults += _faults(_check_summary, store, record)
     if verifier:
         found = [_faults(_verify, store, record, verifier) for record in standing]
         faults += chain.from_iterable(found)
@@ -80,7 +82,7 @@ def audit(store: Path, *, head: str | None = None, verifier: Verifier | None = N
 def _faults(check: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> list[str]:
     try:
         check(*args, **kwargs)
-    except DataError as error:
+    except UserError as error:
         return [str(error)]
     return []
 
@@ -97,32 +99,26 @@ def _check_record(store: Path, record: Record) -> None:
         )
     if receipt.tier is None and not receipt.summary:
         return
+    read_summary(store, record, receipt)
+    read_scores(store, record, receipt)
+
+
+def _check_summary(store: Path, record: Record) -> None:
+    """Raise DataError unless the summary is that of the scores; `undisclosed` alone is not in them."""
+    receipt = read_receipt(store, record)
     summary, scores = read_summary(store, record, receipt), read_scores(store, record, receipt)
-    if reason := _disagreement(summary, scores):
-        raise DataError(f"{folder / SUMMARY}: {reason} ({SCORES})")
-
-
-def _disagreement(summary: Summary, scores: list[CellScore]) -> str:
-    """Why a summary is not that of these scores; "" if it is, as far as its grid and its means go."""
-    rows: dict[str, list[CellScore]] = {}
-    for score in scores:
-        rows.setdefault(score.task_id, []).append(score)
-    trials = list(range(summary.trials))
-    if len(rows) != summary.tasks or any(
-        sorted(c.trial for c in r) != trials for r in rows.values()
-    ):
-        return f"{summary.tasks} tasks with {summary.trials} trials each are not the cells that there are"
-    for said, name in (
-        (summary.value, "value"),
-        (summary.turns, "turns"),
-        (summary.success, "success"),
-    ):
-        if said is None:
-            continue
-        values = [sum(getattr(cell, name) or 0 for cell in row) / len(row) for row in rows.values()]
-        if abs(said.mean - sum(values) / len(values)) > ROUNDING:
-            return f"the mean of {name} is {said.mean}, but of the cells it is {sum(values) / len(values)}"
-    return ""
+    anew = summarise(
+        scores,
+        domain=summary.domain,
+        trials=summary.trials,
+        max_turns=len(summary.success_by_turn),
+        undisclosed=(),
+    )
+    for name in Summary.__struct_fields__:
+        said, found = getattr(summary, name), getattr(anew, name)
+        if said != found and name != "undisclosed":
+            folder = verified_folder(store, record.bundle, record.receipt)
+            raise DataError(f"{folder / SUMMARY}: {name} is {said}, but of {SCORES} it is {found}")
 
 
 def _check_bundle(store: Path, record: Record) -> None:
@@ -164,11 +160,17 @@ def _strangers(folder: Path, names: set[str]) -> Iterator[str]:
             yield f"{path}: is not named by the log"
 
 
+def verified_against(store: Path, record: Record) -> list[Path]:
+    """The bundles that the receipt of a record says to share transcripts with its own."""
+    return [bundle_folder(store, each) for each in duplicated(read_receipt(store, record))]
+
+
 def _verify(store: Path, record: Record, verifier: Verifier) -> None:
     """Raise DataError unless the bundle, verified anew, gives the very files that are there."""
     there = verified_folder(store, record.bundle, record.receipt)
     with tempfile.TemporaryDirectory(prefix="colbench-audit-") as made:
-        verifier(bundle_folder(store, record.bundle), Path(made))
+        folder = bundle_folder(store, record.bundle)
+        verifier(folder, verified_against(store, record), Path(made))
         for name in (SCORES, SUMMARY, RECEIPT):
             anew = (Path(made) / name).read_bytes() if (Path(made) / name).exists() else b""
             if anew != (there / name).read_bytes():

@@ -110,7 +110,7 @@ def _ranks(results: Results, bundles: Sequence[str]) -> tuple[list[Rank], float 
     """The places of entries, and the difference that a typical pair of them shows."""
     import numpy as np
 
-    from colbench_leaderboard.statistics.intervals import rounded
+    from colbench_leaderboard.statistics.rounding import rounded
     from colbench_leaderboard.statistics.power import typical_least_detectable
     from colbench_leaderboard.statistics.ranks import in_words, places
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from colbench.stats import ALPHA, ROUNDING, equal_interval
 from colbench_leaderboard.receipt import Estimate
-from colbench_leaderboard.statistics.intervals import rounded
 from colbench_leaderboard.statistics.paired import sign_flips
 from colbench_leaderboard.statistics.resampling import flipped_sums, resampled_means
+from colbench_leaderboard.statistics.rounding import rounded
 
 if TYPE_CHECKING:
     import numpy as np
