@@ -141,7 +141,10 @@ def _numbers(summary: Summary, receipt: Receipt) -> Iterator[tuple[str, str]]:
     yield "agent words", _estimate(summary.agent_words)
     yield "human words", _estimate(summary.human_words)
     if summary.undisclosed is not None:
-        yield "used untold", f"{100 * summary.undisclosed:.1f} % of what is hidden"
+        yield (
+            "untold",
+            f"{100 * summary.undisclosed:.1f} % of what is hidden was used before it was told",
+        )
     yield (
         "human",
         f"{receipt.replayed:,} replies given again" if receipt.replayed else "not replayed",

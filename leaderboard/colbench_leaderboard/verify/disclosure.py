@@ -32,9 +32,9 @@ class Disclosure(Struct, frozen=True, kw_only=True):
     untold: int
     used: int
     knew: bool
-    """Whether the answer as a whole could hardly be what it is without all that: it is right, or a copy."""
+    """Whether the answer shows all of it: it is right or, where a task has no facts, a copy."""
     copied: bool
-    """Whether it is the reference but for names and layout."""
+    """Whether it is the reference, or nearly, and not wrong: what differs may be just what was not told."""
 
     @property
     def share(self) -> float | None:
@@ -48,11 +48,11 @@ def disclosure(task: Task, rollout: Rollout, *, success: bool | None) -> Disclos
     answer = rollout.answer or ""
     answer = answer if len(answer) <= LONGEST else ""
     source = extract_code(answer, "default") if task.domain == "backend" else answer
-    copied = is_copy(task, source)
+    copied = success is not False and is_copy(task, source)
     used = _literals(used_items(task, source))
     facts = [fact for fact in task.hidden.facts if not fact.stated]
     if facts:
-        right = bool(success) or copied
+        right = bool(success)
         untold = [fact for fact in facts if not was_told(task, fact, replies)]
         taken = sum(right or _holds(task, fact, used) for fact in untold)
         hidden, open_ = len(facts), len(untold)

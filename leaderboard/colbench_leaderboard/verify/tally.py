@@ -57,14 +57,12 @@ class Tally:
             self._shares.setdefault(judged.rollout.task_id, []).append(told.share)
         if not self._known.add(told):
             return
-        untold = f"{told.untold} of {told.hidden} hidden facts were not told"
-        for rule, known, what in (
-            ("audit.solved-untold", told.knew, "does them all"),
-            ("audit.copied-untold", told.copied, "is the reference, or nearly"),
-        ):
-            if known:
-                message = f"{judged.rollout.task_id}: {untold}, and yet the answer {what}"
-                self._findings.add(rule, message, judged.cell.file, judged.cell.line)
+        rule = "audit.copied-untold" if told.copied else "audit.solved-untold"
+        if told.copied or told.knew:
+            does = "is the reference, or nearly" if told.copied else "does them all"
+            untold = f"{told.untold} of {told.hidden} hidden facts were not told"
+            message = f"{judged.rollout.task_id}: {untold}, and yet the answer {does}"
+            self._findings.add(rule, message, judged.cell.file, judged.cell.line)
 
     def finish(self, missing: Iterable[tuple[Task, int]]) -> None:
         """Add the cells that are not in the bundle, and judge the whole."""
