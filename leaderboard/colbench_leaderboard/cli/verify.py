@@ -27,6 +27,7 @@ FLAGS = (
     "browser_workers",
     "clip_weights",
     "clip_device",
+    "allow_other_clip",
 )
 
 

@@ -34,12 +34,11 @@ class Grid:
         """The receiver's own task of a cell; None, with the reason among the findings, where there is no such cell."""
         rollout = cell.rollout
         task = self._tasks.get(rollout.task_id)
+        self._seen.add((rollout.task_id, rollout.trial))
         flaw = self._flaw(rollout, task)
         if flaw:
             findings.add(*flaw, cell.file, cell.line)
-            return None
-        self._seen.add((rollout.task_id, rollout.trial))
-        return task
+        return None if flaw else task
 
     def _flaw(self, rollout: Rollout, task: Task | None) -> tuple[str, str] | None:
         if task is None:
