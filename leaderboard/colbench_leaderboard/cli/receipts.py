@@ -145,10 +145,8 @@ def _numbers(summary: Summary, receipt: Receipt) -> Iterator[tuple[str, str]]:
             "untold",
             f"{100 * summary.undisclosed:.1f} % of what is hidden was used before it was told",
         )
-    yield (
-        "human",
-        f"{receipt.replayed:,} replies given again" if receipt.replayed else "not replayed",
-    )
+    if receipt.replayed:
+        yield "human", f"{receipt.replayed:,} replies, the same when asked again"
 
 
 def _estimate(found: Estimate, *, percent: bool = False) -> str:

@@ -1,0 +1,212 @@
+"""What the audits take for known, told, copied and improbable, on small cases worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from colbench.rollout import Rollout, Turn
+from colbench.task import Fact, Hidden, Task
+from colbench_leaderboard.archive import Cell
+from colbench_leaderboard.verify.chance import Known, at_least
+from colbench_leaderboard.verify.copies import is_copy, syntax
+from colbench_leaderboard.verify.disclosure import Disclosure, disclosure, was_told
+from colbench_leaderboard.verify.findings import MOST, Findings
+from colbench_leaderboard.verify.protocol import check
+from colbench_leaderboard.verify.replay import is_drawn
+
+REFERENCE = """
+def price(words, days):
+    total = 80 * len(words)
+    if days > 4:
+        total = total * 17 // 20
+    if total < 350:
+        return 'too cheap'
+    return total
+"""
+FACTS = (
+    Fact(name="word", topics=("word",), statement="Each word costs 80 cents."),
+    Fact(
+        name="days", topics=("days",), statement="From 5 days on, that is after 4, it is 17 of 20."
+    ),
+    Fact(name="least", topics=("least",), statement="Below 350 I say 'too cheap'."),
+    Fact(name="order", topics=("order",), statement="The oldest message is always printed first."),
+)
+
+
+def task(facts: tuple[Fact, ...] = FACTS) -> Task:
+    hidden = Hidden(reference=REFERENCE, tests=("price([], 1)",), facts=facts)
+    return Task(
+        id="a", domain="backend", request="A price, please. def price(words, days)", hidden=hidden
+    )
+
+
+def played(answer: str, *replies: str, own: Task | None = None) -> Rollout:
+    own = own or task()
+    asked = tuple(Turn(raw="And?", said="And?", human=reply) for reply in replies)
+    return Rollout(
+        key="k",
+        task_id=own.id,
+        task_hash=own.hash,
+        domain="backend",
+        trial=0,
+        seed=0,
+        request=own.request,
+        turns=(*asked, Turn(raw=f"I WANT TO ANSWER:{answer}", said="")),
+        answer=answer.strip(),
+        ended_by="answer",
+    )
+
+
+def test_a_fact_is_told_by_its_statement_its_numbers_or_most_of_its_words():
+    word, days, _, order = FACTS
+    assert was_told(task(), word, ["Hello! Each word costs 80 cents."])
+    assert was_told(task(), word, ["It's 80 for every one."])
+    assert was_told(task(), days, ["17 of 20 after 4 days."])
+    assert was_told(task(), order, ["Print the oldest messages first, always."])
+    assert not was_told(task(), word, ["I don't know.", "The oldest message is first."])
+    assert not was_told(task(), days, ["It is 17 of something."])
+    assert not was_told(task(), order, ["The newest."])
+
+
+def test_an_answer_uses_untold_what_it_holds_and_all_that_is_needed_if_it_is_right():
+    wrong = disclosure(task(), played("def price(w, d):\n    return 80 * len(w)"), success=False)
+    assert (wrong.hidden, wrong.untold, wrong.used, wrong.knew) == (4, 4, 1, False)
+    told = played("def price(w, d):\n    return 80 * len(w)", "Each word costs 80 cents.")
+    assert disclosure(task(), told, success=False).used == 0
+    right = disclosure(task(), played("anything"), success=True)
+    assert (right.used, right.share, right.knew) == (4, 1.0, True)
+    assert disclosure(task(), played(""), success=False).share == 0.0
+
+
+def test_without_facts_the_numbers_and_texts_of_the_reference_are_what_is_hidden():
+    plain = task(facts=())
+    copied = disclosure(plain, played(REFERENCE, own=plain), success=True)
+    # 80, 4, 17, 20, 350 and 'too cheap'
+    assert (copied.hidden, copied.untold, copied.used) == (6, 6, 6)
+    assert copied.copied
+    assert copied.knew
+    told = played(REFERENCE, "80 each, 17 of 20 after 4 days, and 350 is too cheap.", own=plain)
+    assert disclosure(plain, told, success=True).untold == 0
+    other = played("def price(w, d):\n    return 80 * len(w)", own=plain)
+    assert not disclosure(plain, other, success=True).knew
+
+
+def test_a_copy_is_known_by_its_syntax_whatever_its_names_and_layout():
+    renamed = REFERENCE.replace("total", "t").replace("words", "w").replace("'", '"')
+    dressed = renamed.replace("t = 80", '"""Doc."""\n    t: int = 80').replace("t: int =", "t =")
+    assert is_copy(task(), REFERENCE)
+    assert is_copy(task(), renamed)
+    assert is_copy(task(), "# mine\n" + dressed)
+    assert not is_copy(task(), "def price(words, days):\n    return 80 * len(words)")
+    assert not is_copy(task(), REFERENCE + REFERENCE * 3)
+    assert not is_copy(task(), "def price(:")
+    assert not is_copy(task(), "(" * 5000)
+
+
+def test_names_are_numbered_so_that_swapping_two_is_seen():
+    assert syntax("a - b") == syntax("x - y")
+    assert syntax("a - b - a") != syntax("a - b - b")
+
+
+def test_a_wrong_answer_is_no_copy():
+    assert not disclosure(task(), played(REFERENCE), success=False).copied
+
+
+@pytest.mark.parametrize(("count", "mean"), [(1, 0.3), (3, 2.0), (10, 4.5), (7, 60.0)])
+def test_the_tail_of_the_poisson_distribution(count, mean):
+    direct = sum(
+        math.exp(-mean) * mean**k / math.factorial(k)
+        for k in range(count, count + 200 if count < 50 else 400)
+        if k < 170
+    )
+    assert at_least(count, mean) == pytest.approx(direct, abs=1e-9)
+
+
+def test_nothing_is_always_there():
+    assert at_least(0, 3.0) == 1.0
+    assert at_least(1, 0.0) == 0.0
+
+
+def known(untold: int, right: int, wrong: int) -> set[str]:
+    findings, counts = Findings(), Known()
+    for knew in [True] * right + [False] * wrong:
+        told = Disclosure(hidden=untold, untold=untold, used=0, knew=knew, copied=False)
+        counts.add(told)
+    counts.report(findings)
+    return {one.rule for one in findings.all()}
+
+
+def test_what_guessing_explains_is_not_flagged():
+    assert known(untold=5, right=3, wrong=97) == set()
+    assert known(untold=2, right=100, wrong=0) == set()
+    assert known(untold=5, right=12, wrong=88) == {"audit.undisclosed"}
+    assert known(untold=8, right=1, wrong=0) == {"audit.undisclosed"}
+
+
+def test_of_many_findings_of_a_rule_the_first_are_told_and_the_rest_counted():
+    findings = Findings()
+    for number in range(MOST + 1234):
+        findings.add("grid.missing-cell", f"number {number}")
+    told = findings.all()
+    assert len(told) == MOST + 1
+    assert told[-1].message == "and 1,234 more of these"
+    assert not findings.refused
+
+
+def test_what_a_stranger_wrote_cannot_take_over_the_terminal():
+    findings = Findings()
+    findings.add("lock.config", "\\x1b[2J\x1b[2J\u202ehidden", "a\x1b\u202eb")
+    (found,) = findings.all()
+    assert "\x1b" not in found.message + found.file
+    assert "\u202e" not in found.message + found.file
+
+
+def test_the_sample_is_about_the_share_asked_for_and_goes_by_the_bundle():
+    drawn = [is_drawn("d" * 64, f"task-{n}", 0, 0.25) for n in range(4000)]
+    assert 900 < sum(drawn) < 1100
+    other = [is_drawn("e" * 64, f"task-{n}", 0, 0.25) for n in range(4000)]
+    assert drawn != other
+    assert all(is_drawn("d" * 64, f"task-{n}", 0, 1.0) for n in range(100))
+    assert not any(is_drawn("d" * 64, f"task-{n}", 0, 0.0) for n in range(100))
+
+
+def flaws(**changes: object) -> set[str]:
+    from msgspec.structs import replace
+
+    findings = Findings()
+    rollout = replace(played("def f(): pass", "80."), **changes)
+    check(Cell("f", 1, rollout), task(), 3, findings)
+    return {one.rule for one in findings.all()}
+
+
+ASK = Turn(raw="And?", said="And?", human="80.")
+LAST = Turn(raw="I WANT TO ANSWER:x", said="")
+
+
+@pytest.mark.parametrize(
+    ("changes", "rules"),
+    [
+        ({}, set()),
+        ({"turns": ()}, {"protocol.end"}),
+        ({"turns": (ASK,)}, {"protocol.human", "protocol.end"}),
+        ({"turns": (Turn(raw="And?", said="And?"), LAST), "answer": "x"}, {"protocol.human"}),
+        ({"turns": (LAST, LAST), "answer": "x"}, {"protocol.human", "protocol.early-end"}),
+        (
+            {"turns": (ASK, Turn(raw=LAST.raw, said="", human="Hm.")), "answer": "x"},
+            {"protocol.human"},
+        ),
+        ({"ended_by": "limit"}, {"protocol.end"}),
+        (
+            {"ended_by": "limit", "turns": (Turn(raw="x", said="x"),), "answer": "x"},
+            {"protocol.end"},
+        ),
+        ({"ended_by": "limit", "turns": (ASK, ASK, Turn(raw="x", said="x")), "answer": "x"}, set()),
+        ({"ended_by": "limit", "turns": (ASK, ASK, Turn(raw="x", said="x"))}, {"protocol.answer"}),
+        ({"ended_by": "failure"}, {"protocol.end", "protocol.failure"}),
+        ({"answer": None}, {"protocol.answer"}),
+    ],
+)
+def test_every_end_that_no_dialogue_has_is_refused(changes, rules):
+    assert flaws(**changes) == rules

@@ -1,0 +1,207 @@
+"""Honest bundles are accepted, with the numbers of the run; receipts are the same wherever they are made."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from colbench.cli import main
+from colbench.rollout import read_rollouts
+from colbench.run_folder import RunFolder
+from colbench_leaderboard.pack import pack
+from colbench_leaderboard.parcel import parcel
+
+FILES = ("receipt.json", "scores.jsonl", "summary.json")
+
+
+def lines(folder: Path, name: str):
+    return [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
+
+
+def test_what_the_run_reported_is_what_is_recomputed(interviewer, verify, place):
+    receipt = verify(interviewer, code=0)
+    assert receipt["tier"] == "T2"
+    assert receipt["findings"] == []
+    assert receipt["scorer"] == "unit-tests/default/1"
+    run = {r.task_id: r for r in read_rollouts(place / "runs/interviewer/rollouts.jsonl")}
+    scores = lines(verify.folder / "verified", "scores.jsonl")
+    assert [one["task_id"] for one in scores] == sorted(run)
+    for one in scores:
+        rollout = run[one["task_id"]]
+        assert one["value"] == rollout.scores["default"].value
+        assert one["official"] == rollout.scores["official"].value
+        assert one["success"] == rollout.scores["default"].success
+        assert one["turns"] == len(rollout.turns)
+        assert one["human_words"] == sum(len((t.human or "").split()) for t in rollout.turns)
+    replies = sum(turn.human is not None for r in run.values() for turn in r.turns)
+    assert receipt["replayed"] == replies > 0
+
+
+def test_the_numbers_of_the_summary_are_those_of_the_report(interviewer, verify, place):
+    verify(interviewer, code=0)
+    (summary,) = lines(verify.folder / "verified", "summary.json")
+    report = json.loads((place / "runs/interviewer/report.json").read_text())
+    domain = report["domains"]["backend"]
+    assert summary["success"]["mean"] == domain["success_rate"]["mean"]
+    assert summary["success"]["low"] == round(domain["success_rate"]["low"], 6)
+    assert summary["turns"]["mean"] == round(domain["turns"]["mean"]["mean"], 6)
+    assert summary["human_words"]["high"] == round(domain["words"]["human"]["high"], 6)
+    by_turn = [one["success_rate"]["mean"] for one in domain["by_turn"]]
+    assert summary["success_by_turn"] == [round(share, 6) for share in by_turn]
+    assert summary["undisclosed"] == 0.0
+
+
+def test_a_guesser_is_not_flagged_though_it_is_sometimes_right(guesser, verify):
+    assert verify.rules(guesser, code=0) == set()
+    (summary,) = lines(verify.folder / "verified", "summary.json")
+    assert 0 < summary["undisclosed"] < 0.5
+
+
+def test_the_same_bundle_has_the_same_receipt_elsewhere_and_as_an_archive(
+    interviewer, verify, tmp_path, place
+):
+    verify(interviewer, code=0)
+    first = {name: (tmp_path / "verified" / name).read_bytes() for name in FILES}
+    copy = shutil.copytree(interviewer, tmp_path / "else/where")
+    archive = tmp_path / "a.tar.gz"
+    run = RunFolder(place / "runs/interviewer").path
+    from colbench_leaderboard.archive import read_bundle
+
+    with read_bundle(interviewer) as bundle:
+        pack(parcel(run, bundle.submission), archive)
+    for other in (copy, archive):
+        out = tmp_path / f"out-{other.name}"
+        tasks = ("--tasks", str(place / "tasks.jsonl"))
+        assert (
+            main(["verify", str(other), *tasks, "--out", str(out), "--sandbox-workers", "1"]) == 0
+        )
+        assert {name: (out / name).read_bytes() for name in FILES} == first
+
+
+def test_dialogues_that_the_turn_limit_ended_are_accepted(bundle_of, verify):
+    bundle = bundle_of("short", "--agent", "interviewer", "--max-turns", "2", "--trials", "2")
+    assert verify(bundle, code=0)["findings"] == []
+    (summary,) = lines(verify.folder / "verified", "summary.json")
+    assert (summary["tasks"], summary["trials"]) == (6, 2)
+    assert summary["turns"] == {"high": 2.0, "low": 2.0, "mean": 2.0}
+    assert summary["answered"] == 0.0
+    assert summary["pass_k"] == [0.0, 0.0]
+
+
+def test_trials_that_are_all_the_same_are_noted(bundle_of, verify):
+    bundle = bundle_of("twice", "--agent", "guesser", "--trials", "2")
+    (note,) = verify(bundle, code=0)["findings"]
+    assert (note["rule"], note["severity"]) == ("audit.same-trials", "note")
+    assert "in 6 tasks all 2 trials" in note["message"]
+
+
+def test_an_agent_that_failed_has_0_for_it_and_no_flag(bundle_of, place, verify):
+    bundle = bundle_of("crashes", "--agent", f"{place / 'agents.py'}:Crashes")
+    receipt = verify(bundle, code=0)
+    assert receipt["findings"] == []
+    scores = lines(verify.folder / "verified", "scores.jsonl")
+    assert {(s["value"], s["success"], s["failure"], s["turns"]) for s in scores} == {
+        (0.0, False, "agent", 1)
+    }
+
+
+def test_turns_words_and_tokens_are_counted_from_the_transcript(bundle_of, place, verify):
+    bundle = bundle_of("counts", "--agent", f"{place / 'agents.py'}:Counts")
+    verify(bundle, code=0)
+    for score in lines(verify.folder / "verified", "scores.jsonl"):
+        assert score["turns"] == 2
+        assert score["agent_words"] == len("What is the rate?".split())
+        assert score["agent_tokens"] == 5 + 3 + 20 + 2
+        assert score["answered"]
+
+
+def test_a_human_that_is_no_keyless_one_cannot_be_asked_again(bundle_of, place, verify):
+    parrot = f"{place / 'agents.py'}:Parrot"
+    bundle = bundle_of("parrot", "--agent", "interviewer", "--human", parrot)
+    receipt = verify(bundle, code=0)
+    assert (receipt["tier"], receipt["replayed"]) == ("T1", 0)
+    assert "replay.model" in {one["rule"] for one in receipt["findings"]}
+
+
+def test_a_part_of_the_dialogues_can_be_replayed_and_the_receipt_says_which_part(
+    interviewer, verify
+):
+    receipt = verify(interviewer, "--replay", "0.5", code=0)
+    (note,) = receipt["findings"]
+    assert note["rule"] == "replay.sample"
+    assert "of 6 dialogues" in note["message"]
+
+
+def test_a_run_on_some_tasks_is_verified_on_those(bundle_of, verify):
+    bundle = bundle_of("some", "--agent", "blank", "--limit", "2")
+    receipt = verify(bundle, code=0)
+    assert len(lines(verify.folder / "verified", "scores.jsonl")) == 2
+    assert receipt["findings"] == []
+
+
+def test_json_for_other_programs(interviewer, verify, capsys):
+    verify(interviewer, "--json", code=0)
+    said = json.loads(capsys.readouterr().out)
+    assert said["receipt"]["tier"] == "T2"
+    assert said["summary"]["tasks"] == 6
+
+
+def test_json_of_what_could_not_be_read(interviewer, forge, verify, capsys):
+    bundle = forge(interviewer)
+    (bundle / "lock.json").unlink()
+    verify(bundle, "--json", code=1)
+    said = json.loads(capsys.readouterr().out)
+    assert said["receipt"] is None
+    assert said["refusal"]["file"] == "lock.json"
+
+
+def test_an_earlier_verdict_does_not_stay_beside_a_refusal(interviewer, forge, verify):
+    verify(interviewer, code=0)
+    verify(forge(interviewer, lambda rows: rows[0].update(answer="")), code=1)
+    assert [path.name for path in (verify.folder / "verified").iterdir()] == ["receipt.json"]
+
+
+def test_the_terminal_shows_verdict_numbers_and_what_a_tier_means(interviewer, verify, capsys):
+    verify(interviewer, code=0)
+    said = capsys.readouterr().out
+    assert "accepted: T2, rescored, and the simulated human asked again" in said
+    assert "success       100.0 %" in said
+    assert "who wrote those, nobody can see from here" in said
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--replay", "2"), "--replay: expected a share from 0 to 1; given: 2"),
+        (("--replay", "nan"), "--replay: expected a share from 0 to 1; given: nan"),
+        (("--tasks", "nowhere.jsonl"), "--tasks nowhere.jsonl: no such file"),
+        (("--against", "nowhere"), "nowhere"),
+    ],
+)
+def test_a_mistake_of_the_user_is_told_in_a_line(interviewer, verify, capsys, flags, said):
+    verify(interviewer, *flags, code=2)
+    error = capsys.readouterr().err
+    assert said in error
+    assert "Traceback" not in error
+
+
+def test_what_is_no_bundle_at_all_is_told_in_a_line(verify, tmp_path, capsys):
+    verify(tmp_path / "nothing", code=2)
+    assert "nothing" in capsys.readouterr().err
+
+
+def test_tasks_that_do_not_come_with_colbench_are_never_looked_up_by_what_a_bundle_says(
+    interviewer, tmp_path, capsys
+):
+    assert main(["verify", str(interviewer), "--out", str(tmp_path / "out")]) == 2
+    assert "--tasks: the bundle is about tasks.jsonl" in capsys.readouterr().err
+
+
+def test_a_bundle_is_judged_by_the_receivers_tasks_alone(interviewer, verify, place, tmp_path):
+    own = (place / "tasks.jsonl").read_text("utf-8").replace("return", "return  ", 1)
+    (tmp_path / "own.jsonl").write_text(own, "utf-8")
+    found = verify.rules(interviewer, "--tasks", str(tmp_path / "own.jsonl"), code=1)
+    assert found == {"grid.task-hash", "lock.tasks"}
