@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from colbench.errors import UserError
-from colbench_leaderboard.files import NAMES
+from colbench_leaderboard.bundle import MANIFEST, sha256
+from colbench_leaderboard.files import NAMES, SIZES
 from colbench_leaderboard.git import Git
 from colbench_leaderboard.push import PLAIN
 from colbench_leaderboard.refused import Refused
@@ -21,7 +22,7 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
     """The digests of the entries that the commit `head` adds to where it left the commit `base`.
 
     Raises Refused where it does anything but add plain files of bundles: `change.kind`, `change.path`, `change.mode`,
-    `change.none`; UserError where a commit is none.
+    `change.none`, `change.digest`; UserError where a commit is none.
     """
     if not (COMMIT.fullmatch(base) and (head == "HEAD" or COMMIT.fullmatch(head))):
         raise UserError("--base and --head are commits: 40 hexadecimal digits")
@@ -38,7 +39,20 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
         digests.add(found[1])
     if not digests:
         raise Refused("change.none", "there is no new entry")
+    for digest in digests:
+        _require_own_name(Git(repository), head, digest)
     return sorted(digests)
+
+
+def _require_own_name(git: Git, head: str, digest: str) -> None:
+    """Raise Refused where an entry's folder is not named by the digest of its bundle."""
+    path = f"{ENTRIES}/{digest}/{BUNDLE}/{MANIFEST}"
+    name = f"{head}:{path}"
+    size = git.tried(("cat-file", "-s", name))
+    if size.returncode or int(size.stdout) > SIZES[MANIFEST]:
+        raise Refused("change.digest", "it is missing, or too large", file=path)
+    if sha256(git.tried(("cat-file", "blob", name)).stdout) != digest:
+        raise Refused("change.digest", "its SHA-256 is not the name of the entry's folder", file=path)
 
 
 def _changed(git: Git, base: str, head: str) -> Iterator[tuple[str, str, str]]:

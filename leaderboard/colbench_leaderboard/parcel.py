@@ -114,7 +114,7 @@ def _mixed(record: RunRecord, rollouts: Iterable[Rollout]) -> list[str]:
 def _changed(record: RunRecord) -> list[str]:
     files = {"agent_prompt", "human_prompt"}  # pinned by their content, and may be gone
     stated = replace(record.config, agent_prompt=None, human_prompt=None).pins()
-    stated = msgspec.to_builtins(stated)
+    stated = msgspec.json.decode(msgspec.json.encode(stated))  # as they are read back
     pinned = record.pins.get("config", {})
     return sorted(name for name in stated.keys() - files if stated[name] != pinned.get(name))
 

@@ -68,7 +68,13 @@ def _ask(meta: Path) -> None:
         raise UserError(
             f"--interactive: {meta} is there already; leave --interactive out to use it"
         )
-    write_new(meta, to_toml(ask()), "--meta")
+    try:
+        answers = ask()
+    except EOFError as cause:
+        raise UserError(
+            "--interactive: nobody answers; fill in a file, and name it with --meta"
+        ) from cause
+    write_new(meta, to_toml(answers), "--meta")
     _line("answers", str(meta))
 
 
