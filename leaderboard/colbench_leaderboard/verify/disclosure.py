@@ -19,8 +19,10 @@ from colbench_leaderboard.verify.copies import is_copy
 
 MOST_WORDS = 0.6
 """Share of a statement's words that a reply in other words has to hold."""
-LONGEST = 200_000
-"""Characters; a longer answer is not looked at."""
+LONGEST_ANSWER = 200_000
+"""Characters; a longer one is not looked at, and no sandbox runs it."""
+LONGEST_REPLY = 20_000
+"""Characters of a human's reply that are looked at."""
 
 Literals = frozenset[object]
 
@@ -42,11 +44,19 @@ class Disclosure(Struct, frozen=True, kw_only=True):
         return self.used / self.hidden if self.hidden else None
 
 
+class Heard(Struct, frozen=True, kw_only=True):
+    """One reply of the human, and what of the hidden items it tells."""
+
+    text: str
+    literals: Literals
+    stems: frozenset[str]
+
+
 def disclosure(task: Task, rollout: Rollout, *, success: bool | None) -> Disclosure:
     """What an answer knew that its dialogue does not tell."""
-    replies = [turn.human for turn in rollout.turns if turn.human]
+    replies = [heard(task, turn.human) for turn in rollout.turns if turn.human]
     answer = rollout.answer or ""
-    answer = answer if len(answer) <= LONGEST else ""
+    answer = answer if len(answer) <= LONGEST_ANSWER else ""
     source = extract_code(answer, "default") if task.domain == "backend" else answer
     copied = success is not False and is_copy(task, source)
     used = _literals(used_items(task, source))
@@ -55,29 +65,35 @@ def disclosure(task: Task, rollout: Rollout, *, success: bool | None) -> Disclos
         right = bool(success)
         untold = [fact for fact in facts if not was_told(task, fact, replies)]
         taken = sum(right or _holds(task, fact, used) for fact in untold)
-        hidden, open_ = len(facts), len(untold)
+        hidden, left = len(facts), len(untold)
     else:
         right = copied
         whole = _literals(hidden_items(task))
-        left = whole - _literals(told_items(task, "\n".join(replies)))
-        hidden, open_, taken = len(whole), len(left), len(left & used)
-    return Disclosure(hidden=hidden, untold=open_, used=taken, knew=right, copied=copied)
+        secret = whole.difference(*(reply.literals for reply in replies))
+        hidden, left, taken = len(whole), len(secret), len(secret & used)
+    return Disclosure(hidden=hidden, untold=left, used=taken, knew=right, copied=copied)
 
 
-def was_told(task: Task, fact: Fact, replies: Sequence[str]) -> bool:
+def heard(task: Task, reply: str) -> Heard:
+    """What a reply tells."""
+    text = reply[:LONGEST_REPLY]
+    return Heard(text=text, literals=_literals(told_items(task, text)), stems=_stems(text))
+
+
+def was_told(task: Task, fact: Fact, replies: Sequence[Heard]) -> bool:
     """Whether one of the human's replies tells a fact."""
-    literals = _literals(told_items(task, fact.statement))
-    stems = _stems(fact.statement)
+    said = heard(task, fact.statement)
+    enough = max(1, MOST_WORDS * len(said.stems))
     return any(
-        fact.statement in reply
-        or (literals and literals <= _literals(told_items(task, reply)))
-        or len(stems & _stems(reply)) >= max(1, MOST_WORDS * len(stems))
+        said.text in reply.text
+        or (said.literals and said.literals <= reply.literals)
+        or len(said.stems & reply.stems) >= enough
         for reply in replies
     )
 
 
 def _holds(task: Task, fact: Fact, used: Literals) -> bool:
-    literals = _literals(told_items(task, fact.statement))
+    literals = heard(task, fact.statement).literals
     return bool(literals) and literals <= used
 
 

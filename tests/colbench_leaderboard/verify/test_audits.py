@@ -11,7 +11,7 @@ from colbench.task import Fact, Hidden, Task
 from colbench_leaderboard.archive import Cell
 from colbench_leaderboard.verify.chance import Known, at_least
 from colbench_leaderboard.verify.copies import is_copy, syntax
-from colbench_leaderboard.verify.disclosure import Disclosure, disclosure, was_told
+from colbench_leaderboard.verify.disclosure import Disclosure, disclosure, heard, was_told
 from colbench_leaderboard.verify.findings import MOST, Findings
 from colbench_leaderboard.verify.protocol import check
 from colbench_leaderboard.verify.replay import is_drawn
@@ -59,22 +59,26 @@ def played(answer: str, *replies: str, own: Task | None = None) -> Rollout:
     )
 
 
+def told(fact: Fact, *replies: str) -> bool:
+    return was_told(task(), fact, [heard(task(), reply) for reply in replies])
+
+
 def test_a_fact_is_told_by_its_statement_its_numbers_or_most_of_its_words():
     word, days, _, order = FACTS
-    assert was_told(task(), word, ["Hello! Each word costs 80 cents."])
-    assert was_told(task(), word, ["It's 80 for every one."])
-    assert was_told(task(), days, ["17 of 20 after 4 days."])
-    assert was_told(task(), order, ["Print the oldest messages first, always."])
-    assert not was_told(task(), word, ["I don't know.", "The oldest message is first."])
-    assert not was_told(task(), days, ["It is 17 of something."])
-    assert not was_told(task(), order, ["The newest."])
+    assert told(word, "Hello! Each word costs 80 cents.")
+    assert told(word, "It's 80 for every one.")
+    assert told(days, "17 of 20 after 4 days.")
+    assert told(order, "Print the oldest messages first, always.")
+    assert not told(word, "I don't know.", "The oldest message is first.")
+    assert not told(days, "It is 17 of something.")
+    assert not told(order, "The newest.")
 
 
 def test_an_answer_uses_untold_what_it_holds_and_all_that_is_needed_if_it_is_right():
     wrong = disclosure(task(), played("def price(w, d):\n    return 80 * len(w)"), success=False)
     assert (wrong.hidden, wrong.untold, wrong.used, wrong.knew) == (4, 4, 1, False)
-    told = played("def price(w, d):\n    return 80 * len(w)", "Each word costs 80 cents.")
-    assert disclosure(task(), told, success=False).used == 0
+    fair = played("def price(w, d):\n    return 80 * len(w)", "Each word costs 80 cents.")
+    assert disclosure(task(), fair, success=False).used == 0
     right = disclosure(task(), played("anything"), success=True)
     assert (right.used, right.share, right.knew) == (4, 1.0, True)
     assert disclosure(task(), played(""), success=False).share == 0.0
@@ -87,8 +91,8 @@ def test_without_facts_the_numbers_and_texts_of_the_reference_are_what_is_hidden
     assert (copied.hidden, copied.untold, copied.used) == (6, 6, 6)
     assert copied.copied
     assert copied.knew
-    told = played(REFERENCE, "80 each, 17 of 20 after 4 days, and 350 is too cheap.", own=plain)
-    assert disclosure(plain, told, success=True).untold == 0
+    fair = played(REFERENCE, "80 each, 17 of 20 after 4 days, and 350 is too cheap.", own=plain)
+    assert disclosure(plain, fair, success=True).untold == 0
     other = played("def price(w, d):\n    return 80 * len(w)", own=plain)
     assert not disclosure(plain, other, success=True).knew
 
