@@ -35,15 +35,12 @@ def pack(parcel: Parcel, out: Path) -> str:
     with scratch:
         draft = _Draft(Path(scratch.name) / "bundle")
         draft.fill(parcel)
-        digest = _digest(draft.folder)
+        made = draft.archived() if out.name.endswith(ARCHIVE) else draft.folder
+        digest = _digest(made)
         if out.exists() or out.is_symlink():
             _require_same(out, digest)
-        elif out.name.endswith(ARCHIVE):
-            archive = Path(scratch.name) / "archive"
-            tarball.write(archive, ((name, draft.folder / name) for name in sorted(draft.names)))
-            archive.replace(out)
         else:
-            draft.folder.rename(out)
+            made.rename(out)
     return digest
 
 
@@ -63,6 +60,11 @@ class _Draft:
             lines = map(self._line, rollouts[start : start + PER_FILE])
             self._put(trajectory_file(number), b"".join(lines))
         self._put(MANIFEST, manifest(self.folder, self.names))
+
+    def archived(self) -> Path:
+        archive = self.folder.with_name("archive")
+        tarball.write(archive, ((name, self.folder / name) for name in sorted(self.names)))
+        return archive
 
     def _line(self, rollout: Rollout) -> bytes:
         def blob(name: str, content: bytes) -> None:
@@ -93,10 +95,10 @@ def _without_secret(content: bytes, where: str) -> bytes:
     return content
 
 
-def _digest(folder: Path) -> str:
+def _digest(made: Path) -> str:
     """The digest of a bundle that a receiver can read."""
     try:
-        with read_bundle(folder) as bundle:
+        with read_bundle(made) as bundle:
             for _ in bundle.cells():
                 pass
             return bundle.digest

@@ -7,7 +7,6 @@ files or extended headers, one gzip stream, nothing behind the end.
 from __future__ import annotations
 
 import gzip
-import io
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -144,15 +143,18 @@ def _octal(field: bytes, name: str) -> int:
     return int(digits, 8)
 
 
-def write(path: Path, files: Iterable[tuple[str, Path]]) -> None:
-    """Write an archive of files under those names: the same bytes for the same contents, whoever does it and when."""
+def write(path: Path, files: Iterable[tuple[str, Path]], level: int = 9) -> None:
+    """Write an archive of files under those names: the same bytes for the same contents, whoever does it and when.
+
+    `level`: of compression, 1 to 9.
+    """
     with (
         path.open("wb") as raw,
-        gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed,
+        gzip.GzipFile("", "wb", level, raw, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
     ):
         for name, file in files:
-            body = file.read_bytes()
             member = tarfile.TarInfo(name)
-            member.size, member.mode = len(body), 0o644
-            archive.addfile(member, io.BytesIO(body))
+            member.size, member.mode = file.stat().st_size, 0o644
+            with file.open("rb") as body:
+                archive.addfile(member, body)

@@ -161,3 +161,17 @@ def test_what_is_no_run_or_has_no_metadata_is_said(run, meta, tmp_path, capsys):
     assert "--meta is missing" in capsys.readouterr().err
     assert pack(run, tmp_path / "none.toml") == 2
     assert "none.toml cannot be read" in capsys.readouterr().err
+
+
+def test_a_bundle_that_no_receiver_would_expand_is_not_made_as_an_archive(
+    run, meta, copied, capsys
+):
+    stuck = copied(run)
+    lines = [json.loads(line) for line in (run / "rollouts.jsonl").read_text().splitlines()]
+    for number, line in enumerate(lines):
+        line["turns"][0]["raw"] = f"{number} " + "again " * 600_000
+    (stuck / "rollouts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = refused(stuck, meta, capsys, "--out", str(stuck / "bundle.tar.gz"))
+    assert "(archive.ratio)" in said
+    assert not (stuck / "bundle.tar.gz").exists()
+    assert pack(stuck, meta) == 0

@@ -57,7 +57,15 @@ def test_places_addresses_and_arguments_stay_here(agents, meta, tmp_path, capsys
     assert main(["submit", "pack", str(run), "--meta", str(meta), "--out", str(out)]) == 0
     said = capsys.readouterr().out
     sent = "".join(path.read_text() for path in out.rglob("*") if path.is_file())
-    for private in (SECRET, "somebody/", str(tmp_path), "10.0.0.7", "secret@", "/home", "serve --api"):
+    for private in (
+        SECRET,
+        "somebody/",
+        str(tmp_path),
+        "10.0.0.7",
+        "secret@",
+        "/home",
+        "serve --api",
+    ):
         assert private not in sent
     lock = json.loads((out / "lock.json").read_text())
     assert lock["config"]["agent"] == "mine.py:Agent"
