@@ -116,7 +116,7 @@ class Comparisons:
                 success=success,
                 wins=wins,
                 least_detectable=rounded(least_detectable(deviation, tasks)),
-                words=_words(value, success),
+                words=_words(success or value, "success rate" if success else "mean value"),
             )
             for theirs, value, success, wins, deviation in zip(
                 named,
@@ -182,14 +182,13 @@ def _tests(names: Sequence[Name], p_values: Sequence[float]) -> list[Significanc
     return [Significance(name=name, p=p, adjusted=adjusted) for name, p, adjusted in tests]
 
 
-def _words(value: Difference, success: Difference | None) -> str:
-    """What a comparison comes to, in a sentence: of successes in backend, of values in frontend."""
-    shown, what = (success, "success rate") if success else (value, "mean value")
-    mean = shown.mean
-    sure = shown.test.adjusted <= ALPHA
-    how = (
-        f"{mean.mean * 100:+.1f} points in {what} ({mean.low * 100:+.1f} to {mean.high * 100:+.1f})"
-    )
-    tested = f"p = {shown.test.adjusted:.3g}" if shown.test.adjusted >= 0.001 else "p < 0.001"
-    verdict = ("ahead" if mean.mean > 0 else "behind") if sure else "not separable"
-    return f"{verdict}: {how}, {tested}"
+def _words(difference: Difference, measure: str) -> str:
+    """What a comparison comes to, in a sentence."""
+    mean, test = difference.mean, difference.test
+    verdict = "ahead" if mean.mean > 0 else "behind"
+    if test.adjusted > ALPHA:
+        verdict = "not separable"
+    points = [f"{100 * each:+.1f}" for each in (mean.mean, mean.low, mean.high)]
+    p = f"p = {test.adjusted:.3g}" if test.adjusted >= 0.001 else "p < 0.001"
+    adjusted = " (adjusted)" if test.adjusted != test.p else ""
+    return f"{verdict}: {points[0]} points in {measure} ({points[1]} to {points[2]}), {p}{adjusted}"

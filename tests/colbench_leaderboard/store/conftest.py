@@ -1,0 +1,166 @@
+"""Bundles and what was found of them, made by hand: real in form, cheap in content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from colbench.messages import Usage
+from colbench_leaderboard.accept import make_store
+from colbench_leaderboard.bundle import (
+    MANIFEST,
+    Disclosures,
+    Lock,
+    LockedTasks,
+    Model,
+    Submission,
+    Trajectory,
+    Turn,
+    canonical,
+    sha256,
+)
+from colbench_leaderboard.manifest import manifest
+from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY, CellScore, Finding, Receipt
+from colbench_leaderboard.verify.summary import summarise
+
+TASKS = "cd" * 32
+
+
+class Entrant:
+    """An entry: a bundle in a folder, and the folder with what was found of it."""
+
+    def __init__(
+        self, folder: Path, name: str, values, *, price=None, tokens=None, **about
+    ) -> None:
+        self.bundle, self.verified = folder / "bundle", folder / "verified"
+        self.domain = about.pop("domain", "backend")
+        self.track = about.pop("track", "standard")
+        self.trials = len(values[0])
+        self._write_bundle(name, values, price, tokens)
+        self.digest = sha256((self.bundle / MANIFEST).read_bytes())
+        self.verify(values, tokens=tokens, **about)
+
+    def _write_bundle(self, name, values, price, tokens) -> None:
+        config = {"agent": "x"} | ({"agent_price": price} if price else {})
+        usage = (
+            Usage(prompt_tokens=tokens - 10, completion_tokens=10, requests=1) if tokens else None
+        )
+        lines = [
+            Trajectory(
+                task_id=f"task-{task}",
+                task_hash=sha256(b"%d" % task),
+                trial=trial,
+                seed=1,
+                request="What?",
+                turns=(Turn(raw=name, said="", agent_usage=usage),),
+                answer=name,
+                ended_by="answer",
+            )
+            for task, row in enumerate(values)
+            for trial in range(len(row))
+        ]
+        files = {
+            "submission.json": canonical(submission(name, self.track)),
+            "lock.json": canonical(self._lock(config, len(values))),
+            "trajectories/000.jsonl": b"".join(canonical(line) + b"\n" for line in lines),
+        }
+        for file, content in files.items():
+            (self.bundle / file).parent.mkdir(parents=True, exist_ok=True)
+            (self.bundle / file).write_bytes(content)
+        (self.bundle / MANIFEST).write_bytes(manifest(self.bundle, files))
+
+    def _lock(self, config, count) -> Lock:
+        tasks = LockedTasks(
+            source="bundled:backend/test",
+            count=count,
+            hash=TASKS,
+            domain=self.domain,
+            trials=self.trials,
+        )
+        return Lock(
+            colbench="0.9.0",
+            commit="ab" * 20,
+            python="3.11.9",
+            started="2026-01-02T03:04:05.678+00:00",
+            config=config,
+            pins={},
+            digest="ab" * 32,
+            sandbox="",
+            browser="",
+            tasks=tasks,
+        )
+
+    def verify(
+        self, values, *, tier="T2", findings=(), tokens=None, scorer="unit-tests/1", tasks=TASKS
+    ) -> None:
+        """Write what a verifier would find if the cells were worth this much."""
+        backend = self.domain == "backend"
+        scores = [
+            CellScore(
+                task_id=f"task-{task}",
+                trial=trial,
+                value=value,
+                success=value == 1 if backend else None,
+                turns=1 + task % 3,
+                answered=True,
+                agent_words=7,
+                human_words=3,
+                agent_tokens=tokens,
+                by_turn=() if backend else (value,),
+            )
+            for task, row in enumerate(values)
+            for trial, value in enumerate(row)
+        ]
+        summary = canonical(
+            summarise(scores, domain=self.domain, trials=self.trials, max_turns=10, undisclosed=[])
+        )
+        lines = b"".join(canonical(score) + b"\n" for score in scores)
+        receipt = Receipt(
+            bundle=self.digest,
+            colbench="0.9.0",
+            tasks=tasks,
+            scorer=scorer,
+            tier=tier,
+            findings=tuple(Finding(rule=r, severity=s, file="", message=r) for r, s in findings),
+            replayed=0,
+            scores=sha256(lines) if tier else "",
+            summary=sha256(summary) if tier else "",
+        )
+        self.verified.mkdir(exist_ok=True)
+        (self.verified / RECEIPT).write_bytes(canonical(receipt))
+        for name, content in ((SCORES, lines), (SUMMARY, summary)):
+            (self.verified / name).unlink(missing_ok=True)
+            if tier:
+                (self.verified / name).write_bytes(content)
+
+
+def submission(name, track) -> Submission:
+    return Submission(
+        name=name,
+        organisation="Institute",
+        authors=("A. Author",),
+        contact="a@example.org",
+        track=track,
+        description="A system.",
+        models=(Model(name="m", open_weights=True),),
+        disclosures=Disclosures(trained_on_colbench=False, human_in_the_loop=False, tools="none"),
+    )
+
+
+@pytest.fixture
+def store(tmp_path):
+    """An empty store."""
+    path = tmp_path / "store"
+    make_store(path)
+    return path
+
+
+@pytest.fixture
+def entrant(tmp_path):
+    """Makes an `Entrant`: its name, and the values of its cells, a row for each task."""
+
+    def make(name="one", values=((1.0,), (0.5,)), **about):
+        return Entrant(tmp_path / name, name, values, **about)
+
+    return make

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import shutil
+import tarfile
+
+import pytest
+
+from colbench.errors import DataError, UserError
+from colbench_leaderboard.accept import accept, make_store, refuse, remove, rescore
+from colbench_leaderboard.bundle import sha256
+from colbench_leaderboard.log import read_log
+from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY
+from colbench_leaderboard.store import bundle_folder, entry_folder, verified_folder
+
+
+def files(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_an_accepted_bundle_is_kept_as_it_came_with_what_was_found(store, entrant):
+    one = entrant()
+    record = accept(store, one.bundle, one.verified)
+    assert (record.decision, record.bundle) == ("accepted", one.digest)
+    assert files(bundle_folder(store, one.digest)) == files(one.bundle)
+    assert files(verified_folder(store, one.digest, record.receipt)) == files(one.verified)
+    assert read_log(store).records == (record,)
+
+
+def test_an_archive_is_unpacked(store, entrant, tmp_path):
+    one = entrant()
+    with tarfile.open(tmp_path / "one.tar.gz", "w:gz", format=tarfile.USTAR_FORMAT) as archive:
+        for name in files(one.bundle):
+            archive.add(one.bundle / name, name)
+    accept(store, tmp_path / "one.tar.gz", one.verified)
+    assert files(bundle_folder(store, one.digest)) == files(one.bundle)
+
+
+def test_a_bundle_that_a_merge_put_into_place_is_accepted_there(store, entrant):
+    one = entrant()
+    there = bundle_folder(store, one.digest)
+    shutil.copytree(one.bundle, there)
+    accept(store, there, one.verified)
+    assert files(there) == files(one.bundle)
+
+
+def test_a_bundle_is_accepted_once(store, entrant):
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    with pytest.raises(UserError, match=r"was accepted \(record 1\)"):
+        accept(store, one.bundle, one.verified)
+    assert len(read_log(store).records) == 1
+
+
+def test_what_the_receipt_refuses_is_not_accepted_but_can_be_recorded(store, entrant):
+    one = entrant()
+    one.verify([[1.0], [0.5]], tier=None, findings=[("grid.missing-cell", "refusal")])
+    with pytest.raises(UserError, match=r"grid\.missing-cell.*leaderboard refuse"):
+        accept(store, one.bundle, one.verified)
+    record = refuse(store, one.verified, "cells are missing")
+    assert (record.decision, record.reason) == ("refused", "cells are missing")
+    assert list(files(entry_folder(store, one.digest))) == [f"verified/{record.receipt}/{RECEIPT}"]
+
+
+def test_a_refused_bundle_that_was_merged_goes(store, entrant):
+    one = entrant()
+    shutil.copytree(one.bundle, bundle_folder(store, one.digest))
+    refuse(store, one.verified, "not signed")
+    assert not bundle_folder(store, one.digest).exists()
+
+
+def test_a_receipt_of_another_bundle_is_not_taken(store, entrant):
+    one, other = entrant("one"), entrant("other")
+    with pytest.raises(UserError, match=f"is about the bundle {other.digest}"):
+        accept(store, one.bundle, other.verified)
+    assert read_log(store).records == ()
+
+
+@pytest.mark.parametrize("name", [SCORES, SUMMARY])
+def test_forged_scores_are_not_those_that_the_receipt_names(store, entrant, name):
+    one = entrant()
+    path = one.verified / name
+    path.write_bytes(path.read_bytes().replace(b"0.5", b"1.0"))
+    with pytest.raises(DataError, match=f"{name}: its SHA-256 is"):
+        accept(store, one.bundle, one.verified)
+    path.unlink()
+    with pytest.raises(DataError, match=f"{name}: cannot be read"):
+        accept(store, one.bundle, one.verified)
+
+
+def test_a_bundle_that_was_changed_after_packing_is_not_taken(store, entrant):
+    one = entrant()
+    path = one.bundle / "trajectories" / "000.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"What?", b"What!"))
+    with pytest.raises(DataError, match=r"manifest\.digest"):
+        accept(store, one.bundle, one.verified)
+
+
+def test_a_bundle_with_a_link_in_it_is_not_taken(store, entrant, tmp_path):
+    one = entrant()
+    (one.bundle / "blobs").mkdir()
+    (one.bundle / "blobs" / ("0" * 64)).symlink_to(tmp_path)
+    with pytest.raises(DataError, match=r"archive\.link"):
+        accept(store, one.bundle, one.verified)
+
+
+def test_a_removed_entry_leaves_its_record_and_its_files(store, entrant):
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    record = remove(store, one.digest, "the authors asked")
+    assert (record.decision, record.reason, record.deleted) == (
+        "removed",
+        "the authors asked",
+        False,
+    )
+    assert bundle_folder(store, one.digest).exists()
+    assert read_log(store).standing() == {}
+
+
+def test_a_removed_entrys_files_go_where_that_was_asked(store, entrant):
+    one = entrant()
+    accepted = accept(store, one.bundle, one.verified)
+    assert remove(store, one.digest, "holds a name", delete=True).deleted
+    assert not bundle_folder(store, one.digest).exists()
+    assert verified_folder(store, one.digest, accepted.receipt).exists()
+
+
+def test_a_removed_entry_may_come_back(store, entrant):
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    remove(store, one.digest, "by mistake", delete=True)
+    accept(store, one.bundle, one.verified)
+    assert [r.decision for r in read_log(store).records] == ["accepted", "removed", "accepted"]
+
+
+def test_only_what_stands_is_removed_or_rescored(store, entrant):
+    one = entrant()
+    with pytest.raises(UserError, match="is not in the store; it cannot be removed now"):
+        remove(store, one.digest, "x")
+    with pytest.raises(UserError, match="is not in the store; it cannot be rescored now"):
+        rescore(store, one.digest, one.verified, "x")
+
+
+def test_a_rescored_entry_keeps_the_earlier_receipt(store, entrant):
+    one = entrant()
+    before = accept(store, one.bundle, one.verified)
+    first = files(one.verified)
+    one.verify([[1.0], [1.0]], scorer="unit-tests/2")
+    after = rescore(store, one.digest, one.verified, "lists compare by value")
+    assert after.decision == "rescored"
+    assert files(verified_folder(store, one.digest, before.receipt)) == first
+    assert files(verified_folder(store, one.digest, after.receipt)) == files(one.verified)
+    assert after.receipt == sha256((one.verified / RECEIPT).read_bytes())
+
+
+def test_the_same_receipt_is_no_rescoring(store, entrant):
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    assert rescore(store, one.digest, one.verified, "x") is None
+    assert len(read_log(store).records) == 1
+
+
+def test_what_new_rules_refuse_is_to_be_removed(store, entrant):
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    one.verify([[1.0], [0.5]], tier=None)
+    with pytest.raises(UserError, match="leaderboard remove"):
+        rescore(store, one.digest, one.verified, "x")
+
+
+@pytest.mark.parametrize("reason", ["", "  "])
+def test_a_decision_against_an_entry_has_a_reason(store, entrant, reason):
+    one = entrant()
+    for decide in (
+        lambda: refuse(store, one.verified, reason),
+        lambda: remove(store, one.digest, reason),
+        lambda: rescore(store, one.digest, one.verified, reason),
+    ):
+        with pytest.raises(UserError, match="--reason"):
+            decide()
+
+
+def test_what_a_killed_process_left_is_no_hindrance(store, entrant):
+    one = entrant()
+    part = bundle_folder(store, one.digest).with_name(".bundle.part")
+    part.mkdir(parents=True)
+    (part / "half").touch()
+    accept(store, one.bundle, one.verified)
+    assert not part.exists()
+    assert files(bundle_folder(store, one.digest)) == files(one.bundle)
+
+
+def test_a_store_is_made_where_nothing_is(tmp_path):
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    make_store(tmp_path / "repository")
+    assert "leaderboard audit" in (tmp_path / "repository" / "README.md").read_text()
+    with pytest.raises(UserError, match="is not empty"):
+        make_store(tmp_path / "repository")

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from colbench.errors import DataError
+from colbench_leaderboard.accept import accept, refuse, remove, rescore
+from colbench_leaderboard.bundle import canonical, sha256
+from colbench_leaderboard.log import writing
+from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY
+from colbench_leaderboard.rederive import audit
+from colbench_leaderboard.store import ENTRIES, LOG, bundle_folder, entry_folder, verified_folder
+
+
+@pytest.fixture
+def kept(store, entrant):
+    """A store in which everything has happened once, its entry that stands, and that entry's record."""
+    one, other, third = entrant("one"), entrant("other"), entrant("third")
+    accept(store, one.bundle, one.verified)
+    accept(store, other.bundle, other.verified)
+    refuse(store, third.verified, "copied")
+    remove(store, other.digest, "asked for", delete=True)
+    one.verify([[1.0], [1.0]])
+    return store, one, rescore(store, one.digest, one.verified, "new rules")
+
+
+def test_a_store_that_is_whole_has_no_faults(kept):
+    store, *_ = kept
+    found = audit(store)
+    assert (found.records, found.standing, found.verified, found.faults) == (5, 1, 0, ())
+    assert audit(store, head=found.head) == found
+    assert found.head == sha256((store / LOG).read_bytes().splitlines()[-1])
+
+
+def test_an_empty_store_is_whole(store):
+    assert audit(store).faults == ()
+
+
+def changed_bundle(store, one, record):
+    path = bundle_folder(store, one.digest) / "submission.json"
+    path.write_bytes(path.read_bytes().replace(b"Institute", b"Instltute"))
+    return r"submission\.json.*manifest\.digest"
+
+
+def another_manifest(store, one, record):
+    path = bundle_folder(store, one.digest)
+    (path / "submission.json").write_bytes(
+        (path / "submission.json").read_bytes().replace(b"Institute", b"Instltute")
+    )
+    manifest = path / "MANIFEST.sha256"
+    others = [line for line in manifest.read_text().splitlines() if "submission" not in line]
+    digest = sha256((path / "submission.json").read_bytes())
+    lines = sorted([*others, f"{digest}  submission.json"], key=lambda line: line.split()[1])
+    manifest.write_text("".join(f"{line}\n" for line in lines))
+    return r"its manifest's SHA-256 is"
+
+
+def missing_bundle(store, one, record):
+    shutil.rmtree(bundle_folder(store, one.digest))
+    return rf"bundle: is missing; record {record.number} names it"
+
+
+def changed(name):
+    def attack(store, one, record):
+        path = verified_folder(store, one.digest, record.receipt) / name
+        path.write_bytes(path.read_bytes().replace(b"1", b"0"))
+        return rf"{name}: its SHA-256 is \w+, but it is named as"
+
+    return attack
+
+
+def missing_receipt(store, one, record):
+    shutil.rmtree(verified_folder(store, one.digest, record.receipt))
+    return rf"{RECEIPT}: cannot be read"
+
+
+def earlier_receipt_gone(store, one, record):
+    folder = verified_folder(store, one.digest, record.receipt).parent
+    shutil.rmtree(next(path for path in folder.iterdir() if path.name != record.receipt))
+    return rf"{RECEIPT}: cannot be read"
+
+
+def stranger(store, one, record):
+    (store / ENTRIES / ("f" * 64)).mkdir()
+    return rf"{'f' * 64}: is not named by the log"
+
+
+def stranger_beside_the_bundle(store, one, record):
+    (entry_folder(store, one.digest) / "notes.txt").touch()
+    return r"notes\.txt: is not named by the log"
+
+
+def stranger_in_the_bundle(store, one, record):
+    (bundle_folder(store, one.digest) / "scores.json").touch()
+    return r"archive\.name"
+
+
+def stranger_receipt(store, one, record):
+    (verified_folder(store, one.digest, record.receipt).parent / "0").mkdir()
+    return r"verified/0: is not named by the log"
+
+
+def link(store, one, record):
+    folder = bundle_folder(store, one.digest)
+    folder.rename(store / "elsewhere")
+    folder.symlink_to(store / "elsewhere")
+    return r"bundle: is a symbolic link"
+
+
+def refused_bundle_kept(store, one, record):
+    refused = next(r.bundle for r in audit_records(store) if r.decision == "refused")
+    shutil.copytree(bundle_folder(store, one.digest), bundle_folder(store, refused))
+    return r"bundle: is not named by the log"
+
+
+def deleted_bundle_kept(store, one, record):
+    removed = next(r.bundle for r in audit_records(store) if r.decision == "removed")
+    shutil.copytree(bundle_folder(store, one.digest), bundle_folder(store, removed))
+    return r"says that it was deleted"
+
+
+def torn(store, one, record):
+    with (store / LOG).open("ab") as log:
+        log.write(b"{")
+    return r"last line has no line break"
+
+
+def audit_records(store):
+    from colbench_leaderboard.log import read_log
+
+    return read_log(store).records
+
+
+ATTACKS = [
+    changed_bundle,
+    another_manifest,
+    missing_bundle,
+    changed(RECEIPT),
+    changed(SUMMARY),
+    changed(SCORES),
+    missing_receipt,
+    earlier_receipt_gone,
+    stranger,
+    stranger_beside_the_bundle,
+    stranger_in_the_bundle,
+    stranger_receipt,
+    link,
+    refused_bundle_kept,
+    deleted_bundle_kept,
+    torn,
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_what_is_not_as_the_log_says_is_named(kept, attack):
+    import re
+
+    store, one, record = kept
+    expected = attack(store, one, record)
+    assert [fault for fault in audit(store).faults if re.search(expected, fault)]
+
+
+def test_a_rewritten_log_is_no_store_to_audit(kept):
+    store, *_ = kept
+    path = store / LOG
+    path.write_bytes(path.read_bytes().replace(b"copied", b"sorry!"))
+    with pytest.raises(DataError, match="line 4: .*changed, moved or cut"):
+        audit(store)
+
+
+def forged(store, one, verified):
+    """A receipt and its record that name one another rightly, as a forger with the store in hand would make them."""
+    digest = sha256((verified / RECEIPT).read_bytes())
+    shutil.copytree(verified, verified_folder(store, one.digest, digest))
+    with writing(store) as log:
+        log.append("rescored", one.digest, receipt=digest, reason="better")
+
+
+def test_a_summary_that_is_not_that_of_its_scores_is_found(kept):
+    store, one, _ = kept
+    summary = json.loads((one.verified / SUMMARY).read_bytes())
+    summary["turns"]["mean"] = 1.0
+    (one.verified / SUMMARY).write_bytes(canonical(summary))
+    receipt = json.loads((one.verified / RECEIPT).read_bytes())
+    receipt["summary"] = sha256(canonical(summary))
+    (one.verified / RECEIPT).write_bytes(canonical(receipt))
+    forged(store, one, one.verified)
+    (fault,) = audit(store).faults
+    assert "summary.json: turns is" in fault
+
+
+def test_a_receipt_that_refuses_cannot_have_been_accepted(kept):
+    store, one, _ = kept
+    one.verify([[1.0], [1.0]], tier=None)
+    forged(store, one, one.verified)
+    assert any("refuses the bundle, but record 6 took it" in fault for fault in audit(store).faults)
+
+
+def test_verifying_anew_compares_every_byte(kept):
+    store, one, _ = kept
+
+    def honest(bundle, against, out):
+        assert bundle == bundle_folder(store, one.digest)
+        shutil.copytree(one.verified, out, dirs_exist_ok=True)
+
+    assert audit(store, verifier=honest).verified == 1
+    one.verify([[1.0], [0.0]])
+    found = audit(store, verifier=honest)
+    assert found.verified == 0
+    assert "scores.jsonl: is not what verifying the bundle gives" in found.faults[0]
+
+
+def test_a_bundle_that_can_no_longer_be_verified_is_a_fault(kept):
+    store, *_ = kept
+
+    def unable(bundle, against, out):
+        raise DataError(f"{bundle}: --tasks: name your own")
+
+    assert audit(store, verifier=unable).faults == (
+        f"{bundle_folder(store, kept[1].digest)}: --tasks: name your own",
+    )

@@ -1,0 +1,143 @@
+"""`colbench leaderboard`, with a real run of a keyless agent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from colbench.cli import main
+from colbench_leaderboard.log import read_log
+from colbench_leaderboard.store import LOG, bundle_folder, verified_folder
+
+META = """
+name = "{}"
+organisation = "ColBench"
+authors = ["A. Person"]
+contact = "a@example.org"
+track = "open"
+description = "A line to compare with."
+models = []
+
+[disclosures]
+trained_on_colbench = false
+human_in_the_loop = false
+tools = "none"
+"""
+
+
+@pytest.fixture(scope="module")
+def guesser(tmp_path_factory):
+    """A bundle of two dialogues."""
+    return packed(tmp_path_factory.mktemp("guesser"), "guesser")
+
+
+def packed(folder, agent):
+    run, meta, bundle = folder / "run", folder / "submission.toml", folder / "bundle.tar.gz"
+    assert main(["eval", "--agent", agent, "--limit", "2", "--out", str(run)]) == 0
+    meta.write_text(META.format(agent))
+    assert main(["submit", "pack", str(run), "--meta", str(meta), "--out", str(bundle)]) == 0
+    return bundle
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A store, by the command."""
+    assert main(["leaderboard", "init", str(tmp_path / "store")]) == 0
+    return tmp_path / "store"
+
+
+def test_a_bundle_is_accepted_audited_rescored_and_removed(made, guesser, capsys):
+    store = str(made)
+    assert main(["leaderboard", "accept", store, str(guesser), "--reference-line"]) == 0
+    head = read_log(made).head
+    assert head in capsys.readouterr().out
+    assert main(["leaderboard", "audit", store, "--verify", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"head": head, "records": 1, "standing": 1, "verified": 1, "faults": []}
+    assert main(["leaderboard", "rescore", store, "--reason", "new rules"]) == 0
+    assert "the same" in capsys.readouterr().out
+    bundle = read_log(made).records[0].bundle
+    assert (
+        main(["leaderboard", "remove", store, bundle[:8], "--reason", "asked for", "--delete"]) == 0
+    )
+    assert not bundle_folder(made, bundle).exists()
+    assert main(["leaderboard", "audit", store, "--head", head]) == 0
+    assert "2 records, 0 entries that stand, 0 faults" in capsys.readouterr().out
+
+
+def test_a_number_that_was_changed_with_all_its_hashes_is_found_by_verifying_anew(
+    made, guesser, capsys
+):
+    from colbench_leaderboard.bundle import canonical, sha256
+    from colbench_leaderboard.log import writing
+
+    store = str(made)
+    assert main(["leaderboard", "accept", store, str(guesser)]) == 0
+    record = read_log(made).records[0]
+    folder = verified_folder(made, record.bundle, record.receipt)
+    receipt = json.loads((folder / "receipt.json").read_bytes()) | {"tier": "T3"}
+    digest = sha256(canonical(receipt))
+    shutil.copytree(folder, folder.with_name(digest))
+    (folder.with_name(digest) / "receipt.json").write_bytes(canonical(receipt))
+    with writing(made) as log:
+        log.append("rescored", record.bundle, receipt=digest, reason="better")
+    assert main(["leaderboard", "audit", store]) == 0
+    capsys.readouterr()
+    assert main(["leaderboard", "audit", store, "--verify"]) == 1
+    assert "receipt.json: is not what verifying the bundle gives" in capsys.readouterr().out
+
+
+def test_a_forged_bundle_is_not_accepted_and_the_refusal_is_recorded(made, entrant, capsys):
+    forged = entrant("forged")
+    assert main(["leaderboard", "accept", str(made), str(forged.bundle)]) == 1
+    assert "refused" in capsys.readouterr().out
+    assert read_log(made).records == ()
+    assert main(["leaderboard", "refuse", str(made), str(forged.bundle), "--reason", "forged"]) == 0
+    assert read_log(made).records[0].decision == "refused"
+    assert main(["leaderboard", "audit", str(made)]) == 0
+
+
+def test_what_colbench_verify_found_can_be_used(made, entrant):
+    one = entrant()
+    flags = ["--verified", str(one.verified)]
+    assert main(["leaderboard", "accept", str(made), str(one.bundle), *flags]) == 0
+    assert read_log(made).standing().keys() == {one.digest}
+
+
+MISTAKES = [
+    (["accept", "nowhere", "b"], "is no store"),
+    (["refuse", "nowhere", "b", "--reason", " "], "--reason"),
+    (["remove", "nowhere", "b", "--reason", "x"], "is no store"),
+    (["rescore", "nowhere", "--reason", "x"], "is no store"),
+    (["audit", "nowhere"], "is no store"),
+    (["init", "."], "is not empty"),
+]
+
+
+@pytest.mark.parametrize(("action", "message"), MISTAKES)
+def test_a_mistake_is_named_in_a_line(tmp_path, monkeypatch, capsys, action, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "something").touch()
+    assert main(["leaderboard", *action]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_rewritten_log_is_refused_with_its_line(made, entrant, capsys):
+    one = entrant()
+    main(["leaderboard", "accept", str(made), str(one.bundle), "--verified", str(one.verified)])
+    main(["leaderboard", "remove", str(made), one.digest, "--reason", "asked for"])
+    (made / LOG).write_bytes((made / LOG).read_bytes().replace(b"accepted", b"rescored"))
+    assert main(["leaderboard", "audit", str(made)]) == 2
+    assert "log.jsonl, line 1: " in capsys.readouterr().err
+
+
+def test_what_a_stranger_wrote_does_not_reach_the_terminal(made, entrant, capsys):
+    one = entrant()
+    main(["leaderboard", "accept", str(made), str(one.bundle), "--verified", str(one.verified)])
+    (bundle_folder(made, one.digest) / "\x1b[31mred").touch()
+    assert main(["leaderboard", "audit", str(made)]) == 1
+    assert "\x1b[31mred" not in capsys.readouterr().out

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from colbench.errors import DataError, UserError
+from colbench_leaderboard.log import find, read_log, writing
+from colbench_leaderboard.store import FIRST, LOG
+
+A, B, C = "a" * 64, "b" * 64, "c" * 64
+RECEIPT = "d" * 64
+
+
+@pytest.fixture
+def log(store):
+    """A log of three decisions."""
+    with writing(store) as log:
+        log.append("accepted", A, receipt=RECEIPT)
+        log.append("refused", B, receipt=RECEIPT, reason="copied")
+        log.append("removed", A, reason="asked for")
+    return store / LOG
+
+
+def lines(path):
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def chained(records):
+    """The bytes of records whose hashes all fit, as a forger would make them."""
+    previous, content = FIRST, b""
+    for record in records:
+        fields = sorted((record | {"previous": previous}).items())
+        line = json.dumps(dict(fields), separators=(",", ":")).encode()
+        previous = hashlib.sha256(line).hexdigest()
+        content += line + b"\n"
+    return content
+
+
+def records(path):
+    return [json.loads(line) for line in lines(path)]
+
+
+def test_an_empty_store_has_an_empty_log(store):
+    log = read_log(store)
+    assert (log.records, log.head, log.torn) == ((), FIRST, False)
+
+
+def test_what_was_appended_is_read(store, log):
+    found = read_log(store)
+    assert [r.number for r in found.records] == [1, 2, 3]
+    assert [r.decision for r in found.records] == ["accepted", "refused", "removed"]
+    assert found.records[1].reason == "copied"
+    assert found.head == hashlib.sha256(lines(log)[-1].rstrip()).hexdigest()
+
+
+def test_each_line_names_the_one_before(log):
+    previous = [record["previous"] for record in records(log)]
+    assert previous == [
+        FIRST,
+        *(hashlib.sha256(line.rstrip()).hexdigest() for line in lines(log)[:-1]),
+    ]
+
+
+def test_the_bundles_that_stand_are_those_accepted_last(store, log):
+    assert read_log(store).standing() == {}
+    with writing(store) as writer:
+        writer.append("accepted", A, receipt=RECEIPT)
+        last = writer.append("rescored", A, receipt="e" * 64, reason="new rules")
+    assert read_log(store).standing() == {A: last}
+
+
+def test_a_log_of_hand_made_lines_that_fit_is_read(store, log):
+    whole = log.read_bytes()
+    assert chained(records(log)) == whole
+
+
+def changed(log):
+    log.write_bytes(log.read_bytes().replace(b"copied", b"sorry!"))
+
+
+def swapped(log):
+    first, second, third = lines(log)
+    log.write_bytes(second + first + third)
+
+
+def without_the_first(log):
+    log.write_bytes(b"".join(lines(log)[1:]))
+
+
+def without_the_middle(log):
+    first, _, third = lines(log)
+    log.write_bytes(first + third)
+
+
+def said_twice(log):
+    first, *_ = lines(log)
+    log.write_bytes(first + log.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("attack", "line"),
+    [(changed, 3), (swapped, 1), (without_the_first, 1), (without_the_middle, 2), (said_twice, 2)],
+)
+def test_a_log_whose_lines_were_touched_is_refused(store, log, attack, line):
+    attack(log)
+    with pytest.raises(DataError, match=rf"^log\.jsonl, line {line}: .*changed, moved or cut"):
+        read_log(store)
+
+
+FORGED = [
+    ({"number": 7}, "`number` is 7"),
+    ({"decision": "rescored"}, "rescored cannot come after nothing"),
+    ({"decision": "removed", "receipt": None}, "removed cannot come after nothing"),
+    ({"receipt": None}, "`receipt` has to be there"),
+    ({"receipt": "0123"}, "receipt"),
+    ({"reason": None}, "`reason` has to be there"),
+    ({"reason": " "}, "`reason` has to be there"),
+    ({"reason": "x" * 3000}, "reason"),
+    ({"decision": "accepted"}, "`reason` has to be there, but not for accepted"),
+    ({"bundle": "../../etc"}, "bundle"),
+    ({"time": "yesterday"}, "time"),
+    ({"deleted": True}, "`deleted` is for removed only"),
+    ({"reference_line": True}, "`reference_line` is for accepted only"),
+    ({"score": 1.0}, "score"),
+]
+
+
+@pytest.mark.parametrize(("fields", "reason"), FORGED)
+def test_a_forged_record_is_refused_however_well_it_is_chained(store, log, fields, reason):
+    first, second, third = records(log)
+    forged = {k: v for k, v in (second | fields).items() if v is not None}
+    log.write_bytes(chained([first, forged, third]))
+    with pytest.raises(DataError, match=rf"^log\.jsonl, line 2: .*{reason}"):
+        read_log(store)
+
+
+ODD = [
+    (b"{}", "missing"),
+    (b"", "not JSON"),
+    (b"[" * 5000, "nested|not JSON"),
+    (b'{"number":NaN}', "NaN"),
+    (b'{"number":1,"number":2}', "twice"),
+    (b"\xff", "UTF-8"),
+    (b'{"reason":"' + b"x" * 70_000 + b'"}', "bytes"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), ODD)
+def test_a_line_that_is_no_record_is_refused(store, log, line, reason):
+    log.write_bytes(log.read_bytes() + line + b"\n")
+    with pytest.raises(DataError, match=rf"^log\.jsonl, line 4: .*({reason})"):
+        read_log(store)
+
+
+def test_another_spelling_of_the_same_record_is_refused(store, log):
+    log.write_bytes(lines(log)[0].replace(b":", b": ", 1))
+    with pytest.raises(DataError, match="line 1: not canonical"):
+        read_log(store)
+
+
+def test_a_log_that_was_cut_or_written_anew_is_found_out_by_its_noted_head(store, log):
+    noted = read_log(store).head
+    assert read_log(store, noted).head == noted
+    whole = log.read_bytes()
+    log.write_bytes(b"".join(lines(log)[:2]))
+    assert len(read_log(store).records) == 2
+    with pytest.raises(DataError, match=f"{noted} that was noted earlier"):
+        read_log(store, noted)
+    anew = records(log)
+    anew[1]["reason"] = "another"
+    log.write_bytes(chained(anew))
+    with pytest.raises(DataError, match="cut or written anew"):
+        read_log(store, noted)
+    log.write_bytes(whole)
+    with writing(store) as writer:
+        writer.append("accepted", C, receipt=RECEIPT)
+    assert len(read_log(store, noted).records) == 4
+
+
+def test_a_torn_last_line_is_no_decision_and_goes_with_the_next(store, log):
+    whole = log.read_bytes()
+    log.write_bytes(whole + b'{"bundle":"aa')
+    found = read_log(store)
+    assert (len(found.records), found.torn) == (3, True)
+    with writing(store) as writer:
+        writer.append("accepted", C, receipt=RECEIPT)
+    assert (len(read_log(store).records), read_log(store).torn) == (4, False)
+    assert log.read_bytes().startswith(whole)
+
+
+def test_what_may_not_come_next_is_not_written(store, log):
+    before = log.read_bytes()
+    with writing(store) as writer, pytest.raises(UserError, match="cannot come after"):
+        writer.append("removed", C, reason="x")
+    assert log.read_bytes() == before
+
+
+def test_nobody_appends_to_a_log_that_does_not_hold_together(store, log):
+    changed(log)
+    before = log.read_bytes()
+    with pytest.raises(DataError, match="line 3"), writing(store):
+        pass
+    assert log.read_bytes() == before
+
+
+def test_one_process_writes_at_a_time(store):
+    other = (
+        "import sys, pathlib\n"
+        "from colbench_leaderboard.log import writing\n"
+        "with writing(pathlib.Path(sys.argv[1])): print('held')"
+    )
+    with writing(store):
+        done = subprocess.run(
+            [sys.executable, "-c", other, str(store)], capture_output=True, text=True, check=False
+        )
+    assert "in use by another colbench process" in done.stderr
+    assert subprocess.run([sys.executable, "-c", other, str(store)], check=True).returncode == 0
+
+
+def test_a_folder_without_a_log_is_no_store(tmp_path):
+    with pytest.raises(DataError, match="is no store.*leaderboard init"):
+        read_log(tmp_path)
+    with pytest.raises(DataError, match="is no store"), writing(tmp_path):
+        pass
+
+
+def test_a_log_that_is_a_link_is_not_written_through(store, tmp_path):
+    (tmp_path / "elsewhere").touch()
+    (store / LOG).unlink()
+    os.symlink(tmp_path / "elsewhere", store / LOG)
+    with pytest.raises(DataError), writing(store):
+        pass
+
+
+def test_a_bundle_is_found_by_how_its_digest_begins(store, log):
+    assert find(read_log(store), "aa") == A
+    with pytest.raises(UserError, match="no bundle in the log"):
+        find(read_log(store), "0")
+    with pytest.raises(UserError, match="2 bundles start like this"):
+        find(read_log(store), "")

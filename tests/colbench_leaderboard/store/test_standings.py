@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import pytest
+
+from colbench.errors import DataError
+from colbench_leaderboard.accept import accept, remove, rescore
+from colbench_leaderboard.log import read_log
+from colbench_leaderboard.receipt import SCORES, SUMMARY
+from colbench_leaderboard.standings import board_results, read_standings
+from colbench_leaderboard.store import LOG, bundle_folder, verified_folder
+
+GOOD = [[1.0]] * 9 + [[0.5]]
+FAIR = [[1.0], [0.0]] * 5
+BAD = [[0.0]] * 10
+
+
+@pytest.fixture
+def take(store, entrant):
+    """Makes an entry and takes it in; its digest."""
+
+    def taken(name, values=FAIR, *, line=False, **about):
+        one = entrant(name, values, **about)
+        accept(store, one.bundle, one.verified, reference_line=line)
+        return one.digest
+
+    return taken
+
+
+def test_an_empty_store_has_no_boards_and_the_papers_table(store):
+    found = read_standings(store)
+    assert (found.boards, found.records, found.head) == ((), (), read_log(store).head)
+    sweet = next(line for line in found.reported if "SWEET" in line.model)
+    assert (sweet.tests, sweet.success, sweet.cosine, sweet.win) == (56.8, 40.4, 77.7, 48.2)
+    assert len(found.reported) == 11
+
+
+def test_a_board_ranks_its_entries_by_their_mean(store, take):
+    take("fair"), take("good", GOOD), take("bad", BAD)
+    (board,) = read_standings(store).boards
+    assert [row.name for row in board.rows] == ["good", "fair", "bad"]
+    assert [row.rank.place for row in board.rows] == [1, 2, 3]
+    assert [row.value.mean for row in board.rows] == [0.95, 0.5, 0.0]
+    assert [row.success.mean for row in board.rows] == [0.9, 0.5, 0.0]
+    assert (board.key, board.tasks) == ("standard-backend-cdcdcdcd", 10)
+    assert board.rows[0].rank.words == "not separable from 1 other, at place 2"
+    assert (board.rows[0].rank.low, board.rows[0].rank.high) == (1, 2)
+    assert board.rows[2].rank.high == 3
+
+
+def test_reference_lines_stand_beside_the_ranks(store, take):
+    take("blank", BAD, line=True), take("good", GOOD), take("guesser", FAIR, line=True)
+    (board,) = read_standings(store).boards
+    assert [row.name for row in board.rows] == ["good"]
+    assert [row.name for row in board.lines] == ["guesser", "blank"]
+    assert [row.rank for row in board.lines] == [None, None]
+    assert board.rows[0].rank.words == "the only entry"
+    assert (board.ceiling.name, board.ceiling.value, board.ceiling.success) == (
+        "reference",
+        1.0,
+        1.0,
+    )
+
+
+def test_a_board_may_have_lines_only(store, take):
+    take("blank", BAD, line=True)
+    (board,) = read_standings(store).boards
+    assert (board.rows, board.least_detectable) == ((), None)
+
+
+def test_each_track_domain_and_set_of_tasks_has_its_own_board(store, take):
+    take("open", track="open")
+    take("page", [[0.6], [0.7]], domain="frontend")
+    take("other", tasks="ab" * 32)
+    take("plain")
+    found = read_standings(store)
+    assert [board.key for board in found.boards] == [
+        "standard-backend-abababab",
+        "standard-backend-cdcdcdcd",
+        "standard-frontend-cdcdcdcd",
+        "open-backend-cdcdcdcd",
+    ]
+    page = found.boards[2]
+    assert (page.rows[0].success, page.rows[0].pass_k, page.ceiling.success) == (None, (), None)
+
+
+def test_a_row_says_what_a_reader_must_know(store, take):
+    digest = take(
+        "flagged", findings=[("b.b", "flag"), ("a.a", "flag"), ("b.b", "flag"), ("n", "note")]
+    )
+    found = read_standings(store)
+    (row,) = found.boards[0].rows
+    assert row.flags == ("b.b", "a.a")
+    assert (row.tier, row.organisation, row.open_weights, row.trained_on_colbench) == (
+        "T2",
+        "Institute",
+        True,
+        False,
+    )
+    assert row.date == found.records[0].time[:10]
+    assert found.entries[digest].submission.name == "flagged"
+    assert found.entries[digest].board == found.boards[0].key
+
+
+def test_tokens_and_dollars_are_shown_where_they_are_known(store, take):
+    take("priced", tokens=1010, price=(2.0, 100.0))
+    take("counted", tokens=500)
+    take("silent", price=(2.0, 100.0))
+    take("odd", tokens=10, price="much")
+    rows = {row.name: row for row in read_standings(store).boards[0].rows}
+    assert rows["priced"].tokens == 1010
+    assert rows["priced"].cost == pytest.approx((1000 * 2 + 10 * 100) / 1e6)
+    assert (rows["counted"].tokens, rows["counted"].cost) == (500, None)
+    assert (rows["silent"].tokens, rows["silent"].cost) == (None, None)
+    assert rows["odd"].cost is None
+
+
+def test_a_removed_entry_is_on_no_board(store, take):
+    digest = take("gone", GOOD)
+    take("stays")
+    remove(store, digest, "asked for", delete=True)
+    found = read_standings(store)
+    assert [row.name for row in found.boards[0].rows] == ["stays"]
+    assert digest not in found.entries
+    assert [record.decision for record in found.records] == ["accepted", "accepted", "removed"]
+
+
+def test_a_rescored_entry_has_its_new_numbers_and_a_published_delta(store, entrant):
+    one = entrant("one", FAIR)
+    accept(store, one.bundle, one.verified)
+    one.verify(GOOD)
+    rescore(store, one.digest, one.verified, "lists compare by value")
+    found = read_standings(store)
+    assert found.boards[0].rows[0].value.mean == 0.95
+    (delta,) = found.deltas
+    assert (delta.record, delta.bundle, delta.cells, delta.differing) == (2, one.digest, 10, 5)
+    assert (delta.value_before, delta.value_after) == (0.5, 0.95)
+    assert (delta.success_before, delta.success_after) == (0.5, 0.9)
+
+
+def test_every_result_by_task_is_there(store, take):
+    digests = [take("fair"), take("twice", [[1.0, 0.0]] * 10), take("line", BAD, line=True)]
+    standings = read_standings(store)
+    board = standings.boards[0]
+    results = board_results(store, standings, board)
+    assert results.bundles == tuple(row.bundle for row in (*board.rows, *board.lines))
+    assert set(results.bundles) == set(digests)
+    by_bundle = {found.bundle: found for found in results.task("task-0")}
+    assert (by_bundle[digests[0]].value, by_bundle[digests[0]].success) == (1.0, 1.0)
+    assert [t.value for t in by_bundle[digests[1]].trials] == [1.0, 0.0]
+    assert by_bundle[digests[1]].success == 0.5
+    first = by_bundle[digests[0]].trials[0]
+    assert (first.turns, first.answered, first.human_words, first.success) == (1, True, 3, True)
+    assert [found.value for found in results.entry(digests[0])] == [row[0] for row in FAIR]
+
+
+def test_pages_neither_succeed_nor_fail(store, take):
+    digest = take("page", [[0.6], [0.7]], domain="frontend")
+    standings = read_standings(store)
+    results = board_results(store, standings, standings.boards[0])
+    assert results.successes(digest) is None
+    assert results.task("task-1")[0].success is None
+
+
+@pytest.mark.parametrize("name", [SCORES, SUMMARY])
+def test_a_number_that_nobody_logged_is_not_shown(store, take, name):
+    digest = take("one")
+    path = verified_folder(store, digest, read_log(store).records[0].receipt) / name
+    path.write_bytes(path.read_bytes().replace(b"1", b"0", 1))
+    with pytest.raises(DataError, match=f"{name}: its SHA-256 is"):
+        read_standings(store)
+
+
+def test_a_name_that_nobody_logged_is_not_shown(store, take):
+    path = bundle_folder(store, take("one")) / "submission.json"
+    path.write_bytes(path.read_bytes().replace(b"Institute", b"Universal"))
+    with pytest.raises(DataError, match="Universal|digest"):
+        read_standings(store)
+
+
+def test_a_rewritten_log_shows_nothing(store, take):
+    take("one"), take("two")
+    noted = read_log(store).head
+    (store / LOG).write_bytes((store / LOG).read_bytes().splitlines(keepends=True)[0])
+    assert len(read_standings(store).records) == 1
+    with pytest.raises(DataError, match="noted earlier"):
+        read_standings(store, noted)
+
+
+def test_scores_of_another_grid_cannot_share_a_board(store, take):
+    take("one"), take("short", FAIR[:4])
+    with pytest.raises(DataError, match="not a whole grid"):
+        read_standings(store)
