@@ -10,7 +10,7 @@ from colbench.errors import UserError
 from colbench.rollout import Rollout
 from colbench_leaderboard.archive import Refused, read_bundle
 from colbench_leaderboard.receipt import Receipt
-from colbench_leaderboard.verify.findings import Findings
+from colbench_leaderboard.verify.findings import MOST, Findings
 
 DUPLICATES = "audit.duplicates"
 LEAST_WORDS = 20
@@ -45,10 +45,11 @@ class Transcripts:
 def report_shared(mine: Transcripts, own: str, others: Sequence[Path], findings: Findings) -> None:
     """Flag transcripts that other bundles hold as well, the bundle with the digest `own` itself left out.
 
-    Raises UserError where one of those cannot be read.
+    Only those that share most are named, so that against them alone the findings are the same. Raises UserError where
+    one cannot be read.
     """
-    shared = sorted(found for path in others if (found := _shared(mine, own, path)))
-    for other, name, count in dict.fromkeys(shared):
+    shared = {found for path in others if (found := _shared(mine, own, path))}
+    for other, name, count in sorted(shared, key=lambda one: (-one[2], one[0]))[:MOST]:
         said = f"{count:,} of {len(mine.hashes):,} dialogues with {LEAST_WORDS} words or more of the agent"
         findings.add(DUPLICATES, f"{said} are word for word those of {name}, bundle {other}")
 

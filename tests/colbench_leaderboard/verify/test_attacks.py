@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
+from colbench_leaderboard.archive import read_bundle
 from colbench_leaderboard.bundle import LOCK, MANIFEST
+from colbench_leaderboard.receipt import Receipt
+from colbench_leaderboard.verify.transcripts import duplicated
 
 REQUEST = "Write anything at all. def f(x)"
 
@@ -138,6 +142,8 @@ def test_two_entries_with_the_same_transcripts_are_flagged(interviewer, forge, v
     assert found["severity"] == "flag"
     assert "6 of 6 dialogues" in found["message"]
     assert "interviewer, bundle" in found["message"]
+    with read_bundle(interviewer) as bundle:
+        assert duplicated(msgspec.convert(receipt, Receipt)) == [bundle.digest]
 
 
 def test_a_bundle_is_no_duplicate_of_itself_nor_of_other_dialogues(interviewer, guesser, verify):

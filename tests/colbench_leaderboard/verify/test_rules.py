@@ -1,0 +1,50 @@
+"""The table of all rules in docs/leaderboard.md is whole, and says of each what comes of breaking it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import colbench_leaderboard
+from colbench_leaderboard.verify.rules import RULES
+
+PACKAGE = Path(colbench_leaderboard.__file__).parent
+DOCS = PACKAGE.parents[1] / "docs/leaderboard.md"
+READERS = ("archive", "files", "manifest", "people", "strict_json", "tarball", "words")
+NAME = r"(?:archive|manifest|blob|words|json|schema|submission|trajectories)\.[a-z]+(?:-[a-z]+)*"
+FILES = {"submission.json", "submission.toml"}
+
+
+def table() -> dict[str, str]:
+    """The severity of each rule, as the tables have it."""
+    rows = re.findall(r"^\| (`[^|]+`) \| (refusal|flag|note) \|", DOCS.read_text("utf-8"), re.M)
+    return {rule: severity for rules, severity in rows for rule in re.findall(r"`([^`]+)`", rules)}
+
+
+def test_every_rule_of_verifying_is_in_the_table_with_its_severity():
+    told = {rule: severity for rule, severity in table().items() if rule in RULES}
+    assert told == RULES
+
+
+def test_every_rule_of_reading_is_in_the_table():
+    sources = [(PACKAGE / f"{name}.py").read_text("utf-8") for name in READERS]
+    raised = {rule for source in sources for rule in re.findall(rf"\"({NAME})\"", source)} - FILES
+    assert len(raised) > 20
+    assert raised <= table().keys()
+
+
+def test_the_table_has_no_rule_that_is_not_there():
+    text = "".join(path.read_text("utf-8") for path in PACKAGE.glob("*.py"))
+    made = {f"schema.{kind}" for kind in ("submission", "lock", "trajectory")}
+    for rule in table().keys() - RULES.keys() - made:
+        assert rule in text, rule
+
+
+def test_every_rule_that_is_broken_somewhere_is_known():
+    sources = [path.read_text("utf-8") for path in (PACKAGE / "verify").glob("*.py")]
+    used = {
+        rule
+        for source in sources
+        for rule in re.findall(r"\"((?:lock|grid|protocol|replay|score|audit)\.[a-z-]+)\"", source)
+    }
+    assert used == RULES.keys()
