@@ -73,6 +73,9 @@ class _Noise:
         self._temperature = temperature
 
     def __call__(self, _: Tensor, logits: Tensor) -> Tensor:
+        """Raises RuntimeError where the model computes what is no number."""
+        if logits.isnan().any():
+            raise RuntimeError("the model's logits are no numbers; its weights may be damaged")
         noise = torch.empty_like(logits, dtype=torch.float32)
         for row, generator in zip(noise, self._generators, strict=True):
             row.exponential_(generator=generator)
