@@ -52,7 +52,9 @@ def _require_own_name(git: Git, head: str, digest: str) -> None:
     if size.returncode or int(size.stdout) > SIZES[MANIFEST]:
         raise Refused("change.digest", "it is missing, or too large", file=path)
     if sha256(git.tried(("cat-file", "blob", name)).stdout) != digest:
-        raise Refused("change.digest", "its SHA-256 is not the name of the entry's folder", file=path)
+        raise Refused(
+            "change.digest", "its SHA-256 is not the name of the entry's folder", file=path
+        )
 
 
 def _changed(git: Git, base: str, head: str) -> Iterator[tuple[str, str, str]]:

@@ -11,11 +11,10 @@ from colbench.report.baseline import EPSILON
 from colbench.stats import ALPHA
 from colbench_leaderboard.receipt import Estimate
 from colbench_leaderboard.results import Results
-from colbench_leaderboard.statistics.differences import Measure, estimates, win_shares
+from colbench_leaderboard.statistics.differences import Measure, mean_estimates, win_shares
 from colbench_leaderboard.statistics.multiple import holm
 from colbench_leaderboard.statistics.paired import mcnemar, sign_test
 from colbench_leaderboard.statistics.power import least_detectable
-from colbench_leaderboard.statistics.resampling import resampled_means
 from colbench_leaderboard.statistics.rounding import rounded
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ class Comparisons:
 
         cells = self._cells
         shares = np.column_stack([win_shares(cells[own], cells[each], EPSILON) for each in columns])
-        rates = estimates(shares, resampled_means(shares), (0.0, 1.0))
+        rates = mean_estimates(shares, (0.0, 1.0))
         won, lost = (shares > 0.5).sum(axis=0).tolist(), (shares < 0.5).sum(axis=0).tolist()
         p_values = [sign_test(*each) for each in zip(won, lost, strict=True)]
         tests = _tests(["signs"] * len(columns), p_values)

@@ -87,11 +87,11 @@ def _unlike(cause: Exception | None, kind: type) -> tuple[str, str]:
 
 
 def _pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-    pairs = dict(found)
-    if len(pairs) < len(found):
-        seen: set[str] = set()
-        twice = next(key for key, _ in found if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise Refused("json.duplicate-key", f"the key {twice[:100]!a} is there twice")
+    pairs: dict[str, Any] = {}
+    for key, value in found:
+        if key in pairs:
+            raise Refused("json.duplicate-key", f"the key {key[:100]!a} is there twice")
+        pairs[key] = value
     return pairs
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from colbench.report.markup import Safe, element
 from colbench.report.text import NOTHING
 from colbench_leaderboard.board import Board, Row
-from colbench_leaderboard.comparison import TIE_RULE, Comparison, Comparisons, Difference
+from colbench_leaderboard.comparison import TIE_RULE, Comparison, Difference
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.boards import entry_address, folder, opening, title
 from colbench_leaderboard.site.frame import Page
@@ -23,15 +23,8 @@ from colbench_leaderboard.site.text import (
 )
 
 
-def pages(board: Board, comparisons: Comparisons) -> Iterator[Page]:
-    """The page to choose two, and one for each entry."""
-    rows = {row.bundle: row for row in (*board.rows, *board.lines)}
-    yield _choice(board, list(rows.values()))
-    for row in rows.values():
-        yield _page(board, row, comparisons.view(row.bundle), rows)
-
-
-def _choice(board: Board, rows: Sequence[Row]) -> Page:
+def choice(board: Board, rows: Sequence[Row]) -> Page:
+    """The page to choose two."""
     links = (
         element("li", element("a", said(row.name), href=f"against/{short(row.bundle)}.html"))
         for row in rows
@@ -68,7 +61,8 @@ def _box(name: str, rows: Sequence[Row], chosen: int) -> Safe:
     return element("label", name, element("select", *options))
 
 
-def _page(board: Board, row: Row, found: Sequence[Comparison], rows: Mapping[str, Row]) -> Page:
+def page(board: Board, row: Row, found: Sequence[Comparison], rows: Mapping[str, Row]) -> Page:
+    """One against every other. `rows`: by digest."""
     backend = board.domain == "backend"
     heads = [
         tables.head("Against"),
@@ -81,7 +75,7 @@ def _page(board: Board, row: Row, found: Sequence[Comparison], rows: Mapping[str
         ),
         tables.head("Won – tied – lost", number=True),
         tables.head("Win rate, %", number=True),
-        tables.head("In words"),
+        tables.head("Verdict"),
     ]
     caption = (
         f"Points: {plain(row.name)} minus the other, with 95 % intervals, paired by task. p: two-sided, adjusted after "
@@ -117,7 +111,7 @@ def _line(board: Board, each: Comparison, other: Row) -> Safe:
         *(_difference(each.success) if backend else []),
         tables.number(f"{wins.won} – {wins.tied} – {wins.lost}", wins.won - wins.lost),
         tables.number(share(wins.rate.mean), wins.rate.mean),
-        tables.cell(said(each.words), class_="wide"),
+        tables.cell(said(each.words.partition(":")[0])),
         id_=short(each.theirs),
         class_=None if other.rank else "line",
     )

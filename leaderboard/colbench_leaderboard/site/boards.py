@@ -159,17 +159,20 @@ def _place(row: Row) -> Safe:
 
 def _name(row: Row) -> Safe:
     link = element("a", said(row.name), href=f"../../{entry_address(row.bundle)}")
-    marks = [element("span", row.tier, class_="tier", title=TIERS[row.tier]), " "]
+    tier = element("span", row.tier, class_="tier", title=TIERS[row.tier])
+    weights = " · open weights" if row.open_weights else ""
+    about = (tier, " ", said(row.organisation), f" · {trials(row.trials)} · {row.date}{weights}")
+    marks = [join([mark, " "]) for mark in _marks(row)]
+    return tables.name(link, element("small", *about), *marks)
+
+
+def _marks(row: Row) -> Iterator[Safe]:
     if row.flags:
-        words = count(len(row.flags), "flag")
-        flags = f"../../{entry_address(row.bundle)}#findings"
-        marks += [
-            element("a", words, href=flags, class_="flag", title=plain(", ".join(row.flags))),
-            " ",
-        ]
-    marks += [element("span", words, class_="mark") for words in disclosed(row)]
-    about = element("small", said(row.organisation), f" · {trials(row.trials)} · {row.date}")
-    return tables.name(link, " ", *marks, about)
+        words, rules = count(len(row.flags), "flag"), plain(", ".join(row.flags))
+        address = f"../../{entry_address(row.bundle)}#findings"
+        yield element("a", words, href=address, class_="flag", title=rules)
+    for words in disclosed(row):
+        yield element("span", words, class_="mark")
 
 
 def disclosed(row: Row) -> Iterator[str]:
@@ -178,8 +181,6 @@ def disclosed(row: Row) -> Iterator[str]:
         yield "trained on ColBench"
     if row.human_in_the_loop:
         yield "human in the loop"
-    if row.open_weights:
-        yield "open weights"
 
 
 def lead(value: Estimate) -> Safe:

@@ -13,7 +13,9 @@ Paths are made of digests and fixed words; no name of anybody is part of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,6 +24,7 @@ from colbench.pages.store import RenderStore
 from colbench.rollout import Rollout
 from colbench.task import Task
 from colbench_leaderboard import tarball
+from colbench_leaderboard.archive import Cell as BundleCell
 from colbench_leaderboard.archive import read_bundle
 from colbench_leaderboard.board import Board, Entry, Row, Standings
 from colbench_leaderboard.bundle import LOCK, SUBMISSION
@@ -55,15 +58,19 @@ class Built(Struct, frozen=True, kw_only=True):
     dialogues: int
 
 
+LEVEL = 6
+"""Of compression, of bundles."""
 Known = Mapping[str, Task]
 """Tasks by their hash: those whose references are shown."""
+Scores = Sequence[tuple[Row, Sequence[CellScore]]]
+"""Of a board's rows and lines."""
 
 
 def build(
     store: Path,
     standings: Standings,
     out: Path,
-    tasks: Sequence[Task],
+    tasks: Iterable[Task],
     renders: RenderStore | None = None,
 ) -> Built:
     """Build the site of a store in a folder, in place of an earlier site.
@@ -71,10 +78,13 @@ def build(
     `tasks`: those whose references may be shown; they are found by their hash. `renders`: where pictures of pages are.
     Raises UserError where the folder holds something else, DataError where a file is not the one that is named.
     """
-    with Folder(out) as folder:
-        known = {task.hash: task for task in tasks}
-        builder = Builder(store, standings, folder, known, renders)
-        builder.whole()
+    known = {task.hash: task for task in tasks}
+    with Folder(out) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        builder = Builder(store, standings, folder, known, renders, pool)
+        try:
+            builder.whole()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
     return Built(
         files=folder.files,
         bytes=folder.bytes,
@@ -84,7 +94,7 @@ def build(
 
 
 class Builder:
-    """Writes the pages of one store."""
+    """Writes the pages of one store. What is no Python, statistics and compression, goes on beside in threads."""
 
     def __init__(
         self,
@@ -93,91 +103,98 @@ class Builder:
         folder: Folder,
         known: Known,
         renders: RenderStore | None,
+        pool: ThreadPoolExecutor,
     ) -> None:
         self._store, self._standings, self._folder = store, standings, folder
-        self._known, self._renders = known, renders
+        self._known, self._renders, self._pool = known, renders, pool
         self._frame = Frame()
+        self._packed: list[Future[None]] = []
         self.dialogues = 0
 
     def whole(self) -> None:
         """Everything."""
         for path, content in self._frame.assets.items():
             self._folder.write(path, content)
-        names = {bundle: entry.submission.name for bundle, entry in self._standings.entries.items()}
-        self._pages(pages.front(self._standings), pages.paper(self._standings), pages.about())
-        self._pages(pages.log(self._standings, names))
+        names = {key: entry.submission.name for key, entry in self._standings.entries.items()}
+        self._write(
+            pages.front(self._standings),
+            pages.paper(self._standings),
+            pages.log(self._standings, names),
+            pages.about(),
+        )
         self._folder.write(LOG, (self._store / LOG).read_bytes())
         for board in self._standings.boards:
             self._board(board)
+        for packed in self._packed:
+            packed.result()
 
-    def _pages(self, *made: Page) -> None:
+    def _write(self, *made: Page) -> None:
         for page in made:
             self._folder.write(page.path, self._frame.html(page))
 
     def _board(self, board: Board) -> None:
-        everyone = [*board.rows, *board.lines]
-        scores = [(row, self._scores(row)) for row in everyone]
-        said = self._entries(board, scores)
-        found = tasks.results(scores)
-        at_hand = {
-            id_: self._known[hash_] for id_, hash_ in said.hashes.items() if hash_ in self._known
-        }
-        self._pages(
-            boards.ranking(board), trade.page(board), tasks.listing(board, found, said.requests)
-        )
-        for page in tasks.pages(board, found, said.requests, at_hand):
-            self._pages(page)
-        for page in against.pages(board, _comparisons(scores)):
-            self._pages(page)
+        scores = [(row, self._scores(row)) for row in (*board.rows, *board.lines)]
+        compared = self._compare(board, scores)
         here = boards.folder(board)
         self._folder.write(f"{here}/board.json", downloads.as_json(board))
         self._folder.write(f"{here}/board.csv", downloads.as_csv(board))
+        self._write(boards.ranking(board), trade.page(board))
+        said = _Said()
+        for row, cells in scores:
+            self._entry(row, board, cells, said)
+        self._tasks(board, scores, said)
+        for page in compared:
+            self._write(page.result())
 
     def _scores(self, row: Row) -> list[CellScore]:
         entry = self._standings.entries[row.bundle]
         return read_scores(self._store, entry.current, entry.receipt)
 
-    def _entries(self, board: Board, scores: Sequence[tuple[Row, Sequence[CellScore]]]) -> _Said:
-        said = _Said()
-        for row, cells in scores:
-            entry = self._standings.entries[row.bundle]
-            records = [each for each in self._standings.records if each.bundle == row.bundle]
-            deltas = [each for each in self._standings.deltas if each.bundle == row.bundle]
-            self._pages(entries.page(entry, row, board, records, deltas))
-            self._dialogues(entry, row, board, cells, said)
-            self._pages(dialogues.listing(row, board, cells, said.requests))
-            self._files(entry)
-        return said
+    def _compare(self, board: Board, scores: Scores) -> list[Future[Page]]:
+        """The pages of one entry against the others, which are being made."""
+        rows = {row.bundle: row for row, _ in scores}
+        self._write(against.choice(board, list(rows.values())))
+        comparisons = Comparisons(_results(scores))
 
-    def _dialogues(
-        self, entry: Entry, row: Row, board: Board, scores: Sequence[CellScore], said: _Said
-    ) -> None:
+        def page(row: Row) -> Page:
+            return against.page(board, row, comparisons.view(row.bundle), rows)
+
+        return [self._pool.submit(page, row) for row in rows.values()]
+
+    def _tasks(self, board: Board, scores: Scores, said: _Said) -> None:
+        found = tasks.results(scores)
+        at_hand = {id_: self._known[key] for id_, key in said.hashes.items() if key in self._known}
+        self._write(tasks.listing(board, found, said.requests))
+        for page in tasks.pages(board, found, said.requests, at_hand):
+            self._write(page)
+
+    def _entry(self, row: Row, board: Board, scores: Sequence[CellScore], said: _Said) -> None:
+        entry = self._standings.entries[row.bundle]
+        records = [each for each in self._standings.records if each.bundle == row.bundle]
+        deltas = [each for each in self._standings.deltas if each.bundle == row.bundle]
+        self._write(entries.page(entry, row, board, records, deltas))
         pictures = None
         if board.domain == "frontend" and self._renders is not None:
             pictures = Pictures(self._folder.draft, self._renders, entry.lock.browser)
-        cells = joined(scores, self._rollouts(entry, said))
-        for page in dialogues.leaves(row, board, cells, self._known, pictures):
-            self._pages(page)
+        with read_bundle(bundle_folder(self._store, entry.bundle)) as bundle:
+            cells = joined(scores, map(said.note, bundle.cells()))
+            for page in dialogues.leaves(row, board, cells, self._known, pictures):
+                self._write(page)
+            self._files(entry, bundle.files)
+        self._write(dialogues.listing(row, board, scores, said.requests))
         self.dialogues += len(scores)
 
-    def _rollouts(self, entry: Entry, said: _Said) -> Iterator[Rollout]:
-        with read_bundle(bundle_folder(self._store, entry.bundle)) as bundle:
-            for cell in bundle.cells():
-                said.note(cell.rollout)
-                yield cell.rollout
-
-    def _files(self, entry: Entry) -> None:
+    def _files(self, entry: Entry, names: Iterable[str]) -> None:
         """What can be taken away: the bundle, and what verified it."""
         here = entries.entry_folder(entry.bundle)
         source = bundle_folder(self._store, entry.bundle)
         verified = verified_folder(self._store, entry.bundle, entry.current.receipt)
-        for name in (SUBMISSION, LOCK):
-            self._folder.write(f"{here}/{name}", (source / name).read_bytes())
-        for name in (RECEIPT, SUMMARY, SCORES):
-            self._folder.write(f"{here}/{name}", (verified / name).read_bytes())
-        with read_bundle(source) as bundle:
-            files = [(name, source / name) for name in bundle.files]
-        tarball.write(self._folder.place(f"{here}/{short(entry.bundle)}.tar.gz"), files)
+        for folder, kept in ((source, (SUBMISSION, LOCK)), (verified, (RECEIPT, SUMMARY, SCORES))):
+            for name in kept:
+                self._folder.write(f"{here}/{name}", (folder / name).read_bytes())
+        place = self._folder.place(f"{here}/{short(entry.bundle)}.tar.gz")
+        files = [(name, source / name) for name in sorted(names)]
+        self._packed.append(self._pool.submit(tarball.write, place, files, LEVEL))
 
 
 class _Said:
@@ -187,18 +204,20 @@ class _Said:
         self.requests: dict[str, str] = {}
         self.hashes: dict[str, str] = {}
 
-    def note(self, rollout: Rollout) -> None:
+    def note(self, cell: BundleCell) -> Rollout:
+        rollout = cell.rollout
         if rollout.task_id not in self.requests:
             self.requests[rollout.task_id] = rollout.request
             self.hashes[rollout.task_id] = rollout.task_hash
+        return rollout
 
 
-def _comparisons(scores: Sequence[tuple[Row, Sequence[CellScore]]]) -> Comparisons:
+def _results(scores: Scores) -> Results:
     first = scores[0][1] if scores else ()
     results = Results(tuple(dict.fromkeys(score.task_id for score in first)))
     for row, cells in scores:
         results.add(row.bundle, cells)
-    return Comparisons(results)
+    return results
 
 
 def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator[dialogues.Cell]:
@@ -209,5 +228,3 @@ def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator
             rollout = next(rollouts, None)
         same = rollout and (rollout.task_id, rollout.trial) == (score.task_id, score.trial)
         yield dialogues.Cell(rollout=rollout if same else None, score=score)
-    for _ in rollouts:
-        pass

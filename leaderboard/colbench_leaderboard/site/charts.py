@@ -11,15 +11,17 @@ from colbench.report.markup import Safe, element
 from colbench_leaderboard.site.text import plain
 
 WIDTH, HEIGHT = 480, 320
-LEFT, RIGHT, TOP, BOTTOM = 44, 14, 14, 40
+LEFT, RIGHT, TOP, BOTTOM = 44, 24, 14, 40
 NAMES = 24
 """Characters of a name in a chart."""
 LINE = 14
 """Height of a line of words."""
-LETTER = 6.3
+LETTER = 7.0
 """Width of a letter, about."""
-ROOM = 130
+ROOM = 152
 """Beside curves, for their names."""
+LAST = 20
+"""Characters of these."""
 
 
 Words = tuple[float, float, float]
@@ -75,14 +77,16 @@ def scatter(title: str, unit: str, dots: Sequence[Dot]) -> Safe:
 def by_turn(title: str, curves: Sequence[Curve]) -> Safe:
     """Shares by turn, a curve an entry; the best ones and the lines are named at their ends."""
     turns = max((len(curve.shares) for curve in curves), default=1)
-    frame = _Frame(most=max(turns, 2), least=1, right=ROOM)
+    named = [curve for curve in curves if curve.shares and (curve.best or curve.line)]
+    room = ROOM if len(curves) > 1 else RIGHT
+    frame = _Frame(most=max(turns, 2), least=1, right=room)
     order = sorted(curves, key=lambda c: (c.best, c.line))
     return _svg(
         title,
         *frame.shares(),
         *frame.turns(turns),
         *(_curve(frame, curve) for curve in order),
-        *_ends(frame, [curve for curve in curves if curve.shares and (curve.best or curve.line)]),
+        *(_ends(frame, named) if len(curves) > 1 else ()),
     )
 
 
@@ -132,7 +136,7 @@ def _ceiling(most: float) -> float:
         return 1.0
     size = 10.0 ** (ceil(log10(most)) - 1)
     return next(
-        size * n for n in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8, 10) if size * n >= most * 0.999
+        size * n for n in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if size * n >= most * 0.999
     )
 
 
@@ -221,7 +225,7 @@ def _ends(frame: _Frame, curves: Sequence[Curve]) -> list[Safe]:
         x = frame.x(len(curve.shares)) + 8
         kind = "label line" if curve.line else "label"
         name = _short(curve.name)
-        shown = name if len(name) * LETTER < ROOM - 8 else f"{name[:17]}…"
+        shown = name if len(name) <= LAST else f"{name[: LAST - 1]}…"
         drawn.append(element("text", shown, x=x, y=y, class_=kind))
     return drawn
 

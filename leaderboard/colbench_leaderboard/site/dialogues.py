@@ -6,6 +6,7 @@ A page works without a script, as a column; with it one dialogue is shown at a t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 
 from msgspec import Struct
 
@@ -26,6 +27,7 @@ from colbench_leaderboard.site.text import VALUES, cut, plain, said, share
 
 LEAF = 25
 """Dialogues on a page."""
+NONE = Safe()
 MISSING = "The bundle has no transcript of this dialogue; it counts 0."
 
 
@@ -179,22 +181,18 @@ def _talk(rollout: Rollout) -> Iterator[Safe]:
 def _reply(turn: Turn) -> Safe:
     """A reply of the agent; where it answers, the answer stands below."""
     private = turn.raw.partition(PUBLIC_MARKER)[0].strip() if PUBLIC_MARKER in turn.raw else ""
-    more = []
+    more = NONE
     if private:
-        more.append(
-            element("details", element("summary", "Private part"), element("pre", cut(private)))
-        )
+        more = element("details", element("summary", "Private part"), element("pre", cut(private)))
     words = turn.said or ("(the answer, below)" if ANSWER_MARKER in turn.raw else "(nothing)")
-    return _message("agent", "Agent", words, *more)
+    return _message("agent", "Agent", words, more)
 
 
-def _message(kind: str, who: str, words: str, *more: str) -> Safe:
-    return element(
-        "li",
-        element("span", who, class_="who"),
-        element("div", cut(words), class_="said"),
-        *more,
-        class_=kind,
+def _message(kind: str, who: str, words: str, more: Safe = NONE) -> Safe:
+    """What one side said. Written out, as a site has millions of them."""
+    return Safe(
+        f'<li class="{kind}"><span class="who">{who}</span>'
+        f'<div class="said">{escape(cut(words))}</div>{more}</li>'
     )
 
 

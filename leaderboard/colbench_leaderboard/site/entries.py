@@ -72,7 +72,7 @@ def _under(entry: Entry, row: Row) -> Iterator[str]:
     tier = row.tier
     yield element("span", tier, class_="tier")
     yield f" {TIERS[tier]} · {trials(row.trials)} · accepted {row.date}"
-    for words in disclosed(row):
+    for words in (*disclosed(row), *(["open weights"] if row.open_weights else [])):
         yield f" · {words}"
     if row.rank is None:
         yield " · a line to compare with, not ranked"
@@ -122,8 +122,8 @@ def _tile(name: str, value: str, note: str, *more: str) -> Safe:
 def _place(row: Row) -> Safe:
     if row.rank is None:
         return Safe()
-    words = f"Place {row.rank.place}, 95 % interval {row.rank.low}–{row.rank.high}. "
-    return element("p", words, said(row.rank.words), class_="note prose")
+    words = f"Place {row.rank.place} (95 % interval {row.rank.low}–{row.rank.high}); "
+    return element("p", words, said(row.rank.words), ".", class_="note prose")
 
 
 def _more(entry: Entry, board: Board) -> Safe:

@@ -37,8 +37,11 @@ class Folder:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
-            shutil.rmtree(self.out, ignore_errors=True)
+            before = self.out.with_name(f".{self.out.name}.old")
+            if self.out.exists():
+                self.out.replace(before)
             self.draft.replace(self.out)
+            shutil.rmtree(before, ignore_errors=True)
         else:
             shutil.rmtree(self.draft, ignore_errors=True)
 

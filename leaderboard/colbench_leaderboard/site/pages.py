@@ -87,7 +87,7 @@ def _board(board: Board) -> Safe:
             )
         )
         parts.append(element("p", element("a", "The whole board", href=address)))
-    return element("section", *parts)
+    return element("section", *parts, class_="board")
 
 
 def paper(standings: Standings) -> Page:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from colbench.report.markup import Safe, element
+from colbench.report.markup import Safe, element, join
 
 
 def head(name: str, *, number: bool = False, low: bool = False, fixed: bool = False) -> Safe:
@@ -15,12 +15,8 @@ def head(name: str, *, number: bool = False, low: bool = False, fixed: bool = Fa
 
 def number(shown: str, value: float | None, *more: str) -> Safe:
     """A number: what is shown of it, and the value it is sorted by (None: it comes last)."""
-    return element("td", shown, *more, class_="n", data_v="" if value is None else f"{value:.6g}")
-
-
-def sorted_by(value: float | str, *content: str) -> Safe:
-    """A cell whose order is not that of its words."""
-    return element("td", *content, data_v=value)
+    behind = "" if value is None else f"{value:.6g}"
+    return Safe(f'<td class="n" data-v="{behind}">{join((shown, *more))}</td>')
 
 
 def cell(*content: str, class_: str | None = None) -> Safe:
@@ -49,7 +45,7 @@ def table(
     """A table with its caption, that scrolls by itself where it is wider than the window."""
     made = element(
         "table",
-        element("caption", caption),
+        element("caption", element("span", caption)),
         element("thead", element("tr", *heads)),
         *(element("tbody", *body) for body in bodies),
         id=id_,

@@ -118,34 +118,38 @@ def pages(
             ),
             content=[
                 element("h1", said(task)),
-                *_request(requests.get(task, "")),
+                element(
+                    "div",
+                    *_request(requests.get(task, "")),
+                    *_hidden(tasks.get(task)),
+                    class_="beside",
+                ),
                 _table(board, task, each),
-                *_hidden(tasks.get(task)),
             ],
         )
 
 
 def _request(request: str) -> Iterator[Safe]:
     if request:
-        yield element("h2", "Request")
-        yield element("pre", cut(request), tabindex=0)
+        yield element("section", element("h2", "Request"), element("pre", cut(request), tabindex=0))
 
 
 def _hidden(task: Task | None) -> Iterator[Safe]:
+    """What the human knows and the agent does not."""
     if task is None:
         return
-    yield element("h2", "Reference")
-    tests = (
-        f" {count(len(task.hidden.tests), 'hidden test')} compare it with an answer."
-        if task.hidden.tests
-        else ""
-    )
-    yield element("p", f"What the human knows and the agent does not.{tests}", class_="note")
-    yield element("pre", cut(task.hidden.reference), tabindex=0)
+    code = element("pre", cut(task.hidden.reference), tabindex=0)
+    yield element("section", element("h2", "Reference"), code, *_tests(task))
     facts = [fact.statement for fact in task.hidden.facts if not fact.stated]
     if facts:
-        yield element("h2", "Hidden facts")
-        yield element("ul", *(element("li", plain(fact)) for fact in facts), class_="prose")
+        listed = element("ul", *(element("li", plain(fact)) for fact in facts), class_="prose")
+        yield element("section", element("h2", "Hidden facts"), listed, class_="prose")
+
+
+def _tests(task: Task) -> Iterator[Safe]:
+    if task.hidden.tests:
+        words = f"{count(len(task.hidden.tests), 'hidden test')} compare it with an answer."
+        yield element("p", words, class_="note")
 
 
 def _table(board: Board, task: str, found: Sequence[Result]) -> Safe:

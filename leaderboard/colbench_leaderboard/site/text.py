@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from colbench.command import printable
-from colbench.report.markup import Safe, element
+from colbench.report.markup import Safe
 from colbench.report.text import NOTHING, count
 from colbench.task import Domain
 from colbench_leaderboard.bundle import Track
@@ -31,7 +33,7 @@ def plain(text: str) -> str:
 
 def said(text: str) -> Safe:
     """A name or line of somebody else, kept apart from the words around it."""
-    return element("bdi", plain(text))
+    return Safe(f"<bdi>{escape(plain(text))}</bdi>")
 
 
 def cut(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
-from math import comb
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,9 +31,10 @@ def sign_test(wins: int, losses: int) -> float:
 @cache
 def _tails(total: int) -> tuple[float, ...]:
     """P for 0, 1, … of the rarer side: twice the lower tail of the binomial distribution at 1/2, at most 1."""
-    tails, below = [], 0
+    tails, ways, below = [], 1, 0
     for count in range(total // 2 + 1):
-        below += comb(total, count)
+        below += ways
+        ways = ways * (total - count) // (count + 1)
         tails.append(min(1.0, 2 * below / 2**total))
     return tuple(tails)
 

@@ -21,12 +21,12 @@ DIGITS = 9
 """Decimals that products of matrices are rounded to, so that equal columns stay equal."""
 
 
-def resampled_means(values: Floats) -> Floats:
-    """The means of each column over the same resamples of the rows with replacement.
+def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
+    """The means of each column over the same resamples of the rows with replacement, at most `RESAMPLES`.
 
     `values`: tasks by entries. Returns resamples by entries.
     """
-    return _products(_counts(len(values)), values) / len(values)
+    return _products(_counts(len(values))[:resamples], values) / len(values)
 
 
 def flipped_sums(values: Floats) -> Floats:
