@@ -80,7 +80,7 @@ def build(
     """
     known = {task.hash: task for task in tasks}
     with Folder(out) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        builder = Builder(store, standings, folder, known, renders, pool)
+        builder = Builder(store, standings, folder, known=known, renders=renders, pool=pool)
         try:
             builder.whole()
         finally:
@@ -101,6 +101,7 @@ class Builder:
         store: Path,
         standings: Standings,
         folder: Folder,
+        *,
         known: Known,
         renders: RenderStore | None,
         pool: ThreadPoolExecutor,
