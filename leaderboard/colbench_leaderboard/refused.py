@@ -5,7 +5,6 @@ from __future__ import annotations
 from colbench.command import printable
 from colbench.errors import DataError
 
-
 LONGEST = 600
 """Characters of a message, in which a stranger's key may stand."""
 

@@ -253,6 +253,19 @@ def test_a_refusal_is_one_line_for_the_user_and_exit_code_2(packed, repository, 
     assert said.count("\n") == 1
 
 
+def test_a_strangers_key_stays_in_its_line_and_is_cut(packed, seal):
+    key = b"x\\n::error::\\u001b[2J" + b"y" * 5000
+    changed(
+        packed,
+        "submission.json",
+        lambda c: c.replace(b'"licence"', b'"' + key + b'":1,"licence"', 1),
+    )
+    said = str(refusal(seal(packed)))
+    assert "\n" not in said
+    assert "\x1b" not in said
+    assert len(said) < 800
+
+
 def test_a_bundle_holds_no_task_body_score_or_time(run, packed):
     text = b"".join(path.read_bytes() for path in packed.rglob("*") if path.is_file()).decode()
     assert '"said"' in text
