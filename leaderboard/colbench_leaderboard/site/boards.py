@@ -257,8 +257,8 @@ def _reading(board: Board) -> Safe:
     notes = [
         "Place: in small print the 95 % interval of the place, by a joint bootstrap over the tasks. "
         "Entries whose intervals meet may change places on other tasks of the same kind.",
-        "T1 shows that the scores follow from the transcripts; it does not show who wrote them. T2: the simulated "
-        "human was asked again and said the same. T3: the maintainers ran it themselves.",
+        "T1 shows that the scores follow from the transcripts; it does not show who wrote them. T2: also, the "
+        "simulated human was asked again and said the same. T3: the maintainers ran it themselves.",
         "Lines in italics are there to compare with and have no place: programs that come with ColBench, and the "
         "reference itself.",
         "Undisclosed: the share of the hidden facts that answers used before the human had told them.",

@@ -187,7 +187,8 @@ def _where(finding: Finding) -> str:
 def _verify(entry: Entry, board: Board) -> Safe:
     """How to come to the same receipt."""
     receipt = entry.receipt
-    command = f"colbench verify {short(entry.bundle)}.tar.gz --out receipt"
+    own = "" if entry.lock.tasks.source.startswith("bundled:") else " --tasks YOUR_TASKS"
+    command = f"colbench verify {short(entry.bundle)}.tar.gz{own} --out receipt"
     rounding = "" if board.domain == "backend" else ", rounded to 4 decimals first"
     return join(
         (

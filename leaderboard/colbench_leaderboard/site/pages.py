@@ -31,9 +31,10 @@ TIER_WORDS = {
     "T1": "Every answer was scored again, and every turn and word counted again, from the transcripts and by the "
     "receiver’s own tasks. This shows that the scores follow from the transcripts. It does not show who wrote them: "
     "a T1 entry could hold dialogues that no model ever held.",
-    "T2": "A sample of the simulated human’s replies, drawn after the entry was sent in, was made again and is "
-    "the same. The human’s part of the transcripts is what it is said to be.",
-    "T3": "The maintainers ran the system themselves and came to numbers within its interval.",
+    "T2": "As T1, and the simulated human was asked again and gave the same replies, word for word. That takes one "
+    "side of the dialogue out of the submitter’s hands. A human that is a model cannot be asked again offline; such an "
+    "entry stays at T1.",
+    "T3": "The maintainers ran the agent themselves.",
 }
 
 

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from colbench_leaderboard.cli.leaderboard import accept, audit, init, refuse, remove, rescore
+from colbench_leaderboard.cli.leaderboard import (
+    accept,
+    audit,
+    build,
+    init,
+    refuse,
+    remove,
+    rescore,
+    serve,
+)
 
-ACTIONS = (init, accept, refuse, remove, rescore, audit)
+ACTIONS = (init, accept, refuse, remove, rescore, audit, build, serve)
 
 
 def add_to(commands: Any) -> None:

@@ -1,0 +1,70 @@
+"""`colbench leaderboard build`: the site of a store, as static files that need no network and no script."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colbench_leaderboard.cli.leaderboard.output import say
+
+if TYPE_CHECKING:
+    from colbench.task import Task
+    from colbench_leaderboard.board import Standings
+    from colbench_leaderboard.site.build import Built
+
+
+def add_to(actions: Any) -> None:
+    """Add the action."""
+    parser = actions.add_parser("build", help="build the site of a store", description=__doc__)
+    parser.add_argument("store", metavar="STORE")
+    parser.add_argument(
+        "--out", metavar="DIR", required=True, help="the site's folder; an earlier site is replaced"
+    )
+    add_task_flag(parser)
+    parser.set_defaults(run=run)
+
+
+def add_task_flag(parser: Any) -> None:
+    """Add the flag that says which references the site shows."""
+    parser.add_argument(
+        "--tasks",
+        metavar="SOURCE",
+        action="append",
+        default=[],
+        help="tasks whose references are shown beside answers, such as your own official ones; may be repeated "
+        "(the bundled tasks are shown anyway)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build the site."""
+    out = Path(args.out)
+    built = build_site(Path(args.store), out, args.tasks)
+    say(
+        f"{built.entries} entries, {built.dialogues:,} dialogues: {built.files:,} files, "
+        f"{built.bytes / 1e6:,.1f} MB"
+    )
+    say(str(out / "index.html"))
+    return 0
+
+
+def build_site(store: Path, out: Path, sources: list[str]) -> Built:
+    """Build the site of a store. Raises UserError and DataError as `site.build` does."""
+    from colbench.pages.store import RenderStore
+    from colbench_leaderboard.site.build import build
+    from colbench_leaderboard.standings import read_standings
+
+    standings = read_standings(store)
+    return build(store, standings, out, _tasks(standings, sources), RenderStore())
+
+
+def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
+    """The tasks of these sources, and the bundled ones that a board is about; what else a bundle names is not read."""
+    from colbench.plugins import resolve_tasks
+    from colbench_leaderboard.cli.verify import OWN
+
+    bundled = [board.source for board in standings.boards if board.source in OWN]
+    return [
+        task for source in dict.fromkeys((*bundled, *sources)) for task in resolve_tasks(source)
+    ]
