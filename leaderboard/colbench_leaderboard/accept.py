@@ -48,8 +48,10 @@ def make_store(store: Path) -> None:
     (store / LOG).touch()
 
 
-def accept(store: Path, bundle: Path, verified: Path, *, reference_line: bool = False) -> Record:
-    """Take a bundle in, with what was found of it.
+def accept(
+    store: Path, bundle: Path, verified: Path, *, reference_line: bool = False, reruns: str = ""
+) -> Record:
+    """Take a bundle in, with what was found of it; `reference_line` and `reruns` are those of its record.
 
     `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the three files of `receipt`. Raises UserError where
     the receipt refuses the bundle or is not about it, or the store holds the bundle already.
@@ -63,7 +65,13 @@ def accept(store: Path, bundle: Path, verified: Path, *, reference_line: bool = 
             )
         _keep_bundle(store, found)
         digest = _keep_verified(store, found.digest, verified)
-        return log.append("accepted", found.digest, receipt=digest, reference_line=reference_line)
+        return log.append(
+            "accepted",
+            found.digest,
+            receipt=digest,
+            reference_line=reference_line,
+            reruns=reruns,
+        )
 
 
 def refuse(store: Path, verified: Path, reason: str) -> Record:

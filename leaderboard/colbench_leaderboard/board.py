@@ -39,8 +39,11 @@ class Row(Struct, frozen=True, kw_only=True):
     trained_on_colbench: bool
     human_in_the_loop: bool
     tier: Tier
+    """Of the receipt; T3 where `rerun` agrees."""
+    rerun: str
+    """The digest of the bundle of the maintainers' own run of the system; "" without one."""
     flags: tuple[str, ...]
-    """Rules under which something was flagged, each once."""
+    """Rules under which something was flagged, each once; `rerun.differs` where the maintainers' run does not agree."""
     rank: Rank | None
     """None: a reference line."""
     date: str
@@ -92,7 +95,7 @@ class Board(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """An entry that stands, with everything but its trajectories and scores."""
+    """An entry that stands, a row or a line or a maintainers' run, with everything but its trajectories and scores."""
 
     bundle: str
     board: str

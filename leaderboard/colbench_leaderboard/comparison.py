@@ -76,6 +76,14 @@ class Comparison(Struct, frozen=True, kw_only=True):
     words: str
 
 
+def separable(results: Results, one: str, other: str) -> bool:
+    """Whether the values of two entries differ by more than chance: a sign-flip test at 5 %."""
+    import numpy as np
+
+    means = np.column_stack([results.values(bundle).mean(axis=1) for bundle in (one, other)])
+    return Measure(means).sign_flips(0, [1])[0] <= ALPHA
+
+
 class Comparisons:
     """The comparisons among the entries of a board."""
 

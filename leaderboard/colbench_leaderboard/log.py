@@ -121,8 +121,13 @@ def _check(record: Record, number: int, head: str, before: dict[str, str]) -> No
     )
     require(removed or not record.deleted, "`deleted` is for removed only")
     require(
-        record.decision == "accepted" or not record.reference_line,
-        "`reference_line` is for accepted only",
+        record.decision == "accepted" or not (record.reference_line or record.reruns),
+        "`reference_line` and `reruns` are for accepted only",
+    )
+    require(not (record.reference_line and record.reruns), "`reference_line` or `reruns`, not both")
+    require(
+        not record.reruns or before.get(record.reruns) in ("accepted", "rescored"),
+        f"`reruns`: no entry {record.reruns} stands",
     )
     before[record.bundle] = record.decision
 

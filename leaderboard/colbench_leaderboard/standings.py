@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from colbench.errors import DataError
 from colbench_leaderboard.archive import read_bundle
 from colbench_leaderboard.board import Board, Ceiling, Entry, Rank, Row, Standings
+from colbench_leaderboard.comparison import separable
 from colbench_leaderboard.costs import mean_cost, mean_tokens
 from colbench_leaderboard.deltas import read_deltas
 from colbench_leaderboard.entries import read_receipt, read_summary
@@ -79,12 +80,16 @@ def _board(store: Path, entries: Sequence[Entry]) -> Board:
     """The board of entries that belong on one."""
     first = entries[0]
     results = read_results(store, [(each.current, each.receipt) for each in entries])
-    ranked = [each for each in entries if not each.accepted.reference_line]
+    reruns = {each.accepted.reruns: each.bundle for each in entries if each.accepted.reruns}
+    shown = [each for each in entries if not each.accepted.reruns]
+    ranked = [each for each in shown if not each.accepted.reference_line]
     ranks, least = _ranks(results, [each.bundle for each in ranked])
     placed = {each.bundle: rank for each, rank in zip(ranked, ranks, strict=True)}
-    rows = sorted(
-        (_row(store, each, placed.get(each.bundle), results) for each in entries), key=_order
-    )
+    rows = [
+        _row(store, each, placed.get(each.bundle), results, reruns.get(each.bundle, ""))
+        for each in shown
+    ]
+    rows.sort(key=_order)
     backend = first.summary.domain == "backend"
     return Board(
         key=first.board,
@@ -110,9 +115,9 @@ def _ranks(results: Results, bundles: Sequence[str]) -> tuple[list[Rank], float 
     """The places of entries, and the difference that a typical pair of them shows."""
     import numpy as np
 
-    from colbench_leaderboard.statistics.rounding import rounded
     from colbench_leaderboard.statistics.power import typical_least_detectable
     from colbench_leaderboard.statistics.ranks import in_words, places
+    from colbench_leaderboard.statistics.rounding import rounded
 
     if not bundles:
         return [], None
@@ -128,8 +133,12 @@ def _ranks(results: Results, bundles: Sequence[str]) -> tuple[list[Rank], float 
     return ranks, None if least is None else rounded(least)
 
 
-def _row(store: Path, entry: Entry, rank: Rank | None, results: Results) -> Row:
+def _row(store: Path, entry: Entry, rank: Rank | None, results: Results, rerun: str) -> Row:
     about, summary = entry.submission, entry.summary
+    agrees = bool(rerun) and not separable(results, entry.bundle, rerun)
+    flags = [each.rule for each in entry.receipt.findings if each.severity == "flag"]
+    if rerun and not agrees:
+        flags.append("rerun.differs")
     return Row(
         bundle=entry.bundle,
         name=about.name,
@@ -138,10 +147,9 @@ def _row(store: Path, entry: Entry, rank: Rank | None, results: Results) -> Row:
         open_weights=bool(about.models) and all(model.open_weights for model in about.models),
         trained_on_colbench=about.disclosures.trained_on_colbench,
         human_in_the_loop=about.disclosures.human_in_the_loop,
-        tier=cast(Tier, entry.receipt.tier),
-        flags=tuple(
-            dict.fromkeys(each.rule for each in entry.receipt.findings if each.severity == "flag")
-        ),
+        tier="T3" if agrees else cast(Tier, entry.receipt.tier),
+        rerun=rerun,
+        flags=tuple(dict.fromkeys(flags)),
         rank=rank,
         date=entry.accepted.time[:10],
         trials=summary.trials,

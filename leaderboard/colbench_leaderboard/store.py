@@ -23,6 +23,7 @@ FIRST = "0" * 64
 Decision = Literal["accepted", "refused", "removed", "rescored"]
 
 
+DigestOrNone = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")]
 Time = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
 
 
@@ -36,12 +37,15 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     """UTC, ISO 8601, to the second; when it was decided, by whoever keeps the store."""
     decision: Decision
     bundle: Digest
-    receipt: Digest | Literal[""] = ""
+    receipt: DigestOrNone = ""
     """SHA-256 of receipt.json, for accepted, refused and rescored."""
     reason: Text = ""
     """For refused, removed and rescored: in words."""
     reference_line: bool = False
     """For accepted: shown on the board as a line to compare with, such as `blank`, and not ranked."""
+    reruns: DigestOrNone = ""
+    """For accepted: the entry whose system the maintainers ran for this one. It is not ranked, and where its results
+    agree that entry is T3."""
     deleted: bool = False
     """For removed: the bundle's files are gone too."""
 

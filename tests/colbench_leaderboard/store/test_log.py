@@ -125,7 +125,10 @@ FORGED = [
     ({"bundle": "../../etc"}, "bundle"),
     ({"time": "yesterday"}, "time"),
     ({"deleted": True}, "`deleted` is for removed only"),
-    ({"reference_line": True}, "`reference_line` is for accepted only"),
+    ({"reference_line": True}, "are for accepted only"),
+    ({"reruns": A}, "are for accepted only"),
+    ({"decision": "accepted", "reason": None, "reruns": C}, f"no entry {C} stands"),
+    ({"decision": "accepted", "reason": None, "reruns": A, "reference_line": True}, "not both"),
     ({"score": 1.0}, "score"),
 ]
 

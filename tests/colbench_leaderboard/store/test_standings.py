@@ -18,9 +18,9 @@ BAD = [[0.0]] * 10
 def take(store, entrant):
     """Makes an entry and takes it in; its digest."""
 
-    def taken(name, values=FAIR, *, line=False, **about):
+    def taken(name, values=FAIR, *, line=False, reruns="", **about):
         one = entrant(name, values, **about)
-        accept(store, one.bundle, one.verified, reference_line=line)
+        accept(store, one.bundle, one.verified, reference_line=line, reruns=reruns)
         return one.digest
 
     return taken
@@ -112,6 +112,27 @@ def test_tokens_and_dollars_are_shown_where_they_are_known(store, take):
     assert (rows["counted"].tokens, rows["counted"].cost) == (500, None)
     assert (rows["silent"].tokens, rows["silent"].cost) == (None, None)
     assert rows["odd"].cost is None
+
+
+def test_an_entry_that_the_maintainers_ran_too_is_t3_if_the_results_agree(store, take):
+    digest = take("one", GOOD)
+    rerun = take("one again", [[0.5], *GOOD[1:]], reruns=digest)
+    standings = read_standings(store)
+    (board,) = standings.boards
+    (row,) = board.rows
+    assert (row.bundle, row.tier, row.rerun, row.flags) == (digest, "T3", rerun, ())
+    assert rerun in standings.entries
+    assert rerun not in board_results(store, standings, board).bundles
+    remove(store, rerun, "of another version")
+    (row,) = read_standings(store).boards[0].rows
+    assert (row.tier, row.rerun) == ("T2", "")
+
+
+def test_an_entry_that_the_maintainers_could_not_repeat_is_flagged(store, take):
+    digest = take("one", GOOD)
+    take("one again", BAD, reruns=digest)
+    (row,) = read_standings(store).boards[0].rows
+    assert (row.tier, row.flags) == ("T2", ("rerun.differs",))
 
 
 def test_a_removed_entry_is_on_no_board(store, take):

@@ -23,7 +23,13 @@ def add_to(actions: Any) -> None:
         metavar="DIR",
         help="what `colbench verify` found of it; without this it is verified now",
     )
-    parser.add_argument(
+    apart = parser.add_mutually_exclusive_group()
+    apart.add_argument(
+        "--reruns",
+        metavar="DIGEST",
+        help="the entry whose system you ran yourself for this bundle: it is not ranked, and that entry becomes T3",
+    )
+    apart.add_argument(
         "--reference-line",
         action="store_true",
         help="show it as a line to compare with, such as `blank`, outside the ranks",
@@ -54,9 +60,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _accept(args: argparse.Namespace, verified: Path) -> int:
     from colbench_leaderboard.accept import accept
-    from colbench_leaderboard.log import read_log
+    from colbench_leaderboard.log import find, read_log
 
     store = Path(args.store)
-    record = accept(store, Path(args.bundle), verified, reference_line=args.reference_line)
+    record = accept(
+        store,
+        Path(args.bundle),
+        verified,
+        reference_line=args.reference_line,
+        reruns=find(read_log(store), args.reruns) if args.reruns else "",
+    )
     say_decision(record, read_log(store).head)
     return 0
