@@ -42,10 +42,12 @@ class Row(Struct, frozen=True, kw_only=True):
     """Of the receipt; T3 where `rerun` agrees."""
     rerun: str
     """The digest of the bundle of the maintainers' own run of the system; "" without one."""
+    reruns: str
+    """Of such a run: the digest of the entry whose system it is; "" for all others."""
     flags: tuple[str, ...]
     """Rules under which something was flagged, each once; `rerun.differs` where the maintainers' run does not agree."""
     rank: Rank | None
-    """None: a reference line."""
+    """None: a reference line, or a maintainers' run."""
     date: str
     """When it was accepted: YYYY-MM-DD."""
     trials: int
@@ -87,7 +89,7 @@ class Board(Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
     """The ranked entries, the best first."""
     lines: tuple[Row, ...]
-    """The reference lines, the best first."""
+    """What is not ranked, the best first: the reference lines, and the maintainers' own runs."""
     ceiling: Ceiling
     least_detectable: float | None
     """The difference of two means that a pair of ranked entries shows in 4 of 5 times (two-sided, 5 %): the median
@@ -95,7 +97,7 @@ class Board(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """An entry that stands, a row or a line or a maintainers' run, with everything but its trajectories and scores."""
+    """An entry that stands, with everything but its trajectories and scores."""
 
     bundle: str
     board: str

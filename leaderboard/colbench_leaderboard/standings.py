@@ -81,13 +81,12 @@ def _board(store: Path, entries: Sequence[Entry]) -> Board:
     first = entries[0]
     results = read_results(store, [(each.current, each.receipt) for each in entries])
     reruns = {each.accepted.reruns: each.bundle for each in entries if each.accepted.reruns}
-    shown = [each for each in entries if not each.accepted.reruns]
-    ranked = [each for each in shown if not each.accepted.reference_line]
+    ranked = [e for e in entries if not (e.accepted.reference_line or e.accepted.reruns)]
     ranks, least = _ranks(results, [each.bundle for each in ranked])
     placed = {each.bundle: rank for each, rank in zip(ranked, ranks, strict=True)}
     rows = [
         _row(store, each, placed.get(each.bundle), results, reruns.get(each.bundle, ""))
-        for each in shown
+        for each in entries
     ]
     rows.sort(key=_order)
     backend = first.summary.domain == "backend"
@@ -149,6 +148,7 @@ def _row(store: Path, entry: Entry, rank: Rank | None, results: Results, rerun: 
         human_in_the_loop=about.disclosures.human_in_the_loop,
         tier="T3" if agrees else cast(Tier, entry.receipt.tier),
         rerun=rerun,
+        reruns=entry.accepted.reruns,
         flags=tuple(dict.fromkeys(flags)),
         rank=rank,
         date=entry.accepted.time[:10],
