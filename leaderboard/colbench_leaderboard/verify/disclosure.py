@@ -34,7 +34,8 @@ class Disclosure(Struct, frozen=True, kw_only=True):
     untold: int
     used: int
     knew: bool
-    """Whether the answer shows all of it: it is right or, where a task has no facts, a copy."""
+    """Whether the answer shows all of it: it is right or, where that cannot be said or
+    a task has no facts, a copy."""
     copied: bool
     """Whether it is the reference, or nearly, and not wrong: what differs may be just what was not told."""
 
@@ -62,7 +63,7 @@ def disclosure(task: Task, rollout: Rollout, *, success: bool | None) -> Disclos
     used = _literals(used_items(task, source))
     facts = [fact for fact in task.hidden.facts if not fact.stated]
     if facts:
-        right = bool(success)
+        right = copied if success is None else success
         untold = [fact for fact in facts if not was_told(task, fact, replies)]
         taken = sum(right or _holds(task, fact, used) for fact in untold)
         hidden, left = len(facts), len(untold)
