@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.config import RunConfig, digest, without_address
+from colbench.rollout import Rollout, encode_rollout
 from colbench.run_folder import RunRecord
 
 KEPT_BACK = (
@@ -104,6 +106,12 @@ def find_secret(content: bytes, environment: Mapping[str, str] | None = None) ->
         if SECRETIVE.search(name) and len(value) >= SHORTEST and value.encode() in content:
             return f"the value of the environment variable {name}"
     return ""
+
+
+def names_home(rollout: Rollout, home: Path | None = None) -> bool:
+    """Whether a text of a dialogue names the home folder of who runs this; that is for them to judge."""
+    folder = str(home or Path.home()).encode()
+    return folder.count(b"/") > 1 and folder in encode_rollout(rollout)
 
 
 def _config(config: RunConfig, left_out: list[str]) -> RunConfig:

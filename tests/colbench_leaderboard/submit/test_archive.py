@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import random
 import re
 import tarfile
 from pathlib import Path
@@ -249,3 +250,42 @@ def test_a_manifest_that_is_not_one_is_refused(old, new, rule, line, packed):
     manifest.write_bytes(text.encode())
     found = refusal(packed)
     assert (found.rule, found.line) == (rule, line)
+
+
+def mutated(content, rng):
+    """The content with a few bytes changed, cut out, put in or repeated."""
+    spoiled = bytearray(content)
+    for _ in range(rng.choice((1, 1, 3, 10))):
+        start, length = rng.randrange(len(spoiled)), rng.randrange(1, 40)
+        part = rng.choice(
+            (
+                rng.randbytes(1),
+                b"",
+                bytes(rng.choices(b'"\\{}[],:0-9eE.\x00\xff\xed\xa0', k=length)),
+                spoiled[start : start + length] * 2,
+            )
+        )
+        spoiled[start : start + length] = part
+    return bytes(spoiled or b"x")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_spoilt_is_read_or_refused_and_nothing_else(seed, packed_wordy, archived, seal):
+    rng = random.Random(seed)
+    archive = archived(packed_wordy)
+    good = {path: path.read_bytes() for path in packed_wordy.rglob("*") if path.is_file()}
+    tar = gzip.decompress(archive.read_bytes())
+    refused = 0
+    for turn in range(60):
+        path, content = rng.choice([*good.items()])
+        path.write_bytes(mutated(content, rng))
+        archive.write_bytes(gzip.compress(mutated(tar, rng), 1))
+        try:
+            for spoilt in (archive, seal(packed_wordy) if turn % 2 else packed_wordy):
+                with read_bundle(spoilt) as bundle:
+                    list(bundle.cells())
+        except Refused:
+            refused += 1
+        for file, whole in good.items():
+            file.write_bytes(whole)
+    assert refused > 30

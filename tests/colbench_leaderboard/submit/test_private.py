@@ -98,6 +98,18 @@ def test_the_value_of_a_secret_variable_is_found_and_not_told(run, meta, monkeyp
     assert "somebody@" not in said
 
 
+def test_dialogues_that_name_the_home_folder_are_counted(agents, meta, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", "/somewhere/somebody")
+    agents.write_text(
+        "class Agent:\n    async def reply(self, dialogue):\n"
+        '        return "I WANT TO ANSWER: open(\\"/somewhere/somebody/notes\\")"\n'
+    )
+    run = evaluated(agents, "Agent")
+    capsys.readouterr()
+    assert main(["submit", "pack", str(run), "--meta", str(meta), "--dry-run"]) == 0
+    assert "1 dialogue with the path of your home folder in the text" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

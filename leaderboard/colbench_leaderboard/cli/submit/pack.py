@@ -82,6 +82,7 @@ def _show(ready: Parcel) -> None:
     """What is sent, and what is not."""
     from colbench.command import printable
     from colbench.report.text import count
+    from colbench_leaderboard.private import names_home
 
     tasks = ready.lock.tasks
     cells = (
@@ -95,6 +96,10 @@ def _show(ready: Parcel) -> None:
         _line("", ", ".join(map(printable, ready.left_out)))
     if ready.beside:
         _line("", f"{count(ready.beside, 'dialogue')} that the run no longer has in its grid")
+    if homes := sum(map(names_home, ready.rollouts)):
+        _line(
+            "take care", f"{count(homes, 'dialogue')} with the path of your home folder in the text"
+        )
     _line("licence", f"the transcripts become public under {ready.submission.licence}")
 
 
