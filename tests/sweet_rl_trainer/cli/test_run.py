@@ -70,13 +70,13 @@ def test_a_run_that_is_killed_ends_with_the_same_model_and_is_not_done_again(
     killed(small_recipe, out, "critic-*/run/checkpoint-*/trainer_state.json")
     (critic,) = (path for path in out.glob("critic-*") if "data" not in path.name)
     assert not (critic / "done.json").exists()
-    killed(small_recipe, out, "sample-*/candidates.jsonl")
+    killed(small_recipe, out, "actor-*/run/checkpoint-*/trainer_state.json")
     assert (critic / "done.json").exists()
-    assert not list(out.glob("sample-*/done.json"))
+    assert not list(out.glob("actor-*/done.json"))
     model, said = run(small_recipe, out, capsys)
     assert model_digest(model) == model_digest(whole)
     assert "[2/8] critic: there already" in said
-    assert "[4/8] sample: done in" in said
+    assert "[7/8] actor: done in" in said
 
     before = times(out)
     again, said = run(small_recipe, out, capsys)
