@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -12,11 +11,14 @@ import msgspec
 from colbench.messages import Usage
 from colbench.task import Fact, Hidden, Task
 from colbench_leaderboard.bundle import (
+    BLOBS,
     LOCK,
+    LONG,
     MANIFEST,
     PER_FILE,
     SUBMISSION,
     TRAJECTORIES,
+    Blob,
     Disclosures,
     Lock,
     LockedTasks,
@@ -24,6 +26,7 @@ from colbench_leaderboard.bundle import (
     Submission,
     Trajectory,
     Turn,
+    Words,
     canonical,
     sha256,
 )
@@ -82,8 +85,7 @@ def _hidden(source: random.Random, domain: str, number: int) -> Hidden:
     return Hidden(reference=program(source, 8), tests=("settle(1, 2)",) * 10, facts=facts)
 
 
-@dataclass
-class Entrant:
+class Entrant(msgspec.Struct, kw_only=True):
     """What an entry of the store is."""
 
     name: str
@@ -102,15 +104,14 @@ class Entrant:
     link: str = ""
 
 
-@dataclass
 class Store:
     """A store that is being made."""
 
-    folder: Path
-    tasks: Sequence[Task]
-    trials: int = 1
-    records: list[Record] = field(default_factory=list)
-    head: str = FIRST
+    def __init__(self, folder: Path, tasks: Sequence[Task], trials: int = 1) -> None:
+        self.folder, self.tasks, self.trials = folder, tasks, trials
+        self.records: list[Record] = []
+        self.head = FIRST
+        self._blobs: dict[str, bytes] = {}
 
     def add(self, entrant: Entrant) -> str:
         """An accepted entry; its digest."""
@@ -160,7 +161,11 @@ class Store:
             else f"<html><p>{text(source, 9)}</p></html>"
         )
         turns.append(
-            Turn(raw=f"I WANT TO ANSWER:{answer}", said="", agent_usage=self._usage(entrant))
+            Turn(
+                raw=self._words(f"I WANT TO ANSWER:{answer}"),
+                said="",
+                agent_usage=self._usage(entrant),
+            )
         )
         success = value == 1 if task.domain == "backend" else None
         score = CellScore(
@@ -182,10 +187,17 @@ class Store:
             seed=1,
             request=task.request,
             turns=tuple(turns),
-            answer=answer,
+            answer=self._words(answer),
             ended_by="answer",
         )
         return trajectory, score
+
+    def _words(self, words: str) -> Words:
+        content = words.encode()
+        if len(content) <= LONG:
+            return words
+        self._blobs[sha256(content)] = content
+        return Blob(sha256(content))
 
     def _usage(self, entrant: Entrant) -> Usage | None:
         return (
@@ -196,7 +208,9 @@ class Store:
         files = {
             SUBMISSION: canonical(_submission(entrant)),
             LOCK: canonical(self._lock(entrant)),
+            **{f"{BLOBS}/{digest}": content for digest, content in self._blobs.items()},
         }
+        self._blobs = {}
         for number, start in enumerate(range(0, len(trajectories), PER_FILE)):
             lines = (canonical(each) + b"\n" for each in trajectories[start : start + PER_FILE])
             files[f"{TRAJECTORIES}/{number:03d}.jsonl"] = b"".join(lines)

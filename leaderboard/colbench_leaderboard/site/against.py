@@ -58,7 +58,9 @@ def _box(name: str, rows: Sequence[Row], chosen: int) -> Safe:
         )
         for place, row in enumerate(rows)
     )
-    return element("label", name, element("select", *options))
+    key = f"entry-{name}"
+    label = element("label", name, for_=key)
+    return element("div", label, element("select", *options, id=key))
 
 
 def page(board: Board, row: Row, found: Sequence[Comparison], rows: Mapping[str, Row]) -> Page:

@@ -234,7 +234,7 @@ def _about(submission: Submission) -> Safe:
     rows: list[tuple[str, str]] = [
         ("Description", element("span", plain(submission.description), class_="said")),
         ("Authors", join(_commas(map(said, submission.authors)))),
-        ("Link", said(submission.link) if submission.link else Safe(NOTHING)),
+        ("Link", _link(submission.link)),
         ("Models", join(element("div", each) for each in models)),
         ("Trained on ColBench", _yes(told.trained_on_colbench, told.training_notes)),
         ("Human in the loop", _yes(told.human_in_the_loop)),
@@ -243,6 +243,13 @@ def _about(submission: Submission) -> Safe:
     ]
     caption = "As the submitters say"
     return join((element("h2", "About the system"), tables.facts(caption, rows)))
+
+
+def _link(address: str) -> Safe:
+    """An address that somebody gave; who follows it is not announced there."""
+    if not address.startswith("https://"):
+        return said(address or NOTHING)
+    return element("a", plain(address), href=address, rel="nofollow noopener noreferrer")
 
 
 def _model(model: Any) -> Safe:

@@ -1,0 +1,237 @@
+"""The files of a site: whole, safe, the same each time, and from the store alone."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import urllib.request
+from html.parser import HTMLParser
+from pathlib import Path
+from threading import Thread
+from urllib.parse import urldefrag, urljoin
+
+import msgspec
+import pytest
+
+from colbench.errors import DataError, UserError
+from colbench_leaderboard.archive import read_bundle
+from colbench_leaderboard.board import Board
+from colbench_leaderboard.receipt import SCORES
+from colbench_leaderboard.site.build import build
+from colbench_leaderboard.site.charts import Dot, front
+from colbench_leaderboard.site.frame import POLICY
+from colbench_leaderboard.site.serve import server
+from colbench_leaderboard.site.text import CUT
+from colbench_leaderboard.standings import read_standings
+from colbench_leaderboard.store import LOG
+
+ELEMENTS = set(
+    "a article bdi body button caption circle code dd details div dl dt figcaption figure footer h1 h2 h3 head header "
+    "html img input label li line link main meta nav ol option p polyline pre rect script section select small span "
+    "strong style summary svg table tbody td text th thead title tr ul b".split()
+)
+
+
+class Read(HTMLParser):
+    """What a page is made of."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words += data
+
+
+@pytest.fixture(scope="module")
+def pages(site) -> dict[str, Read]:
+    return {
+        path.relative_to(site).as_posix(): Read(path.read_text())
+        for path in sorted(site.rglob("*.html"))
+    }
+
+
+def test_every_link_leads_to_a_file_and_a_place_that_are_there(site, pages):
+    ids = {
+        name: {attributes.get("id") for _, attributes in page.elements}
+        for name, page in pages.items()
+    }
+    links = 0
+    for name, page in pages.items():
+        for _, attributes in page.elements:
+            for address in filter(None, (attributes.get("href"), attributes.get("src"))):
+                if address == "https://example.org":
+                    continue
+                target, place = urldefrag(urljoin(name, address))
+                assert (site / target).is_file(), f"{name}: {address}"
+                assert not place or place in ids[target], f"{name}: {address}"
+                links += 1
+    assert links > 1000
+
+
+def test_what_somebody_wrote_is_never_markup(pages, standings):
+    for name, page in pages.items():
+        scripts = 0
+        for tag, attributes in page.elements:
+            assert tag in ELEMENTS, f"{name}: <{tag}>"
+            assert not any(key.startswith("on") or key == "style" for key in attributes), name
+            scripts += tag == "script" and bool(attributes["src"])
+        assert scripts == 1
+        assert "\u202e" not in page.words
+    hostile = next(e for e in standings.entries.values() if e.submission.name.startswith("="))
+    page = pages[f"entries/{hostile.bundle[:12]}/index.html"]
+    told = hostile.submission
+    for text in (told.name, told.description, told.organisation, told.models[0].name):
+        assert text in page.words
+    assert hostile.receipt.findings[0].message in page.words
+
+
+def test_every_page_has_the_policy_and_asks_nobody(pages):
+    for page in pages.values():
+        policy = [a["content"] for tag, a in page.elements if a.get("http-equiv")]
+        assert policy == [POLICY]
+    assert "unsafe" not in POLICY
+    assert "http" not in POLICY
+
+
+def test_a_site_is_the_same_bytes_each_time(tmp_path, store, standings, tasks, site):
+    build(store.folder, standings, tmp_path / "again", tasks[1:])
+
+    def contents(folder: Path) -> dict[str, str]:
+        return {
+            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+
+    assert contents(tmp_path / "again") == contents(site)
+
+
+def test_the_bundle_that_is_offered_is_the_one_that_was_accepted(site, standings):
+    for bundle in standings.entries:
+        with read_bundle(site / f"entries/{bundle[:12]}/{bundle[:12]}.tar.gz") as offered:
+            assert offered.digest == bundle
+
+
+def test_downloads_hold_the_numbers_of_the_board(site, board):
+    here = site / "boards" / board.key
+    assert msgspec.json.decode((here / "board.json").read_bytes(), type=Board) == board
+    rows = list(csv.DictReader(io.StringIO((here / "board.csv").read_text())))
+    everyone = (*board.rows, *board.lines)
+    assert [row["bundle"] for row in rows] == [row.bundle for row in everyone]
+    assert [float(row["value"]) for row in rows] == [row.value.mean for row in everyone]
+    hostile = next(row for row in rows if MARK in row["name"])
+    assert hostile["name"].startswith("'=")  # no formula
+
+
+MARK = "<script>"
+
+
+def test_a_removed_and_a_refused_entry_are_in_the_log_only(pages, standings):
+    assert "Removed system" not in "".join(page.words for page in pages.values())
+    log = pages["log.html"].words
+    assert "copied <script>" in log
+    assert "f" * 12 in log
+    assert standings.head in log
+    for record in standings.records:
+        assert record.previous[:16] in log
+
+
+def test_a_dialogue_has_its_answer_and_its_reference_where_it_is_at_hand(pages, board, tasks):
+    page = pages[f"entries/{board.rows[0].bundle[:12]}/dialogues-001.html"]
+    assert tasks[1].hidden.reference in page.words
+    assert tasks[0].hidden.reference not in page.words
+    assert page.words.count("The reference of this task is not at hand here.") == 1
+
+
+def test_long_texts_are_cut_and_say_so(pages, standings):
+    hostile = next(e for e in standings.entries.values() if e.submission.name.startswith("="))
+    page = pages[f"entries/{hostile.bundle[:12]}/dialogues-001.html"]
+    assert "more characters are in the bundle]" in page.words
+    assert len(page.words) < 26 * (CUT + 3000)
+
+
+def test_the_papers_table_is_shown_as_reported(pages, standings):
+    words = pages["paper.html"].words
+    assert "Reported, not recomputed." in words
+    assert all(f"{each.tests:.1f}" in words and each.model in words for each in standings.reported)
+    assert "56.8" not in pages["index.html"].words
+
+
+def test_a_folder_with_something_else_is_not_touched(tmp_path, store, standings):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    with pytest.raises(UserError, match="holds something else than a site"):
+        build(store.folder, standings, tmp_path / "mine", [])
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine", "thesis.tex"]
+
+
+def test_a_build_that_fails_leaves_the_site_before(tmp_path, stores):
+    made = stores.make_store(tmp_path / "store", 1, stores.make_tasks(2))
+    out = tmp_path / "site"
+    build(made.folder, read_standings(made.folder), out, [])
+    before = sorted(path for path in out.rglob("*"))
+    standings = read_standings(made.folder)
+    bundle = standings.boards[0].rows[0].bundle
+    scores = next((made.folder / "entries" / bundle).rglob(SCORES))
+    scores.write_bytes(scores.read_bytes().replace(b'"turns":', b'"turns": '))
+    with pytest.raises(DataError, match="named as"):
+        build(made.folder, standings, out, [])
+    assert sorted(path for path in out.rglob("*")) == before
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_what_is_built_anew_holds_nothing_of_an_entry_that_was_removed(tmp_path, stores):
+    made = stores.make_store(tmp_path / "store", 2, stores.make_tasks(2))
+    out = tmp_path / "site"
+    first = read_standings(made.folder)
+    build(made.folder, first, out, [])
+    gone = first.boards[0].rows[0].bundle
+    made.decide("removed", gone, reason="asked for")
+    build(made.folder, read_standings(made.folder), out, [])
+    assert [path for path in out.rglob("*") if gone[:12] in path.as_posix()] == []
+    assert (out / LOG).read_bytes() == (made.folder / LOG).read_bytes()
+
+
+def test_an_empty_store_has_a_site(tmp_path):
+    (tmp_path / LOG).write_bytes(b"")
+    build(tmp_path, read_standings(tmp_path), tmp_path / "site", [])
+    assert "The store has no entry yet." in (tmp_path / "site/index.html").read_text()
+
+
+def test_the_front_is_what_nobody_beats_for_less():
+    dots = [
+        Dot(name=name, address=name, x=x, y=y, line=name == "line")
+        for name, x, y in (
+            ("dear and bad", 9, 0.1),
+            ("cheap", 1, 0.2),
+            ("line", 0.5, 0.9),
+            ("good", 5, 0.8),
+            ("as good, dearer", 6, 0.8),
+            ("same price, worse", 5, 0.7),
+        )
+    ]
+    assert [dot.name for dot in front(dots)] == ["cheap", "good"]
+
+
+def test_a_site_is_served_to_this_machine(site):
+    with server(site, 0) as running:
+        host, port = running.server_address[:2]
+        Thread(target=running.serve_forever, daemon=True).start()
+        with urllib.request.urlopen(f"http://{host}:{port}/") as answer:
+            assert answer.read() == (site / "index.html").read_bytes()
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        running.shutdown()
+    assert host == "127.0.0.1"
+
+
+@pytest.mark.parametrize("port", [-1, 70000])
+def test_a_port_that_is_none_is_refused(site, port):
+    with pytest.raises(UserError, match="a port is a number from 0 to 65535"):
+        server(site, port)
