@@ -70,11 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from colbench_leaderboard.verify.verification import Settings, verify
 
     path = Path(args.bundle)
-    out = (
-        Path(args.out)
-        if args.out
-        else Path(f"{args.bundle.rstrip('/').removesuffix('.tar.gz')}.verified")
-    )
+    out = Path(args.out) if args.out else _beside(path)
     settings = Settings(
         equipment=read_config(args, base=RunConfig()),
         replay=_share(args.replay),
@@ -108,6 +104,11 @@ def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
             "such as --tasks official:backend/test"
         )
     return resolve_tasks(source or named)
+
+
+def _beside(bundle: Path) -> Path:
+    named = bundle if bundle.name else bundle.resolve()
+    return named.with_name(named.name.removesuffix(".tar.gz") + ".verified")
 
 
 def _share(text: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -11,6 +12,8 @@ from colbench.config import RunConfig, digest
 from colbench.errors import UserError
 from colbench.task import Task
 from colbench_leaderboard.bundle import LOCK, Lock, Track
+from colbench_leaderboard.people import text_flaw
+from colbench_leaderboard.refused import shown
 from colbench_leaderboard.tracks import departures
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.grid import tasks_hash
@@ -20,6 +23,15 @@ FILES = ("agent_prompt", "human_prompt")
 """In a lock they are the hashes of files' contents."""
 MOST = {"trials": 100, "max_turns": 1000}
 """Of a run that is verified; each trial and turn has a place in the numbers."""
+
+
+FORMS = {
+    "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
+    "commit": r"([0-9a-f]{7,40}(-dirty)?)?",
+    "python": r"\d+\.\d+\.\d+\w*\+?",
+    "colbench": r"\d+(\.\d+)*[\w.+-]*",
+}
+"""Of the lock's own texts: a time in UTC, a commit, versions."""
 
 
 def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
@@ -52,7 +64,8 @@ def check(
     packages: Sequence[str],
 ) -> None:
     """Note every rule that the lock breaks; `packages` are those that the receiver lets answers import."""
-    for rule, message in (*_itself(lock, config), *_size(config), *_tasks(lock, config, tasks)):
+    flaws = (*_texts(lock), *_itself(lock, config), *_size(config), *_tasks(lock, config, tasks))
+    for rule, message in flaws:
         findings.add(rule, message, LOCK)
     if set(config.sandbox_packages) != set(packages):
         message = (
@@ -66,6 +79,28 @@ def check(
         )
         for message in (*departures(lock), *keyless):
             findings.add("lock.standard", message, LOCK)
+
+
+def _texts(lock: Lock) -> Iterator[tuple[str, str]]:
+    for name, form in FORMS.items():
+        if not re.fullmatch(form, getattr(lock, name), re.ASCII):
+            yield "lock.text", f"`{name}` is {shown(getattr(lock, name))!r}, which is none"
+    for text in _strings(msgspec.to_builtins(lock)):
+        if flaw := text_flaw(text):
+            yield "lock.text", f"{shown(text)!r} {flaw}"
+
+
+def _strings(value: object) -> Iterator[str]:
+    """All texts in a value, keys among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield str(key)
+            yield from _strings(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _strings(inner)
 
 
 def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
@@ -89,9 +124,8 @@ def _changed(lock: Lock, config: RunConfig) -> list[str]:
     stated = msgspec.structs.replace(config, agent_prompt=None, human_prompt=None).pins()
     stated |= {name: lock.config.get(name) for name in FILES}
     said = msgspec.json.decode(msgspec.json.encode(stated))
-    return sorted(
-        name for name in said.keys() & lock.config.keys() if said[name] != pinned.get(name)
-    )
+    sent = lock.config.keys() | pinned.keys()
+    return sorted(name for name in said.keys() & sent if said[name] != pinned.get(name))
 
 
 def _size(config: RunConfig) -> Iterator[tuple[str, str]]:
@@ -106,6 +140,11 @@ def _tasks(lock: Lock, config: RunConfig, tasks: Sequence[Task]) -> Iterator[tup
         yield "lock.domain", f"`domain` is {said.domain}, and some of the tasks are of the other"
     if said.trials != config.trials:
         yield "lock.tasks", f"{said.trials} trials, where `config` has {config.trials}"
+    if said.source != config.tasks:
+        yield (
+            "lock.tasks",
+            f"`source` is {shown(said.source)}, where `config` has {shown(config.tasks)}",
+        )
     if said.count != len(tasks):
         yield "lock.tasks", f"{said.count} tasks, of the receiver's own there are {len(tasks)}"
     elif said.hash != (own := tasks_hash(tasks)):

@@ -27,7 +27,7 @@ def is_keyless(lock: Lock) -> bool:
 
 
 def is_drawn(bundle: str, task_id: str, trial: int, share: float) -> bool:
-    """Whether a cell is in the sample, which nobody can know before the bundle is made: it goes by its digest."""
+    """Whether a cell is in the sample; it goes by the bundle's digest, and so is the same for everybody."""
     drawn = hashlib.sha256(f"{bundle} {trial} {task_id}".encode()).digest()
     return int.from_bytes(drawn[:8]) < share * 2**64
 

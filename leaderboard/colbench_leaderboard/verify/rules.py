@@ -15,6 +15,7 @@ RULES: dict[str, Severity] = {
     "lock.pins": "refusal",
     "lock.standard": "refusal",
     "lock.tasks": "refusal",
+    "lock.text": "refusal",
     "lock.version": "flag",
     "grid.extra-trial": "refusal",
     "grid.seed": "refusal",

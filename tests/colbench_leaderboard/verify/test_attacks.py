@@ -203,9 +203,30 @@ def change_packages(lock):
     lock["pins"]["config"]["sandbox_packages"] = ["colbench"]
 
 
+def change_time(lock):
+    lock["started"] = "yesterday"
+
+
+def change_texts(lock):
+    lock["browser"] = "Chrom\u202eium"
+
+
+def change_source(lock):
+    lock["tasks"]["source"] = "bundled:backend"
+
+
+def leave_out(lock):
+    del lock["config"]["max_turns"]
+    lock["pins"]["config"]["max_turns"] = 99
+
+
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
+        (change_time, "lock.text"),
+        (change_texts, "lock.text"),
+        (change_source, "lock.tasks"),
+        (leave_out, "lock.pins"),
         (change_pins, "lock.digest"),
         (change_config, "lock.pins"),
         (change_seed, "lock.pins"),

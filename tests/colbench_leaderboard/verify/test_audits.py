@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from colbench.rollout import Rollout, Turn
+from colbench.rollout import Failure, Rollout, Turn
 from colbench.task import Fact, Hidden, Task
 from colbench_leaderboard.archive import Cell
 from colbench_leaderboard.verify.chance import Known, at_least
@@ -210,6 +210,8 @@ LAST = Turn(raw="I WANT TO ANSWER:x", said="")
         ({"ended_by": "limit", "turns": (ASK, ASK, Turn(raw="x", said="x"))}, {"protocol.answer"}),
         ({"ended_by": "failure"}, {"protocol.end", "protocol.failure"}),
         ({"answer": None}, {"protocol.answer"}),
+        ({"failure": Failure(boundary="sandbox", reason="it was not scored there")}, set()),
+        ({"failure": Failure(boundary="endpoint", reason="no")}, {"protocol.failure"}),
     ],
 )
 def test_every_end_that_no_dialogue_has_is_refused(changes, rules):
