@@ -53,8 +53,18 @@ class Audit(Struct, frozen=True, kw_only=True):
     """What is not as the log says: the file or record, and how it differs."""
 
 
-def audit(store: Path, *, head: str | None = None, verifier: Verifier | None = None) -> Audit:
-    """Follow a store from its log's first line. Raises DataError where the log itself does not hold together."""
+def audit(
+    store: Path,
+    *,
+    head: str | None = None,
+    verifier: Verifier | None = None,
+    seen: Callable[[str, int, int], None] | None = None,
+) -> Audit:
+    """Follow a store from its log's first line.
+
+    `head`: of the log, as it was noted earlier. `seen` is called with a stage, how many entries are done, and how
+    many there are. Raises DataError where the log itself does not hold together.
+    """
     log = read_log(store, head)
     torn = ["the last line has no line break: it is no decision"] if log.torn else []
     faults = [f"{LOG}: {each}" for each in torn]
@@ -63,19 +73,18 @@ def audit(store: Path, *, head: str | None = None, verifier: Verifier | None = N
     faults += _unnamed(store, log)
     for record in log.latest().values():
         faults += _faults(_check_bundle, store, record)
-    standing, same = log.standing().values(), 0
-    for record in standing:
-        faults += _faults(_check_summary, store, record)
-    if verifier:
-        found = [_faults(_verify, store, record, verifier) for record in standing]
-        faults += chain.from_iterable(found)
-        same = sum(not each for each in found)
+    standing = list(log.standing().values())
+    found = []
+    for number, record in enumerate(standing, start=1):
+        found.append(_faults(_recompute, store, record, verifier))
+        if seen:
+            seen("auditing", number, len(standing))
     return Audit(
         head=log.head,
         records=len(log.records),
         standing=len(standing),
-        verified=same,
-        faults=tuple(faults),
+        verified=sum(not each for each in found) if verifier else 0,
+        faults=(*faults, *chain.from_iterable(found)),
     )
 
 
@@ -101,6 +110,14 @@ def _check_record(store: Path, record: Record) -> None:
         return
     read_summary(store, record, receipt)
     read_scores(store, record, receipt)
+
+
+def _recompute(store: Path, record: Record, verifier: Verifier | None) -> None:
+    """Raise UserError unless what an entry has is what its transcripts give or, without a verifier, its scores."""
+    if verifier:
+        _verify(store, record, verifier)
+    else:
+        _check_summary(store, record)
 
 
 def _check_summary(store: Path, record: Record) -> None:

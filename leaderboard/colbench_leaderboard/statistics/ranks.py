@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from colbench.stats import ALPHA
-from colbench_leaderboard.statistics.paired import sign_flips
-from colbench_leaderboard.statistics.resampling import DIGITS, flipped_sums, resampled_means
+from colbench_leaderboard.statistics.differences import Measure
+from colbench_leaderboard.statistics.resampling import DIGITS, resampled_means
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,14 +36,14 @@ def places(values: Floats) -> Places:
     import numpy as np
 
     means = np.round(values.mean(axis=0), DIGITS)
-    resampled, flipped = resampled_means(values), flipped_sums(values)
+    unsure, (low, high) = _inseparable(values), _resampled_places(values)
     columns = range(values.shape[1])
-    unsure = [_inseparable(values, flipped, entry) for entry in columns]
-    ends = [_interval(resampled, means, entry, unsure[entry]) for entry in columns]
+    above = (~unsure & (means[None, :] > means[:, None])).sum(axis=1)
+    below = (~unsure & (means[None, :] < means[:, None])).sum(axis=1)
     return Places(
         place=tuple(1 + int((means > mean).sum()) for mean in means),
-        low=tuple(low for low, _ in ends),
-        high=tuple(high for _, high in ends),
+        low=tuple(np.minimum(low, 1 + above).tolist()),
+        high=tuple(np.maximum(high, len(means) - below).tolist()),
         inseparable=tuple(
             tuple(other for other in columns if unsure[entry][other] and other != entry)
             for entry in columns
@@ -51,24 +51,32 @@ def places(values: Floats) -> Places:
     )
 
 
-def _inseparable(values: Floats, flipped: Floats, entry: int) -> Flags:
-    """Of every entry, this one included, whether it cannot be told apart from this one."""
+def _inseparable(values: Floats) -> Flags:
+    """Of every two entries whether they cannot be told apart; entries by entries, an entry cannot be from itself."""
     import numpy as np
 
-    differences, sums = values - values[:, [entry]], flipped - flipped[:, [entry]]
-    return np.array(sign_flips(differences, sums)) > ALPHA
+    entries = values.shape[1]
+    measure, unsure = Measure(values), np.eye(entries, dtype=bool)
+    for entry in range(entries - 1):
+        p_values = measure.sign_flips(entry, range(entry + 1, entries))
+        unsure[entry, entry + 1 :] = unsure[entry + 1 :, entry] = np.array(p_values) > ALPHA
+    return unsure
 
 
-def _interval(resampled: Floats, means: Floats, entry: int, unsure: Flags) -> tuple[int, int]:
+def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
+    """The ends of the 95 % interval of each entry's place over resamples; for the low one a tie is won."""
     import numpy as np
 
-    mine = resampled[:, [entry]]
-    best, worst = 1 + (resampled > mine).sum(axis=1), (resampled >= mine).sum(axis=1)
-    low = np.quantile(best, ALPHA / 2, method="inverted_cdf")
-    high = np.quantile(worst, 1 - ALPHA / 2, method="inverted_cdf")
-    surely_above = int((~unsure & (means > means[entry])).sum())
-    surely_below = int((~unsure & (means < means[entry])).sum())
-    return min(int(low), 1 + surely_above), max(int(high), len(means) - surely_below)
+    resampled = resampled_means(values)
+    entries = values.shape[1]
+    won, lost = np.empty(resampled.shape, np.int32), np.empty(resampled.shape, np.int32)
+    for means, best, worst in zip(resampled, won, lost, strict=True):
+        ordered = np.sort(means)
+        best[:] = entries + 1 - ordered.searchsorted(means, "right")
+        worst[:] = entries - ordered.searchsorted(means, "left")
+    low = np.quantile(won, ALPHA / 2, axis=0, method="inverted_cdf")
+    high = np.quantile(lost, 1 - ALPHA / 2, axis=0, method="inverted_cdf")
+    return low, high
 
 
 def in_words(entry: int, found: Places) -> str:

@@ -39,12 +39,18 @@ def run(args: argparse.Namespace) -> int:
     """Audit and say what was found. Returns 1 if anything is not as the log says."""
     import msgspec
 
+    from colbench_leaderboard.cli.receipts import progress
     from colbench_leaderboard.rederive import audit
 
     def verifier(bundle: Path, against: list[Path], out: Path) -> None:
         verified(args, bundle, against).write(out)
 
-    found = audit(Path(args.store), head=args.head, verifier=verifier if args.verify else None)
+    store = Path(args.store)
+    if args.verify:
+        found = audit(store, head=args.head, verifier=verifier)
+    else:
+        with progress() as seen:
+            found = audit(store, head=args.head, seen=seen)
     if args.json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
     else:
