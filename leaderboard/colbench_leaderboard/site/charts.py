@@ -175,7 +175,8 @@ def _labels(frame: _Frame, best: Sequence[Dot], lines: Sequence[Dot]) -> list[Sa
         name = _short(dot.name)
         wide = len(name) * LETTER
         x, y = frame.x(dot.x), frame.y(dot.y) + 4
-        for left, side in ((x + 8, ""), (x - 8 - wide, " end")):
+        sides = [(x + 8, ""), (x - 8 - wide, " end")]
+        for left, side in sides if dot.line else sides[::-1]:
             words = (left, y, wide)
             others = [mark for mark in marks if mark != (x, y - 4)]
             if left < LEFT or left + wide > WIDTH or _lies_on(words, taken, others):

@@ -27,6 +27,11 @@ from colbench_leaderboard.site.text import VALUES, cut, plain, said, share
 
 LEAF = 25
 """Dialogues on a page."""
+FOLDED = 2000
+"""Characters of a message from which only its beginning is open, such as those of a page."""
+BEGINNING = 200
+REQUEST = 120
+"""Characters of a request in the list."""
 NONE = Safe()
 MISSING = "The bundle has no transcript of this dialogue; it counts 0."
 
@@ -117,7 +122,7 @@ def _line(score: CellScore, place: int, several: bool, requests: Mapping[str, st
     )
     request = requests.get(score.task_id, "")
     return tables.row(
-        tables.name(link, *([element("small", plain(request))] if request else [])),
+        tables.name(link, *([element("small", plain(request[:REQUEST]))] if request else [])),
         *([tables.number(str(score.trial + 1), score.trial + 1)] if several else []),
         tables.number(share(score.value), score.value),
         tables.number(str(score.turns), score.turns),
@@ -148,8 +153,8 @@ def _whole(
     rollout: Rollout, tasks: Mapping[str, Task], pictures: Pictures | None
 ) -> Iterator[Safe]:
     task = tasks.get(rollout.task_hash)
-    yield element("ol", *_talk(rollout), class_="talk")
     yield _renders(rollout, task, pictures)
+    yield element("ol", *_talk(rollout), class_="talk")
     reference = task.hidden.reference if task else None
     yield element(
         "div", _text("Answer", rollout.answer), _text("Reference", reference), class_="beside"
@@ -190,10 +195,18 @@ def _reply(turn: Turn) -> Safe:
 
 def _message(kind: str, who: str, words: str, more: Safe = NONE) -> Safe:
     """What one side said. Written out, as a site has millions of them."""
+    if len(words) > FOLDED:
+        more = join((_folded(words), more))
+        words = f"{words[:BEGINNING]}…"
     return Safe(
         f'<li class="{kind}"><span class="who">{who}</span>'
         f'<div class="said">{escape(cut(words))}</div>{more}</li>'
     )
+
+
+def _folded(words: str) -> Safe:
+    summary = element("summary", f"All {len(words):,} characters")
+    return element("details", summary, element("pre", cut(words)))
 
 
 def _text(name: str, text: str | None) -> Safe:

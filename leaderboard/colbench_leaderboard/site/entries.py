@@ -52,9 +52,9 @@ def page(
         content=[
             element("h1", said(row.name)),
             element("p", *_under(entry, row), class_="lead"),
+            _more(entry, board),
             _tiles(row, board),
             _place(row),
-            _more(entry, board),
             _curve(row, board),
             _findings(entry.receipt.findings),
             _verify(entry, board),
@@ -135,7 +135,7 @@ def _more(entry: Entry, board: Board) -> Safe:
             href=f"../../{folder(board)}/against/{short(entry.bundle)}.html",
         ),
     )
-    return element("nav", *links, class_="tabs", aria_label="This entry")
+    return element("nav", *links, class_="ways", aria_label="This entry")
 
 
 def _curve(row: Row, board: Board) -> Safe:
@@ -306,7 +306,7 @@ def _history(history: Sequence[Record], deltas: Sequence[Delta]) -> Safe:
     rows = (
         tables.row(
             tables.cell(element("a", str(record.number), href=f"../../log.html#r{record.number}")),
-            tables.cell(record.time.replace("T", " ").replace("Z", " UTC")),
+            tables.cell(record.time.replace("T", " ").replace("Z", " UTC"), class_="when"),
             tables.cell(record.decision),
             tables.cell(said(record.reason), class_="wide"),
             tables.cell(change(changed.get(record.number))),

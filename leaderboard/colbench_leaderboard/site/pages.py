@@ -179,7 +179,7 @@ def _record(record: Record, names: dict[str, str], delta: Delta | None) -> Safe:
     kind = {"accepted": "good", "refused": "bad", "removed": "bad"}.get(record.decision)
     return tables.row(
         tables.number(str(record.number), record.number),
-        tables.cell(record.time.replace("T", " ").replace("Z", " UTC")),
+        tables.cell(record.time.replace("T", " ").replace("Z", " UTC"), class_="when"),
         tables.cell(element("span", record.decision, class_=kind)),
         tables.cell(entry),
         tables.cell(said(record.reason), class_="wide" if record.reason else None),
