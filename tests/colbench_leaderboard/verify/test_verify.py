@@ -11,6 +11,7 @@ import pytest
 from colbench.cli import main
 from colbench.rollout import read_rollouts
 from colbench.run_folder import RunFolder
+from colbench_leaderboard.archive import read_bundle
 from colbench_leaderboard.pack import pack
 from colbench_leaderboard.parcel import parcel
 
@@ -68,8 +69,6 @@ def test_the_same_bundle_has_the_same_receipt_elsewhere_and_as_an_archive(
     copy = shutil.copytree(interviewer, tmp_path / "else/where")
     archive = tmp_path / "a.tar.gz"
     run = RunFolder(place / "runs/interviewer").path
-    from colbench_leaderboard.archive import read_bundle
-
     with read_bundle(interviewer) as bundle:
         pack(parcel(run, bundle.submission), archive)
     for other in (copy, archive):
