@@ -28,15 +28,22 @@ tools = "none"
 
 
 @pytest.fixture(scope="module")
-def guesser(tmp_path_factory):
-    """A bundle of two dialogues."""
-    return packed(tmp_path_factory.mktemp("guesser"), "guesser")
+def run(tmp_path_factory):
+    """Two dialogues."""
+    folder = tmp_path_factory.mktemp("run") / "run"
+    assert main(["eval", "--agent", "guesser", "--limit", "2", "--out", str(folder)]) == 0
+    return folder
 
 
-def packed(folder, agent):
-    run, meta, bundle = folder / "run", folder / "submission.toml", folder / "bundle.tar.gz"
-    assert main(["eval", "--agent", agent, "--limit", "2", "--out", str(run)]) == 0
-    meta.write_text(META.format(agent))
+@pytest.fixture(scope="module")
+def guesser(run):
+    """The bundle of the run."""
+    return packed(run, "guesser")
+
+
+def packed(run, name):
+    meta, bundle = run.with_name(f"{name}.toml"), run.with_name(f"{name}.tar.gz")
+    meta.write_text(META.format(name))
     assert main(["submit", "pack", str(run), "--meta", str(meta), "--out", str(bundle)]) == 0
     return bundle
 
@@ -89,20 +96,36 @@ def test_a_number_that_was_changed_with_all_its_hashes_is_found_by_verifying_ane
     assert "receipt.json: is not what verifying the bundle gives" in capsys.readouterr().out
 
 
+def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
+    made, run, guesser, capsys
+):
+    store = str(made)
+    assert main(["leaderboard", "accept", store, str(guesser)]) == 0
+    assert "audit.duplicates" not in capsys.readouterr().out
+    assert main(["leaderboard", "accept", store, str(packed(run, "another"))]) == 0
+    assert "flag     audit.duplicates: 2 of 2 dialogues" in capsys.readouterr().out
+    assert main(["leaderboard", "audit", store, "--verify"]) == 0
+    assert "2 verified anew and the same" in capsys.readouterr().out
+
+
 def test_a_forged_bundle_is_not_accepted_and_the_refusal_is_recorded(made, entrant, capsys):
     forged = entrant("forged")
     assert main(["leaderboard", "accept", str(made), str(forged.bundle)]) == 1
-    assert "refused" in capsys.readouterr().out
+    assert "refusal  lock." in capsys.readouterr().out
     assert read_log(made).records == ()
     assert main(["leaderboard", "refuse", str(made), str(forged.bundle), "--reason", "forged"]) == 0
     assert read_log(made).records[0].decision == "refused"
     assert main(["leaderboard", "audit", str(made)]) == 0
 
 
-def test_what_colbench_verify_found_can_be_used(made, entrant):
+def test_what_colbench_verify_found_can_be_used(made, entrant, capsys):
     one = entrant()
     flags = ["--verified", str(one.verified)]
+    one.verify([[1.0], [0.5]], findings=[("audit.duplicates", "flag"), ("replay.model", "note")])
     assert main(["leaderboard", "accept", str(made), str(one.bundle), *flags]) == 0
+    said = capsys.readouterr().out
+    assert "flag     audit.duplicates" in said
+    assert "replay.model" not in said
     assert read_log(made).standing().keys() == {one.digest}
 
 

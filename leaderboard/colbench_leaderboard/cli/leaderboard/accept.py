@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from colbench_leaderboard.cli.leaderboard.output import say, say_decision
+from colbench_leaderboard.cli.leaderboard.output import say, say_decision, say_receipt
 from colbench_leaderboard.cli.leaderboard.verifying import add_verifying_flags, verified
 
 REFUSED = 1
@@ -42,7 +42,6 @@ def run(args: argparse.Namespace) -> int:
     """Verify and accept. Returns 1 if the bundle is refused."""
     if args.verified:
         return _accept(args, Path(args.verified))
-    from colbench_leaderboard.cli import receipts
     from colbench_leaderboard.log import read_log
     from colbench_leaderboard.store import bundle_folder
 
@@ -53,13 +52,14 @@ def run(args: argparse.Namespace) -> int:
         outcome.write(Path(made))
         if outcome.receipt.tier is not None:
             return _accept(args, Path(made))
-    receipts.show(outcome, Path(made))
+    say_receipt(outcome.receipt)
     say("Nothing was recorded; `colbench leaderboard refuse` does that.")
     return REFUSED
 
 
 def _accept(args: argparse.Namespace, verified: Path) -> int:
     from colbench_leaderboard.accept import accept
+    from colbench_leaderboard.entries import read_receipt
     from colbench_leaderboard.log import find, read_log
 
     store = Path(args.store)
@@ -70,5 +70,6 @@ def _accept(args: argparse.Namespace, verified: Path) -> int:
         reference_line=args.reference_line,
         reruns=find(read_log(store), args.reruns) if args.reruns else "",
     )
+    say_receipt(read_receipt(store, record))
     say_decision(record, read_log(store).head)
     return 0
