@@ -29,6 +29,10 @@ NUMBERS = (
     "agent_tokens",
 )
 
+OTHERS = (
+    "unlike the others of its board; `colbench leaderboard rescore` verifies all by the same rules"
+)
+
 
 class TrialResult(Struct, frozen=True, kw_only=True):
     """A cell."""
@@ -74,10 +78,13 @@ class Results:
         rows: list[list[CellScore]] = [[] for _ in self.tasks]
         for score in scores:
             if score.task_id not in self._index:
-                raise DataError(f"entry {bundle}: no other has the task {score.task_id!a}")
+                raise DataError(f"entry {bundle}: has the task {score.task_id!a}, {OTHERS}")
             rows[self._index[score.task_id]].append(score)
-        if len({len(row) for row in rows}) != 1 or not rows[0]:
-            raise DataError(f"entry {bundle}: its scores are not a whole grid")
+        for task, row in zip(self.tasks, rows, strict=True):
+            if len(row) != len(rows[0]) or not row:
+                raise DataError(
+                    f"entry {bundle}: has {len(row)} cells of the task {task!a}, {OTHERS}"
+                )
         self._cells[bundle] = {
             name: np.array([[_number(getattr(cell, name)) for cell in row] for row in rows])
             for name in NUMBERS
