@@ -33,6 +33,10 @@ def summarise(
         bounds = None if least is None else (least, 1.0)
         return _estimate([[measure(cell) for cell in row] for row in rows], bounds, digits)
 
+    def average(measure: Callable[[CellScore], float]) -> float:
+        means = [sum(map(measure, row)) / len(row) for row in rows]
+        return round(sum(means) / len(means), digits) if means else 0.0
+
     shares = [share for share in undisclosed if share]
     return Summary(
         domain=domain,
@@ -44,11 +48,8 @@ def summarise(
         turns=mean(lambda cell: cell.turns, least=None),
         agent_words=mean(lambda cell: cell.agent_words, least=None),
         human_words=mean(lambda cell: cell.human_words, least=None),
-        answered=mean(lambda cell: float(cell.answered), least=0.0).mean,
-        success_by_turn=tuple(
-            mean(_by(turn, domain), least=0.0 if backend else -1.0).mean
-            for turn in range(1, max_turns + 1)
-        ),
+        answered=average(lambda cell: float(cell.answered)),
+        success_by_turn=tuple(average(_by(turn, domain)) for turn in range(1, max_turns + 1)),
         undisclosed=_estimate(shares, (0.0, 1.0), digits).mean if shares else None,
     )
 
