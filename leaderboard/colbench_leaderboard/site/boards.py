@@ -261,8 +261,11 @@ def _reading(board: Board) -> Safe:
         "simulated human was asked again and said the same. T3: the maintainers ran it themselves.",
         "Lines in italics are there to compare with and have no place: programs that come with ColBench, and the "
         "reference itself.",
-        "Undisclosed: the share of the hidden facts that answers used before the human had told them.",
     ]
+    if any(column.value == "undisclosed" for column in _more(board)):
+        notes.append(
+            "Undisclosed: the share of the hidden facts that answers used before the human had told them."
+        )
     if least is not None:
         notes.insert(
             1,

@@ -58,8 +58,8 @@ class Built(Struct, frozen=True, kw_only=True):
     dialogues: int
 
 
-LEVEL = 6
-"""Of compression, of bundles."""
+LEVEL = 2
+"""Of compression, of bundles: a third larger than the best, at an eighth of the time."""
 Known = Mapping[str, Task]
 """Tasks by their hash: those whose references are shown."""
 Scores = Sequence[tuple[Row, Sequence[CellScore]]]

@@ -1,6 +1,8 @@
 """The dialogues of an entry: some to a page, each with its answer beside the reference, and a page that lists them.
 
-A page works without a script, as a column; with it one dialogue is shown at a time, that of the address.
+A page works without a script, as a column; with it one dialogue is shown at a time, that of the address. What a
+dialogue is made of is written out and not built of elements, as a site has hundreds of thousands; all that somebody
+else wrote goes through `escape` or `said`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from colbench_leaderboard.site.boards import folder, title
 from colbench_leaderboard.site.entries import entry_folder
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.keys import anchor, leaf_name, task_key
-from colbench_leaderboard.site.text import VALUES, cut, plain, said, share
+from colbench_leaderboard.site.text import VALUES, cut, link, plain, said, share
 
 LEAF = 25
 """Dialogues on a page."""
@@ -32,7 +34,15 @@ FOLDED = 2000
 BEGINNING = 200
 REQUEST = 120
 """Characters of a request in the list."""
-NONE = Safe()
+LEGEND = (
+    "Difference: blue-green is on the target only, red on the render only, violet has another colour; "
+    "grey is the same."
+)
+LACKING = {
+    "Answer": "There is no answer.",
+    "Reference": "The reference of this task is not at hand here.",
+}
+NONE, PERMALINK = Safe(), Safe("permalink")
 MISSING = "The bundle has no transcript of this dialogue; it counts 0."
 
 
@@ -115,14 +125,10 @@ def listing(
 
 
 def _line(score: CellScore, place: int, several: bool, requests: Mapping[str, str]) -> Safe:
-    link = element(
-        "a",
-        said(score.task_id),
-        href=f"{leaf_name(place // LEAF + 1)}#{anchor(score.task_id, score.trial)}",
-    )
-    request = requests.get(score.task_id, "")
+    address = f"{leaf_name(place // LEAF + 1)}#{anchor(score.task_id, score.trial)}"
+    request = escape(plain(requests.get(score.task_id, "")[:REQUEST]))
     return tables.row(
-        tables.name(link, *([element("small", plain(request[:REQUEST]))] if request else [])),
+        tables.name(link(said(score.task_id), address), Safe(f"<small>{request}</small>")),
         *([tables.number(str(score.trial + 1), score.trial + 1)] if several else []),
         tables.number(share(score.value), score.value),
         tables.number(str(score.turns), score.turns),
@@ -138,26 +144,23 @@ def _dialogue(
     mark = anchor(score.task_id, score.trial)
     page = f"../../{folder(board)}/tasks/{task_key(score.task_id)}.html"
     trial = f", trial {score.trial + 1}" if score.trial else ""
-    link = element("a", "permalink", href=f"#{mark}")
-    return element(
-        "article",
-        element("h2", element("a", said(score.task_id), href=page), trial, tabindex=-1),
-        element("p", _verdict(score, board), " · ", link, class_="verdict"),
-        *(_whole(cell.rollout, tasks, pictures) if cell.rollout else [element("p", MISSING)]),
-        class_="dialogue",
-        id=mark,
+    whole = _whole(cell.rollout, tasks, pictures) if cell.rollout else element("p", MISSING)
+    return Safe(
+        f'<article class="dialogue" id="{mark}">'
+        f'<h2 tabindex="-1">{link(said(score.task_id), page)}{trial}</h2>'
+        f'<p class="verdict">{escape(_verdict(score, board))} · {link(PERMALINK, f"#{mark}")}</p>'
+        f"{whole}</article>"
     )
 
 
-def _whole(
-    rollout: Rollout, tasks: Mapping[str, Task], pictures: Pictures | None
-) -> Iterator[Safe]:
+def _whole(rollout: Rollout, tasks: Mapping[str, Task], pictures: Pictures | None) -> Safe:
     task = tasks.get(rollout.task_hash)
-    yield _renders(rollout, task, pictures)
-    yield element("ol", *_talk(rollout), class_="talk")
-    reference = task.hidden.reference if task else None
-    yield element(
-        "div", _text("Answer", rollout.answer), _text("Reference", reference), class_="beside"
+    renders = _renders(rollout, task, pictures)
+    answer = _text("Answer", rollout.answer)
+    reference = _text("Reference", task.hidden.reference if task else None)
+    return Safe(
+        f'{renders}<ol class="talk">{"".join(_talk(rollout))}</ol>'
+        f'<div class="beside">{answer}{reference}</div>'
     )
 
 
@@ -210,17 +213,10 @@ def _folded(words: str) -> Safe:
 
 
 def _text(name: str, text: str | None) -> Safe:
-    lacking = (
-        "There is no answer."
-        if name == "Answer"
-        else "The reference of this task is not at hand here."
-    )
-    body = (
-        element("p", lacking, class_="note")
-        if text is None
-        else element("pre", cut(text) or NOTHING, tabindex=0)
-    )
-    return element("section", element("h3", name), body)
+    if text is None:
+        return Safe(f'<section><h3>{name}</h3><p class="note">{LACKING[name]}</p></section>')
+    shown = escape(cut(text)) or NOTHING
+    return Safe(f'<section><h3>{name}</h3><pre tabindex="0">{shown}</pre></section>')
 
 
 def _renders(rollout: Rollout, task: Task | None, pictures: Pictures | None) -> Safe:
@@ -244,4 +240,6 @@ def _renders(rollout: Rollout, task: Task | None, pictures: Pictures | None) -> 
         )
         for name, shot in shots
     )
-    return element("div", *shown, class_="trio") if shots else join(())
+    if not shots:
+        return NONE
+    return join((element("div", *shown, class_="trio"), element("p", LEGEND, class_="note legend")))

@@ -17,7 +17,7 @@ from colbench_leaderboard.site.dialogues import LEAF
 from colbench_leaderboard.site.entries import entry_folder
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.keys import anchor, leaf_name, task_key
-from colbench_leaderboard.site.text import VALUES, amount, cut, plain, said, share
+from colbench_leaderboard.site.text import VALUES, amount, cut, link, plain, said, share
 
 REQUEST = 160
 """Characters of a request in the list."""
@@ -89,11 +89,11 @@ def _line(board: Board, task: str, found: Sequence[Result], request: str) -> Saf
     value = sum(each.value for each in ranked) / len(ranked) if ranked else None
     turns = [score.turns for each in ranked for score in each.scores]
     mean = sum(turns) / len(turns) if turns else None
-    link = element("a", said(task), href=f"tasks/{task_key(task)}.html")
+    name = link(said(task), f"tasks/{task_key(task)}.html")
     words = [element("small", plain(request[:REQUEST]))] if request else []
     solved = sum(each.solved > 0 for each in ranked)
     return tables.row(
-        tables.name(link, *words),
+        tables.name(name, *words),
         tables.number(share(value), value),
         *(
             [tables.number(f"{solved} of {len(ranked)}", solved)]
@@ -171,9 +171,9 @@ def _result(board: Board, task: str, found: Result) -> Safe:
     turns = sum(score.turns for score in found.scores) / trials
     words = sum(score.human_words for score in found.scores) / trials
     value = found.value
-    link = element("a", said(found.row.name), href=f"../../../{entry_address(found.row.bundle)}")
+    name = link(said(found.row.name), f"../../../{entry_address(found.row.bundle)}")
     return tables.row(
-        tables.name(link),
+        tables.name(name),
         tables.number(share(value), value),
         *(
             [tables.number(f"{found.solved} of {trials}", found.solved / trials)]
@@ -192,5 +192,5 @@ def _links(task: str, found: Result) -> Iterator[Safe]:
     for place, score in enumerate(found.scores, start=found.place):
         name = f"trial {score.trial + 1}" if len(found.scores) > 1 else "read"
         page = leaf_name(place // LEAF + 1)
-        yield element("a", name, href=f"{here}/{page}#{anchor(task, score.trial)}")
+        yield link(Safe(name), f"{here}/{page}#{anchor(task, score.trial)}")
         yield Safe(" ")

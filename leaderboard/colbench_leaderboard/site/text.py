@@ -36,6 +36,11 @@ def said(text: str) -> Safe:
     return Safe(f"<bdi>{escape(plain(text))}</bdi>")
 
 
+def link(words: Safe, address: str) -> Safe:
+    """A link; its address is one made here, of digests and fixed words."""
+    return Safe(f'<a href="{address}">{words}</a>')
+
+
 def cut(text: str) -> str:
     """A long text's beginning."""
     if len(text) <= CUT:
