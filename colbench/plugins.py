@@ -129,11 +129,15 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
     if point is not None:
         return _load(f"--{kind} {spec}", point.load), [rest] if colon else [], point.module
     left, _, attribute = spec.rpartition(":")
+    if not left and attribute.endswith(".py") and Path(attribute).expanduser().is_file():
+        raise UserError(f"--{kind} {spec}: which {kind} in it? Write {spec}:NAME")
     if not (left.endswith(".py") or MODULE.fullmatch(left)):
         known = ", ".join(names(kind))
         raise UserError(
             f"--{kind} {spec}: unknown; installed are {known}; or give file.py:attribute or module:attribute"
         )
+    if left.endswith(".py") and not Path(left).expanduser().is_file():
+        raise UserError(f"--{kind} {spec}: there is no file {Path(left).expanduser().resolve()}")
     module = _load(f"--{kind} {spec}", lambda: _module(left))
     if not hasattr(module, attribute):
         raise UserError(f"--{kind} {spec}: {left} has no `{attribute}`")
@@ -199,8 +203,6 @@ def _module(where: str) -> Any:
             sys.path.insert(0, "")
         return importlib.import_module(where)
     path = Path(where).expanduser().resolve()
-    if not path.is_file():
-        raise FileNotFoundError(f"no file {path}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file")
@@ -228,7 +230,7 @@ def _build(
     try:
         inspect.signature(factory).bind(*positional, **args)
     except TypeError as cause:
-        raise UserError(f"--{kind} {spec}: {cause}; {_usage(kind, factory)}") from cause
+        raise UserError(f"--{kind} {spec}: {cause}; {_usage(kind, spec, factory)}") from cause
     try:
         return factory(*positional, **args)
     except UserError:
@@ -239,16 +241,25 @@ def _build(
         ) from cause
 
 
-def _usage(kind: Kind, factory: Callable[..., Any]) -> str:
-    parameters = inspect.signature(factory).parameters.values()
-    options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    needed = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    after = (
-        f"after the colon it takes: {', '.join(needed)}"
-        if needed
-        else "it takes nothing after a colon"
+def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
+    """What a factory takes: of an installed name the first parameter follows the colon, all others are named."""
+    parameters = list(inspect.signature(factory).parameters.values())
+    named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    after = ""
+    if spec.partition(":")[0] in _entry_points(kind):
+        first = [p.name for p in parameters[:1] if p.kind is p.POSITIONAL_OR_KEYWORD]
+        named = [name for name in named if name not in first]
+        after = (
+            f"after the colon it takes: {first[0]}; "
+            if first
+            else "it takes nothing after a colon; "
+        )
+    hint = (
+        "; where the function is the agent itself, the first of these gets the messages and is not to be given"
+        if kind == "agent" and inspect.isfunction(factory) and named and not after
+        else ""
     )
-    return f"{after}; by --{kind}-arg NAME=VALUE: {', '.join(options) or 'nothing'}"
+    return f"{after}by --{kind}-arg NAME=VALUE: {', '.join(named) or 'nothing'}{hint}"
 
 
 def _name(plugin: object) -> str:

@@ -134,7 +134,8 @@ async def _bounded(stream: aiohttp.StreamReader) -> bytes:
 
 
 def _refusal(url: str, status: int, content: bytes, wait: str | None) -> Exception:
-    said = f"HTTP {status}: {content[:SHOWN].decode('utf-8', 'replace').strip()}"
+    body = content[:SHOWN].decode("utf-8", "replace").strip()
+    said = f"HTTP {status}: {body}" if body else f"HTTP {status}"
     if status in NOT_NOW:
         return _NotNowError(said, wait)
     if status in KEY_REFUSED:

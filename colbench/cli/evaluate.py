@@ -111,6 +111,7 @@ class Evaluation:
 
     async def run(self) -> None:
         """Play and score what is still owed."""
+        from colbench.cli.progress import show_kept
         from colbench.runner import plan
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, _current_task().cancel)
@@ -126,6 +127,8 @@ class Evaluation:
                 kept = [earlier[cell.key] for cell in cells if _settled(earlier.get(cell.key))]
                 if owed:
                     await self.work_off(owed, kept, earlier, writer.append)
+                else:
+                    show_kept(len(kept), len(kept))
 
     async def work_off(
         self,

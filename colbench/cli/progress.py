@@ -104,14 +104,17 @@ def _short(count: int) -> str:
     return str(count)
 
 
+def show_kept(done: int, total: int) -> None:
+    """Say how many dialogues of a run are there already."""
+    errors().print(f"[dim]resumed: {done} of {count(total, 'dialogue')} already done[/dim]")
+
+
 @contextmanager
 def progress(total: int, kept: Iterable[Rollout], config: RunConfig) -> Iterator[Seen]:
     """Show the progress of `total` dialogues; call what this gives with each finished one."""
     tally = Tally(total, kept, config)
     if tally.done:
-        errors().print(
-            f"[dim]resumed: {tally.done} of {count(total, 'dialogue')} already done[/dim]"
-        )
+        show_kept(tally.done, total)
     with (_live if errors().is_terminal else _plain)(tally) as show:
 
         def seen(rollout: Rollout) -> None:

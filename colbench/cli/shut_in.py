@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -59,4 +60,5 @@ def shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
             f"--agent-sandbox: agents cannot be shut in here: {cause}. To get it: {REMEDY}"
         ) from cause
     agent.prefix = box.prefix()
-    return box.words
+    unset = [name for name in config.agent_env if name not in os.environ]
+    return f"{box.words}; not set here: {', '.join(unset)}" if unset else box.words

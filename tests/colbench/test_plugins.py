@@ -37,6 +37,13 @@ def module(tmp_path):
                 def reply(self, dialogue):
                     return "hi"
 
+            class Needy:
+                def __init__(self, key, *, hurry=0):
+                    pass
+
+            def speak(messages, model):
+                return model
+
             ready = Mine(greeting="ready")
             """
         )
@@ -73,7 +80,19 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
             {},
             "the import failed\nModuleNotFoundError: No module named 'no'",
         ),
-        ("no_such_file.py:Agent", {}, "FileNotFoundError: no file .*no_such_file.py"),
+        ("no_such_file.py:Agent", {}, "there is no file .*no_such_file.py"),
+        ("{module}", {}, "which agent in it\\? Write .*my_agents.py:NAME"),
+        ("openai", {}, "'spec'; after the colon it takes: spec; by --agent-arg NAME=VALUE: prompt"),
+        (
+            "{module}:Needy",
+            {"hurry": 1},
+            "'key'; by --agent-arg NAME=VALUE: key, hurry$",
+        ),
+        (
+            "{module}:speak",
+            {},
+            "NAME=VALUE: messages, model; where the function is the agent itself, the first",
+        ),
         ("{module}:Nobody", {}, "my_agents.py has no `Nobody`"),
         (
             "{module}:Mine",

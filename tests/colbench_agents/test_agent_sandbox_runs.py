@@ -109,8 +109,11 @@ def test_an_example_has_the_same_run_in_the_sandbox(run, command, tmp_path, monk
     monkeypatch.chdir(ROOT)
     agent = ["--agent", f"cmd:{command}"]
     assert evaluate(*agent, out=str(tmp_path / "free")) == 0
-    assert evaluate(*agent, "--agent-sandbox", out=str(tmp_path / "walled")) == 0
-    assert "shut in no network at all" in capsys.readouterr().out
+    walls = ["--agent-sandbox", "--agent-env", "PATH,NO_SUCH_KEY"]
+    assert evaluate(*agent, *walls, out=str(tmp_path / "walled")) == 0
+    said = capsys.readouterr().out
+    assert "shut in no network at all" in said
+    assert "; not set here: NO_SUCH_KEY\n" in said
     free, walled = (
         {rollout.task_id: rollout for rollout in read_rollouts(tmp_path / name / "rollouts.jsonl")}
         for name in ("free", "walled")

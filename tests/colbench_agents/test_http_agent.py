@@ -153,6 +153,7 @@ async def test_waiting_for_others_is_not_the_dialogue_s_time(play):
     [
         (answer(500, b"Traceback: out of memory"), "HTTP 500: Traceback: out of memory"),
         (answer(404, b"no such episode"), "HTTP 404: no such episode"),
+        (answer(404, b""), "HTTP 404$"),
         (answer(307, Location="/elsewhere"), "HTTP 307"),
         (answer(200, b"<html>hello</html>"), "no message, .*: <html>hello</html>"),
         (answer(200, b""), "no message"),
