@@ -98,6 +98,8 @@ class Entrant(msgspec.Struct, kw_only=True):
     """What its agent says beside made-up words."""
     answer: str | None = None
     line: bool = False
+    reruns: str = ""
+    """The digest of the entry whose system the maintainers ran for this one."""
     findings: tuple[Finding, ...] = ()
     tokens: bool = True
     trained: bool = False
@@ -123,7 +125,13 @@ class Store:
         ]
         digest = self._bundle(entrant, [trajectory for trajectory, _ in cells])
         receipt = self._verified(entrant, digest, [score for _, score in cells])
-        self.decide("accepted", digest, receipt=receipt, reference_line=entrant.line)
+        self.decide(
+            "accepted",
+            digest,
+            receipt=receipt,
+            reference_line=entrant.line,
+            reruns=entrant.reruns,
+        )
         return digest
 
     def decide(self, decision: str, bundle: str, **fields: object) -> None:

@@ -169,7 +169,8 @@ def _name(row: Row) -> Safe:
 def _marks(row: Row) -> Iterator[Safe]:
     if row.flags:
         words, rules = count(len(row.flags), "flag"), plain(", ".join(row.flags))
-        address = f"../../{entry_address(row.bundle)}#findings"
+        place = "" if row.flags == ("rerun.differs",) else "#findings"
+        address = f"../../{entry_address(row.bundle)}{place}"
         yield element("a", words, href=address, class_="flag", title=rules)
     for words in disclosed(row):
         yield element("span", words, class_="mark")
@@ -179,6 +180,8 @@ def disclosed(row: Row) -> Iterator[str]:
     """What a reader must know beside a name."""
     if row.trained_on_colbench:
         yield "trained on ColBench"
+    if row.reruns:
+        yield "the maintainers’ run"
     if row.human_in_the_loop:
         yield "human in the loop"
 

@@ -13,7 +13,7 @@ from colbench_leaderboard.board import Board, Delta, Entry, Row
 from colbench_leaderboard.bundle import Submission
 from colbench_leaderboard.receipt import Estimate, Finding
 from colbench_leaderboard.site import charts, tables
-from colbench_leaderboard.site.boards import bar, disclosed, folder, title
+from colbench_leaderboard.site.boards import bar, disclosed, entry_address, folder, title
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.text import (
     TIERS,
@@ -22,6 +22,7 @@ from colbench_leaderboard.site.text import (
     between,
     cut,
     dollars,
+    link,
     plain,
     said,
     share,
@@ -55,6 +56,7 @@ def page(
             _more(entry, board),
             _tiles(row, board),
             _place(row),
+            _again(row, board),
             _curve(row, board),
             _findings(entry.receipt.findings),
             _verify(entry, board),
@@ -124,6 +126,22 @@ def _place(row: Row) -> Safe:
         return Safe()
     words = f"Place {row.rank.place} (95 % interval {row.rank.low}–{row.rank.high}); "
     return element("p", words, said(row.rank.words), ".", class_="note prose")
+
+
+def _again(row: Row, board: Board) -> Safe:
+    """Whether the maintainers ran the system themselves, and what came of it."""
+    if row.reruns:
+        words, other = "This is the maintainers’ own run of ", row.reruns
+    elif row.rerun:
+        agrees = row.tier == "T3"
+        came = "which agrees with it" if agrees else "which does not agree with it"
+        words, other = f"The maintainers ran this system themselves, {came}: ", row.rerun
+    else:
+        return Safe()
+    digest: Safe = element("code", short(other))
+    if any(other == each.bundle for each in (*board.rows, *board.lines)):
+        digest = link(digest, f"../../{entry_address(other)}")
+    return element("p", words, digest, ".", class_="note prose")
 
 
 def _more(entry: Entry, board: Board) -> Safe:

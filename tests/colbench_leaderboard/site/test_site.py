@@ -199,6 +199,23 @@ def test_what_is_built_anew_holds_nothing_of_an_entry_that_was_removed(tmp_path,
     assert (out / LOG).read_bytes() == (made.folder / LOG).read_bytes()
 
 
+def test_a_run_of_the_maintainers_and_its_entry_name_each_other(tmp_path, stores):
+    made = stores.Store(tmp_path / "store", stores.make_tasks(4))
+    first = made.add(stores.Entrant(name="System", skill=0.4))
+    again = made.add(stores.Entrant(name="System", skill=0.4, reruns=first, notes="ours"))
+
+    def words(bundle: str) -> str:
+        build(made.folder, read_standings(made.folder), tmp_path / "site", [])
+        return (tmp_path / f"site/entries/{bundle[:12]}/index.html").read_text()
+
+    assert "ran this system themselves, which agrees with it" in words(first)
+    assert f'href="../../entries/{again[:12]}/index.html"' in words(first)
+    assert f'href="../../entries/{first[:12]}/index.html"' in words(again)
+    made.decide("removed", first, reason="asked for")
+    assert "This is the maintainers’ own run of" in words(again)
+    assert f'href="../../entries/{first[:12]}/index.html"' not in words(again)
+
+
 def test_an_empty_store_has_a_site(tmp_path):
     (tmp_path / LOG).write_bytes(b"")
     build(tmp_path, read_standings(tmp_path), tmp_path / "site", [])
