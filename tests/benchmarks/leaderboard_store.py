@@ -80,9 +80,11 @@ def make_tasks(number: int, domain: str = "backend") -> list[Task]:
 
 def _hidden(source: random.Random, domain: str, number: int) -> Hidden:
     if domain == "frontend":
-        return Hidden(reference=f"<html><body><h1>Target {number}</h1></body></html>")
+        page = f"<html><body><h1>Target {number}</h1></body></html>"
+        return Hidden(reference=page, information=page)
     facts = (Fact(name="a", topics=("x",), statement=text(source, 9)),)
-    return Hidden(reference=program(source, 8), tests=("settle(1, 2)",) * 10, facts=facts)
+    code = program(source, 8)
+    return Hidden(reference=code, tests=("settle(1, 2)",) * 10, information=code, facts=facts)
 
 
 class Entrant(msgspec.Struct, kw_only=True):
@@ -109,8 +111,11 @@ class Entrant(msgspec.Struct, kw_only=True):
 class Store:
     """A store that is being made."""
 
-    def __init__(self, folder: Path, tasks: Sequence[Task], trials: int = 1) -> None:
+    def __init__(
+        self, folder: Path, tasks: Sequence[Task], trials: int = 1, source: str = ""
+    ) -> None:
         self.folder, self.tasks, self.trials = folder, tasks, trials
+        self.source = source or f"bundled:{tasks[0].domain}/test"
         self.records: list[Record] = []
         self.head = FIRST
         self._blobs: dict[str, bytes] = {}
@@ -246,7 +251,7 @@ class Store:
             sandbox="bubblewrap, Python 3.11",
             browser="",
             tasks=LockedTasks(
-                source=f"bundled:{self.tasks[0].domain}/test",
+                source=self.source,
                 count=len(self.tasks),
                 hash=sha256("".join(task.hash for task in self.tasks).encode()),
                 domain=self.tasks[0].domain,

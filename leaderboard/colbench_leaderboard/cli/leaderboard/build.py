@@ -39,12 +39,16 @@ def add_task_flag(parser: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build the site."""
+    from colbench.report.text import count
+
     out = Path(args.out)
     built = build_site(Path(args.store), out, args.tasks)
-    say(
-        f"{built.entries} entries, {built.dialogues:,} dialogues: {built.files:,} files, "
-        f"{built.bytes / 1e6:,.1f} MB"
+    shown = (
+        count(built.entries, "entry", "entries"),
+        count(built.dialogues, "dialogue"),
+        count(built.files, "file"),
     )
+    say(f"{', '.join(shown)}, {built.bytes / 1e6:,.1f} MB and the bundles")
     say(str(out / "index.html"))
     return 0
 

@@ -1,0 +1,59 @@
+"""`colbench leaderboard build` and `serve`."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import msgspec
+import pytest
+
+from colbench.cli import main
+from colbench.task import row_from_task
+
+
+@pytest.fixture
+def small(tmp_path, stores):
+    """A store of one entry on tasks that come with no ColBench, and the file of those."""
+    tasks = stores.make_tasks(3)
+    made = stores.Store(tmp_path / "store", tasks, source="file:/etc/passwd")
+    made.add(stores.Entrant(name="System", skill=0.4))
+    file = tmp_path / "own.jsonl"
+    file.write_bytes(b"".join(msgspec.json.encode(row_from_task(t)) + b"\n" for t in tasks))
+    return made.folder, file
+
+
+def test_build_writes_a_site_with_the_references_that_one_has(tmp_path, small, capsys):
+    store, file = small
+    out = tmp_path / "site"
+    assert main(["leaderboard", "build", str(store), "--out", str(out)]) == 0
+    (leaf,) = out.glob("entries/*/dialogues-001.html")
+    assert leaf.read_text().count("The reference of this task is not at hand here.") == 3
+    said = capsys.readouterr().out
+    assert "1 entry, 3 dialogues" in said.replace("\n", " ")
+    assert main(["leaderboard", "build", str(store), "--out", str(out), "--tasks", str(file)]) == 0
+    (leaf,) = out.glob("entries/*/dialogues-001.html")
+    assert "is not at hand here" not in leaf.read_text()
+    assert "--tasks YOUR_TASKS" in next(out.glob("entries/*/index.html")).read_text()
+
+
+def test_build_refuses_what_is_no_store_and_a_folder_of_something_else(tmp_path, small, capsys):
+    assert main(["leaderboard", "build", str(tmp_path / "none"), "--out", str(tmp_path / "x")]) == 2
+    assert "is no store" in capsys.readouterr().err
+    assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path)]) == 2
+    assert "holds something else than a site" in capsys.readouterr().err
+    assert main(["leaderboard", "serve", str(small[0]), "--port", "99999"]) == 2
+    assert "a port is a number from 0 to 65535" in capsys.readouterr().err
+
+
+def test_serve_shows_the_site_until_it_is_interrupted(small):
+    command = [sys.executable, "-m", "colbench.cli", "leaderboard", "serve", str(small[0])]
+    with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as serving:
+        address = re.match(r"http://127\.0\.0\.1:\d+/", serving.stdout.readline())
+        with urllib.request.urlopen(address.group()) as answer:
+            assert b"ColBench leaderboard" in answer.read()
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(30) == 0
