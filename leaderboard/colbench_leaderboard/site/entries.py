@@ -230,15 +230,17 @@ def _verify(entry: Entry, board: Board) -> Safe:
                     ("Tasks", _hash(receipt.tasks)),
                     ("Scorer", said(receipt.scorer)),
                     ("Tier", f"{receipt.tier}: {TIERS[receipt.tier]}" if receipt.tier else NOTHING),
-                    (
-                        "Replayed",
-                        count(receipt.replayed, "reply", "replies")
-                        + " of the human, the same again",
-                    ),
+                    ("Replayed", _replayed(receipt.replayed)),
                 ),
             ),
         )
     )
+
+
+def _replayed(replies: int) -> str:
+    if not replies:
+        return "no reply of the human"
+    return f"{count(replies, 'reply', 'replies')} of the human, the same again"
 
 
 def _hash(digest: str) -> Safe:

@@ -34,7 +34,7 @@ TIER_WORDS = {
     "T2": "As T1, and the simulated human was asked again and gave the same replies, word for word. That takes one "
     "side of the dialogue out of the submitter’s hands. A human that is a model cannot be asked again offline; such an "
     "entry stays at T1.",
-    "T3": "The maintainers ran the agent themselves.",
+    "T3": "The maintainers ran the agent themselves; what came of it cannot be told apart from the entry.",
 }
 
 
@@ -181,7 +181,7 @@ def _record(record: Record, names: dict[str, str], delta: Delta | None) -> Safe:
         tables.number(str(record.number), record.number),
         tables.cell(record.time.replace("T", " ").replace("Z", " UTC"), class_="when"),
         tables.cell(element("span", record.decision, class_=kind)),
-        tables.cell(entry),
+        tables.cell(entry, class_="entry"),
         tables.cell(said(record.reason), class_="wide" if record.reason else None),
         tables.cell(change(delta)),
         tables.cell(element("code", record.previous[:16], title=record.previous)),
