@@ -10,6 +10,7 @@ that has other work to do only the second says much.
 from __future__ import annotations
 
 import argparse
+import resource
 import shutil
 import tempfile
 import time
@@ -58,6 +59,8 @@ def main() -> None:
             timed("store made", lambda: make_store(store, args.entries, tasks, args.trials))
         standings = timed("standings", lambda: read_standings(store))
         built = timed("site", lambda: build(store, standings, out, tasks))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        print(f"peak memory {peak:.1f} GB")
         print(f"{built.entries} entries, {built.dialogues:,} dialogues, {built.files:,} files")
         (board,) = (out / "boards").iterdir()
         sizes("board", [board / "index.html"])

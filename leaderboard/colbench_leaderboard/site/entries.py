@@ -210,7 +210,7 @@ def _verify(entry: Entry, board: Board) -> Safe:
     rounding = "" if board.domain == "backend" else ", rounded to 4 decimals first"
     return join(
         (
-            element("h2", "Verify it yourself"),
+            element("h2", "Verify it yourself", id="verify"),
             element(
                 "p",
                 "Take the ",
@@ -262,7 +262,7 @@ def _about(submission: Submission) -> Safe:
         ("Licence", f"{submission.licence}, of the transcripts"),
     ]
     caption = "As the submitters say"
-    return join((element("h2", "About the system"), tables.facts(caption, rows)))
+    return join((element("h2", "About the system", id="about"), tables.facts(caption, rows)))
 
 
 def _link(address: str) -> Safe:
@@ -318,7 +318,9 @@ def _pins(entry: Entry) -> Safe:
     whole = element(
         "details", element("summary", "The whole configuration"), element("pre", cut(pins.decode()))
     )
-    return join((element("h2", "Pins"), tables.facts("What the run was held with", rows), whole))
+    return join(
+        (element("h2", "Pins", id="pins"), tables.facts("What the run was held with", rows), whole)
+    )
 
 
 def _history(history: Sequence[Record], deltas: Sequence[Delta]) -> Safe:
@@ -335,7 +337,7 @@ def _history(history: Sequence[Record], deltas: Sequence[Delta]) -> Safe:
     )
     heads = map(tables.head, ("Record", "Time", "Decision", "Reason", "Changed"))
     table = tables.table("What was decided of it", heads, rows, label="History", sortable=False)
-    return join((element("h2", "History"), table))
+    return join((element("h2", "History", id="history"), table))
 
 
 def change(delta: Delta | None) -> str:
@@ -351,4 +353,4 @@ def change(delta: Delta | None) -> str:
 def _downloads() -> Safe:
     names = ("receipt.json", "summary.json", "scores.jsonl", "submission.json", "lock.json")
     links = join(join([element("a", name, href=name), " "]) for name in names)
-    return join((element("h2", "Downloads"), element("p", links)))
+    return join((element("h2", "Downloads", id="downloads"), element("p", links)))

@@ -17,8 +17,8 @@ class Folder:
     """Writes the files of a site; counts them. Leave it (`with`) to put the site in place, unless something failed."""
 
     def __init__(self, out: Path) -> None:
-        self.out = out
-        self.draft = out.with_name(f".{out.name}.new")
+        self.out = out.resolve()
+        self.draft = self.out.with_name(f".{self.out.name}.new")
         self.files = self.bytes = 0
         self._made: set[Path] = set()
 

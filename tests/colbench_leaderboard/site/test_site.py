@@ -172,6 +172,17 @@ def test_a_folder_with_something_else_is_not_touched(tmp_path, store, standings)
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "thesis.tex"]
 
 
+def test_a_link_to_a_site_stays_one(tmp_path, stores):
+    made = stores.make_store(tmp_path / "store", 0, stores.make_tasks(1))
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for _ in range(2):
+        build(made.folder, read_standings(made.folder), tmp_path / "link", [])
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "index.html").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real", "store"]
+
+
 def test_a_build_that_fails_leaves_the_site_before(tmp_path, stores):
     made = stores.make_store(tmp_path / "store", 1, stores.make_tasks(2))
     out = tmp_path / "site"
