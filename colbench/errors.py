@@ -14,6 +14,7 @@ ColBenchError
 
 from __future__ import annotations
 
+import sysconfig
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,8 +95,17 @@ def boundary(error: type[ColBenchError]) -> Iterator[None]:
 
 
 def describe_exception(error: BaseException) -> str:
-    """Type, text and, for one that was raised in Python code, the file's name and line, in one line."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    place = f" ({Path(frames[-1][0].f_code.co_filename).name}:{frames[-1][1]})" if frames else ""
+    """Type, text and, for one that was raised in Python code, the file's name and line, in one line.
+
+    The line is the innermost one that is of no library, where there is such: of an agent that calls one, its own.
+    """
+    frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
+    own = [(file, line) for file, line in frames if not _of_a_library(file)] or frames
+    place = f" ({Path(own[-1][0]).name}:{own[-1][1]})" if own else ""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}{': ' if text else ''}{text}{place}"
+
+
+def _of_a_library(file: str) -> bool:
+    installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
+    return bool(installed) or file.startswith(("<", sysconfig.get_path("stdlib")))

@@ -178,7 +178,15 @@ class Evaluation:
         """Write and show the report. Returns 1 if a cell is still owed, else 0."""
         from colbench.cli.report import write_and_show
 
-        return exit_code(write_and_show(self.folder, self.tasks, self.config, self.baseline))
+        report = write_and_show(self.folder, self.tasks, self.config, self.baseline)
+        code = exit_code(report)
+        latest = {rollout.key: rollout for rollout in self.folder.rollouts()}
+        if code and any(not rollout.settled for rollout in latest.values()):
+            print(
+                "colbench: what is unscored is tried again by the same command",
+                file=sys.stderr,
+            )
+        return code
 
 
 def exit_code(report: RunReport) -> int:

@@ -220,6 +220,7 @@ def test_unscored_cells_give_exit_code_1_and_are_tried_again(here, capsys):
         "out",
     ]
     assert main(argv) == 1
+    assert "unscored is tried again by the same command" in capsys.readouterr().err
     assert report()["unscored"] == 2
     assert main(argv) == 1
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 4

@@ -16,6 +16,8 @@ def module(tmp_path):
     path.write_text(
         textwrap.dedent(
             """
+            import json
+
             class Mine:
                 def __init__(self, *, greeting: str = "hi"):
                     self.greeting = greeting
@@ -40,6 +42,10 @@ def module(tmp_path):
             class Needy:
                 def __init__(self, key, *, hurry=0):
                     pass
+
+            class Garbled:
+                def __init__(self):
+                    json.loads("{")
 
             def speak(messages, model):
                 return model
@@ -100,6 +106,7 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
             "unexpected keyword argument 'volume'; .*NAME=VALUE: greeting",
         ),
         ("{module}:Broken", {}, "building it failed\nRuntimeError: no licence"),
+        ("{module}:Garbled", {}, r"building it failed\nJSONDecodeError: .* \(my_agents.py:\d+\)"),
         ("{module}:Plain", {}, "`reply` of my_agents:Plain must be `async def`"),
         ("{module}:Mute", {}, "my_agents:Mute has no method `reply`"),
     ],
