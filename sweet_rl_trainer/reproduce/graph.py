@@ -94,6 +94,7 @@ class Graph:
             act=partial(judge.judge, recipe=recipe),
             settings={
                 "hidden": table.hidden,
+                "pairs": [table.pairs.rule, table.pairs.margin],
                 "weights": table.weights,
                 "max_length": table.max_length,
             },

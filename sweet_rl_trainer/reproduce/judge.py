@@ -19,7 +19,7 @@ from sweet_rl_trainer.critic.correlation import correlation
 from sweet_rl_trainer.examples import side_examples
 from sweet_rl_trainer.pairs import make_pairs
 from sweet_rl_trainer.ranking.score import score_sides, sums
-from sweet_rl_trainer.recipe import DataSettings, Recipe
+from sweet_rl_trainer.recipe import DataSettings, PairSettings, Recipe
 from sweet_rl_trainer.stages import data
 from sweet_rl_trainer.stages.base import chat_of, model_in
 from sweet_rl_trainer.stages.examples import told
@@ -47,7 +47,7 @@ def judge(job: Job, recipe: Recipe) -> dict[str, Any]:
     settings = DataSettings(held_out=0, system=recipe.data.system)
     dialogues = data.load(settings, job.inputs).train
     scores = _scores(job, recipe, dialogues)
-    found = judged(dialogues, scores)
+    found = judged(dialogues, scores, recipe.critic.pairs)
     (job.folder / JUDGED).write_bytes(msgspec.json.encode(found))
     return {"accuracy": found.accuracy[0], "pairs": found.pairs}
 
@@ -82,11 +82,13 @@ def _scores(job: Job, recipe: Recipe, dialogues: Sequence[Trajectory]) -> dict[s
     return {side.trajectory: value for side, value in zip(known, values, strict=True)}
 
 
-def judged(dialogues: Sequence[Trajectory], scores: dict[str, float]) -> Judged:
-    """Of dialogues and their scores by id. A tie is half a win."""
+def judged(
+    dialogues: Sequence[Trajectory], scores: dict[str, float], chosen: PairSettings
+) -> Judged:
+    """Of dialogues and their scores by id; pairs are those of the rule and its margin. A tie is half a win."""
     scored = [each for each in dialogues if each.id in scores]
     by_task: dict[str, list[float]] = defaultdict(list)
-    for pair in make_pairs(scored, "best-vs-worse"):
+    for pair in make_pairs(scored, chosen.rule, margin=chosen.margin):
         margin = scores[pair.chosen.id] - scores[pair.rejected.id]
         by_task[pair.chosen.task_hash].append(0.5 if margin == 0 else float(margin > 0))
     accuracy = mean_interval(list(by_task.values()))

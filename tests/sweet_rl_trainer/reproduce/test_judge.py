@@ -8,6 +8,7 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 
 from colbench.errors import DataError
 from colbench.messages import Message
+from sweet_rl_trainer.recipe import PairSettings
 from sweet_rl_trainer.reproduce.judge import judged
 from sweet_rl_trainer.trajectories import Trajectory
 
@@ -37,7 +38,7 @@ def test_accuracy_is_the_mean_over_tasks_of_the_pairs_that_are_in_order():
         *(dialogue("c1", 0.0), dialogue("c2", 0.5)),  # no success, no pair
     ]
     scores = {"a1": 2.0, "a2": 1.0, "a3": 3.0, "b1": 1.0, "b2": 1.0, "c1": 9.0, "c2": 0.0}
-    found = judged(dialogues, scores)
+    found = judged(dialogues, scores, PairSettings())
     assert found.pairs == 3
     assert found.accuracy[0] == pytest.approx(((1 + 0) / 2 + 0.5) / 2)
     low, high = found.accuracy[1:]
@@ -46,13 +47,15 @@ def test_accuracy_is_the_mean_over_tasks_of_the_pairs_that_are_in_order():
 
 def test_a_critic_that_likes_turns_is_seen_by_its_correlation():
     dialogues = [dialogue("a1", 1.0, turns=5), dialogue("a2", 0.0, turns=2), dialogue("b1", 0.0, 3)]
-    found = judged(dialogues, {each.id: 2.0 * len(each.said) - 1 for each in dialogues})
+    found = judged(
+        dialogues, {each.id: 2.0 * len(each.said) - 1 for each in dialogues}, PairSettings()
+    )
     assert found.with_turns == pytest.approx(1.0)
 
 
 def test_the_best_of_n_is_chosen_by_score():
     dialogues = [dialogue(f"a{n}", float(n == 2)) for n in range(4)]
-    found = judged(dialogues, {"a0": 0.0, "a1": 1.0, "a2": 2.0, "a3": 3.0})
+    found = judged(dialogues, {"a0": 0.0, "a1": 1.0, "a2": 2.0, "a3": 3.0}, PairSettings())
     assert [(n, mean) for n, mean, *_ in found.best_of] == [
         (1, pytest.approx(0.25)),
         (2, pytest.approx(2 / 6)),  # of six draws of two, those of a2 without a3
@@ -62,4 +65,12 @@ def test_the_best_of_n_is_chosen_by_score():
 
 def test_dialogues_without_a_pair_are_an_error():
     with pytest.raises(DataError, match="no task has one"):
-        judged([dialogue("a1", 0.0), dialogue("a2", 0.0)], {"a1": 1.0, "a2": 0.0})
+        judged([dialogue("a1", 0.0), dialogue("a2", 0.0)], {"a1": 1.0, "a2": 0.0}, PairSettings())
+
+
+def test_pairs_are_those_of_the_rule():
+    dialogues = [dialogue("a1", 0.5), dialogue("a2", 0.2), dialogue("a3", 0.4)]
+    scores = {"a1": 3.0, "a2": 2.0, "a3": 1.0}
+    found = judged(dialogues, scores, PairSettings(rule="all-ordered", margin=0.15))
+    assert found.pairs == 2  # a1 and a3 are too close
+    assert found.accuracy[0] == pytest.approx(0.5)
