@@ -25,7 +25,7 @@ from colbench_leaderboard.site.boards import folder, title
 from colbench_leaderboard.site.entries import entry_folder
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.keys import anchor, leaf_name, task_key
-from colbench_leaderboard.site.text import VALUES, cut, link, plain, said, share
+from colbench_leaderboard.site.text import VALUES, beginning, cut, link, plain, said, share
 
 LEAF = 25
 """Dialogues on a page."""
@@ -126,9 +126,11 @@ def listing(
 
 def _line(score: CellScore, place: int, several: bool, requests: Mapping[str, str]) -> Safe:
     address = f"{leaf_name(place // LEAF + 1)}#{anchor(score.task_id, score.trial)}"
-    request = escape(plain(requests.get(score.task_id, "")[:REQUEST]))
+    request = escape(beginning(requests.get(score.task_id, ""), REQUEST))
     return tables.row(
-        tables.name(link(said(score.task_id), address), Safe(f"<small>{request}</small>")),
+        tables.name(
+            link(said(score.task_id), address), Safe(f'<small class="clamp">{request}</small>')
+        ),
         *([tables.number(str(score.trial + 1), score.trial + 1)] if several else []),
         tables.number(share(score.value), score.value),
         tables.number(str(score.turns), score.turns),

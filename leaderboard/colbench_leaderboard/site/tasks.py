@@ -17,7 +17,7 @@ from colbench_leaderboard.site.dialogues import LEAF
 from colbench_leaderboard.site.entries import entry_folder
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.keys import anchor, leaf_name, task_key
-from colbench_leaderboard.site.text import VALUES, amount, cut, link, plain, said, share
+from colbench_leaderboard.site.text import VALUES, amount, beginning, cut, link, plain, said, share
 
 REQUEST = 160
 """Characters of a request in the list."""
@@ -90,7 +90,7 @@ def _line(board: Board, task: str, found: Sequence[Result], request: str) -> Saf
     turns = [score.turns for each in ranked for score in each.scores]
     mean = sum(turns) / len(turns) if turns else None
     name = link(said(task), f"tasks/{task_key(task)}.html")
-    words = [element("small", plain(request[:REQUEST]))] if request else []
+    words = [element("small", beginning(request, REQUEST), class_="clamp")] if request else []
     solved = sum(each.solved > 0 for each in ranked)
     return tables.row(
         tables.name(name, *words),

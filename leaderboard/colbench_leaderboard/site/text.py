@@ -48,6 +48,11 @@ def cut(text: str) -> str:
     return f"{plain(text[:CUT])}\n[{len(text) - CUT:,} more characters are in the bundle]"
 
 
+def beginning(text: str, most: int) -> str:
+    """The first words of a text, `most` characters at most."""
+    return plain(text) if len(text) <= most else f"{plain(text[:most]).rsplit(' ', 1)[0]} …"
+
+
 def short(digest: str) -> str:
     """What stands for a digest in addresses."""
     return digest[:SHORT]
