@@ -32,8 +32,7 @@ class Study:
         tries = tuple(self._try(method, seed, rate) for rate in self._rates(method, first))
         chosen = best_try(tries)
         step = best_step(chosen).step
-        policy = self._graph.policy(method, self._recipe(method, seed, chosen.rate))
-        folder = self._made(self._graph.test(policy, step, seed))
+        folder = self._tested(method, self._recipe(method, seed, chosen.rate), step, seed)
         return Row(
             method=method.name,
             seed=seed,
@@ -61,8 +60,7 @@ class Study:
         """The method with a share of the training tasks; its checkpoint is chosen as in a row."""
         step = best_step(self._try(method, seed, rate, share)).step
         recipe = self._recipe(method, seed, rate, share)
-        policy = self._graph.policy(method, recipe)
-        folder = self._made(self._graph.test(policy, step, seed))
+        folder = self._tested(method, recipe, step, seed)
         return Scaling(
             method=method.name,
             seed=seed,
@@ -70,6 +68,10 @@ class Study:
             tasks=self._graph.learnt(recipe),
             test=tuple(outcomes(folder)),
         )
+
+    def _tested(self, method: Method, recipe: Recipe, step: int, seed: int) -> Path:
+        policy = self._graph.policy(method, recipe) if step else self._graph.base
+        return self._made(self._graph.test(policy, step, seed))
 
     def _rates(self, method: Method, first: Row | None) -> tuple[float, ...]:
         if not method.goal:
