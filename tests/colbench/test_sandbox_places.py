@@ -18,7 +18,8 @@ from colbench.sandbox.attacks import attacks, controls
 
 NOBODY = 65534
 WORKING = [report.tier for report in probe() if report.works and report.safe]
-PLACES = [str(Path(__file__).parents[2]), str(Path(msgspec.__file__).parents[1])]
+TOP = Path(__file__).parents[2]
+PLACES = [str(TOP), str(TOP / "leaderboard"), str(Path(msgspec.__file__).parents[1])]
 PROBE = """
     import asyncio
     from colbench.sandbox import CodeSandbox, Job, probe
