@@ -17,6 +17,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 """Where the tests were started in the background it is ignored, and so it would be by what they start."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The end-to-end tests come first: they take longest, and at the end one worker would be left alone with them."""
+    items.sort(key=lambda item: "e2e" not in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def official_backend() -> Path:
     """A file of real backend rows in the folder that COLBENCH_OFFICIAL_DATA names."""

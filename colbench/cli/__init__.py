@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 import colbench
 from colbench.cli import (
@@ -21,6 +22,7 @@ from colbench.cli import (
     view,
 )
 from colbench.command import run
+from colbench.errors import UserError, describe_exception
 
 MORE = "colbench.commands"
 """Entry points: modules with commands of other packages, such as the leaderboard's."""
@@ -43,5 +45,26 @@ def parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         command.add_to(commands)
     for point in sorted(entry_points(group=MORE)):
-        point.load().add_to(commands)
+        _add_other(point, commands)
     return top
+
+
+def _add_other(point: EntryPoint, commands: Any) -> None:
+    """Add another package's command; one that cannot be loaded says so when it is called, and breaks no other."""
+    try:
+        point.load().add_to(commands)
+    except Exception as cause:
+        package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+        broken = UserError(
+            f"{point.name}: this command of the package {package} cannot be loaded; "
+            f"install it anew or remove it\n{describe_exception(cause)}"
+        )
+        parser = commands.add_parser(
+            point.name, help="cannot be loaded", add_help=False, prefix_chars="\0"
+        )  # without a prefix that can be typed, any flag is an argument
+        parser.add_argument("arguments", nargs="*")
+        parser.set_defaults(run=lambda _: _refuse(broken))
+
+
+def _refuse(error: UserError) -> int:
+    raise error

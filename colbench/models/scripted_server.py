@@ -93,8 +93,8 @@ class ScriptedServer:
 
         body = msgspec.json.decode(await request.read())
         self.requests.append(body)
-        await asyncio.sleep(self.delay() if callable(self.delay) else self.delay)
         fault = self.fault(len(self.requests)) if self.fault else None
+        await asyncio.sleep(self.delay() if callable(self.delay) else self.delay)
         if fault and fault.status == 0 and request.transport:
             request.transport.abort()
         if fault:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 
 import msgspec
@@ -100,6 +101,16 @@ async def test_overload_is_retried_and_lowers_the_limit():
             assert 4 <= chat.limit.allowed < 5
     assert reply.content == "you said: hello there"
     assert len(server.requests) == 3
+
+
+async def test_of_requests_that_arrive_together_each_is_counted_as_one():
+    def fault(n):
+        return Fault(status=400, body="no") if n == 1 else None
+
+    async with ScriptedServer(echo, delay=0.2, fault=fault) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}") as chat:
+            said = await asyncio.gather(ask(chat), ask(chat), return_exceptions=True)
+    assert [type(each) for each in said].count(EndpointError) == 1
 
 
 @pytest.mark.parametrize("fault", [Fault(status=503, body="busy"), Fault(status=0)])
