@@ -13,9 +13,11 @@ from pathlib import Path
 from colbench.errors import DataError, UserError
 from colbench_leaderboard.archive import Bundle, read_bundle
 from colbench_leaderboard.bundle import sha256
-from colbench_leaderboard.entries import named, parse, parse_scores
-from colbench_leaderboard.log import require_latest, writing
+from colbench_leaderboard.entries import named, parse, parse_scores, read_receipt
+from colbench_leaderboard.log import Log, require_latest, writing
+from colbench_leaderboard.people import skeleton
 from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY, Receipt, Summary
+from colbench_leaderboard.refused import shown
 from colbench_leaderboard.store import (
     ENTRIES,
     LOG,
@@ -54,7 +56,8 @@ def accept(
     """Take a bundle in, with what was found of it; `reference_line` and `reruns` are those of its record.
 
     `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the three files of `receipt`. Raises UserError where
-    the receipt refuses the bundle or is not about it, or the store holds the bundle already.
+    the receipt refuses the bundle or is not about it, the store holds the bundle already, or its name looks like that
+    of an entry of the same board.
     """
     with writing(store) as log, read_bundle(bundle) as found:
         require_latest(log.log, found.digest, "accepted")
@@ -63,6 +66,8 @@ def accept(
             raise UserError(
                 f"{bundle}: the receipt refuses it: {_reasons(receipt)}; `colbench leaderboard refuse` records that"
             )
+        if not reruns:
+            _require_own_name(store, log.log, found, receipt)
         _keep_bundle(store, found)
         digest = _keep_verified(store, found.digest, verified)
         return log.append(
@@ -116,6 +121,23 @@ def require_reason(reason: str) -> None:
     """Raise UserError for a reason that says nothing."""
     if not reason.strip():
         raise UserError("--reason: say why; it is published")
+
+
+def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -> None:
+    """Raise UserError where an entry that stands on the same board has a name that looks like this bundle's."""
+    about = bundle.submission
+    reruns = {record.bundle for record in log.records if record.reruns}
+    for other, record in log.standing().items():
+        if other in reruns or read_receipt(store, record).tasks != receipt.tasks:
+            continue
+        with read_bundle(bundle_folder(store, other)) as there:
+            theirs = there.submission
+        if theirs.track == about.track and skeleton(theirs.name) == skeleton(about.name):
+            raise UserError(
+                f"the name '{shown(about.name)}' looks like '{shown(theirs.name)}', entry {other[:12]} of the same "
+                "board, and a reader has to tell them apart: it has to be sent in under another name, or `remove` "
+                "takes the other off"
+            )
 
 
 def _keep_bundle(store: Path, bundle: Bundle) -> None:

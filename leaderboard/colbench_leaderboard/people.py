@@ -18,6 +18,13 @@ ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE")
 """Alphabets whose letters look alike."""
 MOST_MARKS = 2
 """Combining marks on one letter."""
+POINT = "·"
+"""What stands between two digits, as in 2.5."""
+TWINS = str.maketrans(
+    "АВЕЅЗІЈКМНОРСТУХҮԌԚԜаезіјкморсѕтухүѵһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧαικνορτυχօսոհցΙ01|",
+    "ABES3IJKMHOPCTYXYGQWae3ijkmopcstyxyvhdqwlABEZHIKMNOPTYXaikvoptuxounhgIolI",
+)
+"""Letters and digits that look like Latin ones, by Unicode's list of confusables: Cyrillic, Greek, Armenian, digits."""
 
 
 def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
@@ -67,9 +74,20 @@ def text_flaw(text: str, *, line: bool = False) -> str:
 
 
 def skeleton(name: str) -> str:
-    """What a name looks like to a hasty reader: two systems whose names share it are not to be told apart."""
-    plain = unicodedata.normalize("NFKD", name).casefold()
-    return "".join(char for char in plain if char.isalnum())
+    """What a name looks like to a hasty reader: two systems whose names share it are not to be told apart.
+
+    Without case, accents, spaces and signs, but for one between two digits; with Latin letters for those of other
+    alphabets, and digits, that look alike.
+    """
+    whole = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFKD", name))
+    seen = whole.translate(TWINS).casefold().replace("i", "l")
+    return "".join(filter(_tells_apart, seen)) or name
+
+
+def _tells_apart(char: str) -> bool:
+    """Letters, digits and what belongs to them, such as vowel signs of Hindi; accents do not."""
+    is_sign = unicodedata.category(char)[0] == "M" and "COMBINING" not in unicodedata.name(char, "")
+    return char.isalnum() or char == POINT or is_sign
 
 
 def _alphabet(char: str) -> str:

@@ -178,16 +178,23 @@ def _strangers(folder: Path, names: set[str]) -> Iterator[str]:
 
 
 def verified_against(store: Path, record: Record) -> list[Path]:
-    """The bundles that the receipt of a record says to share transcripts with its own."""
-    return [bundle_folder(store, each) for each in duplicated(read_receipt(store, record))]
+    """The bundles that the receipt of a record says to share transcripts with its own, but for deleted ones."""
+    named = (bundle_folder(store, each) for each in duplicated(read_receipt(store, record)))
+    return [folder for folder in named if folder.is_dir()]
 
 
 def _verify(store: Path, record: Record, verifier: Verifier) -> None:
     """Raise DataError unless the bundle, verified anew, gives the very files that are there."""
     there = verified_folder(store, record.bundle, record.receipt)
+    against = verified_against(store, record)
+    if len(against) < len(duplicated(read_receipt(store, record))):
+        raise DataError(
+            f"{there / RECEIPT}: names a bundle with the same transcripts that was deleted since, so that it cannot "
+            f"be made again; `colbench leaderboard rescore --only {record.bundle[:12]}` makes one without"
+        )
     with tempfile.TemporaryDirectory(prefix="colbench-audit-") as made:
         folder = bundle_folder(store, record.bundle)
-        verifier(folder, verified_against(store, record), Path(made))
+        verifier(folder, against, Path(made))
         for name in (SCORES, SUMMARY, RECEIPT):
             anew = (Path(made) / name).read_bytes() if (Path(made) / name).exists() else b""
             if anew != (there / name).read_bytes():

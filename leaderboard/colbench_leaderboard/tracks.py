@@ -14,6 +14,10 @@ SETS = {
     "websight:test": 500,
 }
 """The tasks of the standard track: all of one of these sets."""
+OWN = frozenset(
+    {"bundled:backend", "bundled:backend/test", "bundled:frontend", "bundled:frontend/test"}
+)
+"""Sources that a bundle may name: they come with ColBench, so they are the receiver's own."""
 HUMAN = "keyless"
 TURNS = 10
 
@@ -23,9 +27,18 @@ def departures(lock: Lock) -> list[str]:
     return [*_tasks(lock), *_rules(lock), *_harness(lock.commit)]
 
 
+def is_standard(source: str) -> bool:
+    """Whether this names one of the sets."""
+    return _size(source) is not None
+
+
+def _size(source: str) -> int | None:
+    return SETS.get(source, SETS.get(f"{source}/test"))
+
+
 def _tasks(lock: Lock) -> Iterator[str]:
     source, count = lock.tasks.source, lock.tasks.count
-    size = SETS.get(source, SETS.get(f"{source}/test"))
+    size = _size(source)
     if size is None:
         yield f"its tasks are {source!a}; the track has {', '.join(SETS)}"
     elif count != size:

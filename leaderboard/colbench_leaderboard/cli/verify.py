@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from colbench_leaderboard.archive import Bundle, Refused
 
 REFUSED = 1
-OWN = frozenset(
-    {"bundled:backend", "bundled:backend/test", "bundled:frontend", "bundled:frontend/test"}
-)
-"""Sources that a bundle may name: they come with ColBench, so they are the receiver's own."""
 FLAGS = (
     "sandbox_workers",
     "sandbox_packages",
@@ -96,6 +92,7 @@ def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.refused import shown
+    from colbench_leaderboard.tracks import OWN
 
     named = bundle.lock.tasks.source
     if source is None and named not in OWN:

@@ -39,13 +39,13 @@ from colbench_leaderboard.site import (
     downloads,
     entries,
     pages,
+    proof,
     tasks,
     trade,
 )
 from colbench_leaderboard.site.album import Pictures
 from colbench_leaderboard.site.folder import Folder
 from colbench_leaderboard.site.frame import Frame, Page
-from colbench_leaderboard.site.text import short
 from colbench_leaderboard.store import LOG, bundle_folder, verified_folder
 
 
@@ -173,7 +173,10 @@ class Builder:
         entry = self._standings.entries[row.bundle]
         records = [each for each in self._standings.records if each.bundle == row.bundle]
         deltas = [each for each in self._standings.deltas if each.bundle == row.bundle]
-        self._write(entries.page(entry, row, board, records, deltas))
+        standing = self._standings.entries.keys()
+        self._write(
+            entries.page(entry, row, board, history=records, deltas=deltas, standing=standing)
+        )
         pictures = None
         if board.domain == "frontend" and self._renders is not None:
             pictures = Pictures(self._folder.draft, self._renders, entry.lock.browser)
@@ -193,7 +196,7 @@ class Builder:
         for folder, kept in ((source, (SUBMISSION, LOCK)), (verified, (RECEIPT, SUMMARY, SCORES))):
             for name in kept:
                 self._folder.write(f"{here}/{name}", (folder / name).read_bytes())
-        place = self._folder.place(f"{here}/{short(entry.bundle)}.tar.gz")
+        place = self._folder.place(f"{here}/{proof.archive(entry.bundle)}")
         files = [(name, source / name) for name in sorted(names)]
         self._packed.append(self._pool.submit(tarball.write, place, files, LEVEL))
 

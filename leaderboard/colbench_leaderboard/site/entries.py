@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ from colbench.report.text import NOTHING, count
 from colbench_leaderboard.board import Board, Delta, Entry, Row
 from colbench_leaderboard.bundle import Submission
 from colbench_leaderboard.receipt import Estimate, Finding
-from colbench_leaderboard.site import charts, tables
+from colbench_leaderboard.site import charts, proof, tables
 from colbench_leaderboard.site.boards import bar, disclosed, entry_address, folder, title
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.text import (
@@ -22,6 +22,7 @@ from colbench_leaderboard.site.text import (
     between,
     cut,
     dollars,
+    hashed,
     link,
     plain,
     said,
@@ -42,9 +43,15 @@ def entry_folder(bundle: str) -> str:
 
 
 def page(
-    entry: Entry, row: Row, board: Board, history: Sequence[Record], deltas: Sequence[Delta]
+    entry: Entry,
+    row: Row,
+    board: Board,
+    *,
+    history: Sequence[Record],
+    deltas: Sequence[Delta],
+    standing: Collection[str],
 ) -> Page:
-    """The entry's page."""
+    """The entry's page. `standing`: the digests of all entries that stand, whose bundles the site offers."""
     here = entry_folder(entry.bundle)
     return Page(
         path=f"{here}/index.html",
@@ -59,7 +66,7 @@ def page(
             _again(row, board),
             _curve(row, board),
             _findings(entry.receipt.findings),
-            _verify(entry, board),
+            proof.section(entry, standing),
             _about(entry.submission),
             _pins(entry),
             _history(history, deltas),
@@ -202,51 +209,6 @@ def _where(finding: Finding) -> str:
     return finding.file + (f", line {finding.line}" if finding.line else "")
 
 
-def _verify(entry: Entry, board: Board) -> Safe:
-    """How to come to the same receipt."""
-    receipt = entry.receipt
-    own = "" if entry.lock.tasks.source.startswith("bundled:") else " --tasks YOUR_TASKS"
-    command = f"colbench verify {short(entry.bundle)}.tar.gz{own} --out receipt"
-    rounding = "" if board.domain == "backend" else ", rounded to 4 decimals first"
-    return join(
-        (
-            element("h2", "Verify it yourself", id="verify"),
-            element(
-                "p",
-                "Take the ",
-                element("a", "bundle", href=f"{short(entry.bundle)}.tar.gz"),
-                f" and ColBench {plain(receipt.colbench)}. On your machine, with your own copy of the tasks, this "
-                f"makes the same receipt, byte for byte{rounding}:",
-                class_="prose",
-            ),
-            element("div", element("pre", command), class_="command"),
-            tables.facts(
-                "Receipt",
-                (
-                    ("Bundle", _hash(entry.bundle)),
-                    ("Receipt", _hash(entry.current.receipt)),
-                    ("Scores", _hash(receipt.scores)),
-                    ("Summary", _hash(receipt.summary)),
-                    ("Tasks", _hash(receipt.tasks)),
-                    ("Scorer", said(receipt.scorer)),
-                    ("Tier", f"{receipt.tier}: {TIERS[receipt.tier]}" if receipt.tier else NOTHING),
-                    ("Replayed", _replayed(receipt.replayed)),
-                ),
-            ),
-        )
-    )
-
-
-def _replayed(replies: int) -> str:
-    if not replies:
-        return "no reply of the human"
-    return f"{count(replies, 'reply', 'replies')} of the human, the same again"
-
-
-def _hash(digest: str) -> Safe:
-    return element("span", plain(digest), class_="hash")
-
-
 def _about(submission: Submission) -> Safe:
     """Who and what, and what is disclosed."""
     told = submission.disclosures
@@ -309,11 +271,16 @@ def _pins(entry: Entry) -> Safe:
         (
             "Tasks",
             join(
-                (f"{lock.tasks.count:,} of ", said(lock.tasks.source), ", ", _hash(lock.tasks.hash))
+                (
+                    f"{lock.tasks.count:,} of ",
+                    said(lock.tasks.source),
+                    ", ",
+                    hashed(lock.tasks.hash),
+                )
             ),
         ),
         ("Started", said(lock.started)),
-        ("Configuration", _hash(lock.digest)),
+        ("Configuration", hashed(lock.digest)),
     ]
     whole = element(
         "details", element("summary", "The whole configuration"), element("pre", cut(pins.decode()))

@@ -36,6 +36,11 @@ def said(text: str) -> Safe:
     return Safe(f"<bdi>{escape(plain(text))}</bdi>")
 
 
+def hashed(digest: str) -> Safe:
+    """A whole digest, which may break anywhere."""
+    return Safe(f'<span class="hash">{escape(plain(digest))}</span>')
+
+
 def link(words: Safe, address: str) -> Safe:
     """A link; its address is one made here, of digests and fixed words."""
     return Safe(f'<a href="{address}">{words}</a>')

@@ -55,6 +55,37 @@ def test_a_bundle_is_accepted_once(store, entrant):
     assert len(read_log(store).records) == 1
 
 
+LOOKS_LIKE_COPA = "\u0421\u043e\u0440\u0430"
+"""In Cyrillic letters."""
+
+
+def test_a_name_that_looks_like_that_of_an_entry_of_the_same_board_is_not_taken(store, entrant):
+    one, other = entrant("Copa"), entrant(LOOKS_LIKE_COPA)
+    accept(store, one.bundle, one.verified)
+    with pytest.raises(UserError) as caught:
+        accept(store, other.bundle, other.verified)
+    assert rf"'\u0421\u043e\u0440\u0430' looks like 'Copa', entry {one.digest[:12]}" in str(
+        caught.value
+    )
+    assert len(read_log(store).records) == 1
+    assert not bundle_folder(store, other.digest).exists()
+    remove(store, one.digest, "the authors asked")
+    accept(store, other.bundle, other.verified)
+
+
+def test_one_system_has_one_name_on_several_boards_and_in_the_maintainers_run(store, entrant):
+    one = entrant("Copa")
+    accept(store, one.bundle, one.verified)
+    elsewhere = entrant("copa", track="open")
+    accept(store, elsewhere.bundle, elsewhere.verified)
+    of_other_tasks = entrant("COPA")
+    of_other_tasks.verify([[1.0], [0.5]], tasks="ef" * 32)
+    accept(store, of_other_tasks.bundle, of_other_tasks.verified)
+    again = entrant("Copa!")
+    accept(store, again.bundle, again.verified, reruns=one.digest)
+    assert len(read_log(store).standing()) == 4
+
+
 def test_what_the_receipt_refuses_is_not_accepted_but_can_be_recorded(store, entrant):
     one = entrant()
     one.verify([[1.0], [0.5]], tier=None, findings=[("grid.missing-cell", "refusal")])

@@ -234,9 +234,35 @@ def test_names_in_any_script_are_taken(name):
     assert name_flaw(name) == ""
 
 
-def test_names_that_look_the_same_to_a_hasty_reader_share_a_skeleton():
-    assert skeleton("GPT-5  Agent") == skeleton("ｇｐｔ５ agent")
-    assert skeleton("Agent A") != skeleton("Agent B")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("GPT-5  Agent", "ｇｐｔ５ agent"),
+        ("COPA", "\u0421\u041e\u0420\u0410"),  # all of it Cyrillic
+        ("Anna", "\u0391\u039d\u039d\u0391"),  # Greek
+        ("o1", "0l"),
+        ("Llama I", "LLAMA 1"),
+        ("Thea", "Théa"),
+        ("System 1.0", "System 1-0"),
+    ],
+)
+def test_names_that_look_the_same_to_a_hasty_reader_share_a_skeleton(one, other):
+    assert skeleton(one) == skeleton(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Agent A", "Agent B"),
+        ("Agent 1", "Agent 11"),
+        ("System 1.0", "System 10"),
+        ("系统", "系統"),
+        ("की", "का"),
+        ("+", "-"),
+    ],
+)
+def test_names_that_can_be_told_apart_do_not(one, other):
+    assert skeleton(one) != skeleton(other)
 
 
 def test_html_in_a_free_text_is_kept_as_the_text_that_it_is(packed):

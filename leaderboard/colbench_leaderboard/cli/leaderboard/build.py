@@ -66,7 +66,7 @@ def build_site(store: Path, out: Path, sources: list[str]) -> Built:
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
     """The tasks of these sources, and the bundled ones that a board is about; what else a bundle names is not read."""
     from colbench.plugins import resolve_tasks
-    from colbench_leaderboard.cli.verify import OWN
+    from colbench_leaderboard.tracks import OWN
 
     bundled = [board.source for board in standings.boards if board.source in OWN]
     return [

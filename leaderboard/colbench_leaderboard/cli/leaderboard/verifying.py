@@ -33,7 +33,8 @@ def verified(args: argparse.Namespace, bundle: Path, against: Sequence[Path]) ->
     """
     from colbench_leaderboard.archive import read_bundle
     from colbench_leaderboard.cli import receipts
-    from colbench_leaderboard.cli.verify import OWN, own_tasks
+    from colbench_leaderboard.cli.verify import own_tasks
+    from colbench_leaderboard.tracks import OWN
     from colbench_leaderboard.verify.verification import Settings, verify
 
     equipment = read_config(args, base=RunConfig())
