@@ -108,6 +108,24 @@ def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
     assert "2 verified anew and the same" in capsys.readouterr().out
 
 
+def test_where_a_duplicate_was_deleted_an_audit_asks_for_a_receipt_without_it(
+    made, run, guesser, capsys
+):
+    store = str(made)
+    for bundle in (guesser, packed(run, "another")):
+        assert main(["leaderboard", "accept", store, str(bundle)]) == 0
+    first, second = read_log(made).standing()
+    remove = ["leaderboard", "remove", store, first, "--reason", "asked for", "--delete"]
+    assert main(remove) == 0
+    capsys.readouterr()
+    assert main(["leaderboard", "audit", store, "--verify"]) == 1
+    command = f"colbench leaderboard rescore --only {second[:12]}"
+    assert command in capsys.readouterr().out
+    only = ["--only", second[:12], "--reason", "a duplicate was deleted"]
+    assert main(["leaderboard", "rescore", store, *only]) == 0
+    assert main(["leaderboard", "audit", store, "--verify"]) == 0
+
+
 def test_a_forged_bundle_is_not_accepted_and_the_refusal_is_recorded(made, entrant, capsys):
     forged = entrant("forged")
     assert main(["leaderboard", "accept", str(made), str(forged.bundle)]) == 1
