@@ -1,4 +1,7 @@
-"""A against B: for each entry a page with it against every other of its board, and a page to choose two."""
+"""A against B: for each entry a page with it against every other of its board, and a page to choose two.
+
+What the comparisons come to stands in a table; below it, the tasks on which the two differ.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,17 @@ from collections.abc import Mapping, Sequence
 from colbench.report.markup import Safe, element
 from colbench.report.text import NOTHING
 from colbench_leaderboard.board import Board, Row
-from colbench_leaderboard.comparison import TIE_RULE, Comparison, Difference
+from colbench_leaderboard.comparison import TIE_RULE, Comparison, Difference, Wins
+from colbench_leaderboard.results import Results
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.boards import entry_address, folder, opening, title
+from colbench_leaderboard.site.differing import Differing, differing, lists, mark
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.text import (
     VALUES,
     between_points,
     chance,
+    link,
     plain,
     said,
     share,
@@ -63,8 +69,15 @@ def _box(name: str, rows: Sequence[Row], chosen: int) -> Safe:
     return element("div", label, element("select", *options, id=key))
 
 
-def page(board: Board, row: Row, found: Sequence[Comparison], rows: Mapping[str, Row]) -> Page:
-    """One against every other. `rows`: by digest."""
+def page(
+    board: Board,
+    row: Row,
+    found: Sequence[Comparison],
+    rows: Mapping[str, Row],
+    results: Results,
+) -> Page:
+    """One against every other. `rows`: by digest; `results`: by task."""
+    apart = differing(results, row.bundle, [each.theirs for each in found])
     backend = board.domain == "backend"
     heads = [
         tables.head("Against"),
@@ -81,9 +94,9 @@ def page(board: Board, row: Row, found: Sequence[Comparison], rows: Mapping[str,
     ]
     caption = (
         f"Points: {plain(row.name)} minus the other, with 95 % intervals, paired by task. p: two-sided, adjusted after "
-        f"Holm for the {len(found)} comparisons of this page. Won, tied and lost tasks: {TIE_RULE}."
+        f"Holm for the {len(found)} comparisons of this page. Won, tied and lost tasks, which are below: {TIE_RULE}."
     )
-    lines = (_line(board, each, rows[each.theirs]) for each in found)
+    lines = (_line(board, each, rows[each.theirs], apart[each.theirs]) for each in found)
     return Page(
         path=f"{folder(board)}/against/{short(row.bundle)}.html",
         title=f"{plain(row.name)} against the others",
@@ -100,23 +113,30 @@ def page(board: Board, row: Row, found: Sequence[Comparison], rows: Mapping[str,
             ),
             tables.filter_box("against", "Find an entry"),
             tables.table(caption, heads, lines, label="Comparisons", id_="against"),
+            *lists(row, apart, rows, results.tasks),
         ],
     )
 
 
-def _line(board: Board, each: Comparison, other: Row) -> Safe:
+def _line(board: Board, each: Comparison, other: Row, apart: Differing) -> Safe:
     link = element("a", said(other.name), href=f"{short(other.bundle)}.html#{short(each.mine)}")
     backend, wins = board.domain == "backend", each.wins
     return tables.row(
         tables.name(link),
         *_difference(each.value),
         *(_difference(each.success) if backend else []),
-        tables.number(f"{wins.won} – {wins.tied} – {wins.lost}", wins.won - wins.lost),
+        tables.number("", wins.won - wins.lost, _wins(wins, other, apart)),
         tables.number(share(wins.rate.mean), wins.rate.mean),
         tables.cell(said(each.words.partition(":")[0])),
         id_=short(each.theirs),
         class_=None if other.rank else "line",
     )
+
+
+def _wins(wins: Wins, other: Row, apart: Differing) -> Safe:
+    """How many tasks were won, tied and lost, which leads to those."""
+    words = Safe(f"{wins.won} – {wins.tied} – {wins.lost}")
+    return link(words, f"#{mark(other.bundle)}") if apart.total else words
 
 
 def _difference(found: Difference | None) -> list[Safe]:

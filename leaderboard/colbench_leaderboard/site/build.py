@@ -155,10 +155,11 @@ class Builder:
         """The pages of one entry against the others, which are being made."""
         rows = {row.bundle: row for row, _ in scores}
         self._write(against.choice(board, list(rows.values())))
-        comparisons = Comparisons(_results(scores))
+        results = _results(scores)
+        comparisons = Comparisons(results)
 
         def page(row: Row) -> Page:
-            return against.page(board, row, comparisons.view(row.bundle), rows)
+            return against.page(board, row, comparisons.view(row.bundle), rows, results)
 
         return [self._pool.submit(page, row) for row in rows.values()]
 

@@ -24,11 +24,9 @@ from colbench_leaderboard.site.album import Pictures
 from colbench_leaderboard.site.boards import folder, title
 from colbench_leaderboard.site.entries import entry_folder
 from colbench_leaderboard.site.frame import Page
-from colbench_leaderboard.site.keys import anchor, leaf_name, task_key
+from colbench_leaderboard.site.keys import LEAF, anchor, leaf_name, leaf_of, task_key
 from colbench_leaderboard.site.text import VALUES, beginning, cut, link, plain, said, share
 
-LEAF = 25
-"""Dialogues on a page."""
 FOLDED = 2000
 """Characters of a message from which only its beginning is open, such as those of a page."""
 BEGINNING = 200
@@ -125,7 +123,7 @@ def listing(
 
 
 def _line(score: CellScore, place: int, several: bool, requests: Mapping[str, str]) -> Safe:
-    address = f"{leaf_name(place // LEAF + 1)}#{anchor(score.task_id, score.trial)}"
+    address = f"{leaf_of(place)}#{anchor(score.task_id, score.trial)}"
     request = escape(beginning(requests.get(score.task_id, ""), REQUEST))
     return tables.row(
         tables.name(

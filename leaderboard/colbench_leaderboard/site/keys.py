@@ -6,6 +6,8 @@ from functools import lru_cache
 from hashlib import sha256
 
 DIGITS = 12
+LEAF = 25
+"""Dialogues on a page."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -22,3 +24,8 @@ def anchor(task_id: str, trial: int) -> str:
 def leaf_name(number: int) -> str:
     """A page of dialogues, from 1."""
     return f"dialogues-{number:03d}.html"
+
+
+def leaf_of(place: int) -> str:
+    """The page of the dialogue at this place among those of an entry, from 0."""
+    return leaf_name(place // LEAF + 1)

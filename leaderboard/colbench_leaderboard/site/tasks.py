@@ -13,10 +13,9 @@ from colbench_leaderboard.board import Board, Row
 from colbench_leaderboard.receipt import CellScore
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.boards import entry_address, folder, opening, title
-from colbench_leaderboard.site.dialogues import LEAF
 from colbench_leaderboard.site.entries import entry_folder
 from colbench_leaderboard.site.frame import Page
-from colbench_leaderboard.site.keys import anchor, leaf_name, task_key
+from colbench_leaderboard.site.keys import anchor, leaf_of, task_key
 from colbench_leaderboard.site.text import VALUES, amount, beginning, cut, link, plain, said, share
 
 REQUEST = 160
@@ -191,6 +190,5 @@ def _links(task: str, found: Result) -> Iterator[Safe]:
     here = f"../../../{entry_folder(found.row.bundle)}"
     for place, score in enumerate(found.scores, start=found.place):
         name = f"trial {score.trial + 1}" if len(found.scores) > 1 else "read"
-        page = leaf_name(place // LEAF + 1)
-        yield link(Safe(name), f"{here}/{page}#{anchor(task, score.trial)}")
+        yield link(Safe(name), f"{here}/{leaf_of(place)}#{anchor(task, score.trial)}")
         yield Safe(" ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import re
 import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,9 +18,12 @@ import pytest
 from colbench.errors import DataError, UserError
 from colbench_leaderboard.archive import read_bundle
 from colbench_leaderboard.board import Board
-from colbench_leaderboard.receipt import SCORES
+from colbench_leaderboard.entries import read_scores
+from colbench_leaderboard.receipt import SCORES, CellScore
+from colbench_leaderboard.results import Results
 from colbench_leaderboard.site.build import build
 from colbench_leaderboard.site.charts import Dot, front
+from colbench_leaderboard.site.differing import differing
 from colbench_leaderboard.site.frame import POLICY
 from colbench_leaderboard.site.serve import server
 from colbench_leaderboard.site.text import CUT
@@ -117,6 +121,56 @@ def test_the_bundle_that_is_offered_is_the_one_that_was_accepted(site, standings
     for bundle in standings.entries:
         with read_bundle(site / f"entries/{bundle[:12]}/{bundle[:12]}.tar.gz") as offered:
             assert offered.digest == bundle
+
+
+def test_a_page_of_comparisons_lists_the_tasks_on_which_two_differ(site, store, standings, board):
+    first, second = board.rows[1], board.rows[0]
+    values = {
+        row.bundle: {score.task_id: score.value for score in scores_of(store, standings, row)}
+        for row in (first, second)
+    }
+    mine, theirs = values[first.bundle], values[second.bundle]
+    apart = {
+        task: mine[task] - theirs[task] for task in mine if abs(mine[task] - theirs[task]) > 0.001
+    }
+    page = (site / f"boards/{board.key}/against/{first.bundle[:12]}.html").read_text()
+    _, _, rest = page.partition(f'<table id="t-{second.bundle[:12]}"')
+    table = Read(rest.partition("</table>")[0])
+    listed = re.findall(r"backend-task-\d{4}", table.words)
+    assert sorted(listed) == sorted(apart)
+    assert [abs(apart[task]) for task in listed] == sorted(map(abs, apart.values()), reverse=True)
+    links = [attributes["href"] for tag, attributes in table.elements if tag == "a"]
+    for task, own, other in zip(listed, links[1::3], links[2::3], strict=True):
+        place = list(mine).index(task)
+        for row, address in ((first, own), (second, other)):
+            name, _, mark = address.partition("#")
+            assert name.endswith(f"entries/{row.bundle[:12]}/dialogues-{place // 25 + 1:03d}.html")
+            dialogue = (site / "boards/x/against" / name).resolve().read_text()
+            assert f'<article class="dialogue" id="{mark}"><h2 tabindex="-1">' in dialogue
+            after = dialogue.partition(f'id="{mark}"')[2]
+            assert after.index(task) < 200
+
+
+def scores_of(store, standings, row):
+    entry = standings.entries[row.bundle]
+    return read_scores(store.folder, entry.current, entry.receipt)
+
+
+def test_of_many_entries_only_the_largest_differences_are_listed():
+    results = Results(tuple(f"task {n:03}" for n in range(100)))
+    for name, shift in (("one", 0), *((f"other {n}", 1) for n in range(50))):
+        results.add(name, [cell(task, n + shift * n) for n, task in enumerate(results.tasks)])
+    found = differing(results, "one", results.bundles[1:])
+    assert {each.total for each in found.values()} == {99}
+    assert [task.place for task in found["other 7"].tasks] == list(range(99, 79, -1))
+    assert found["other 7"].tasks[0].theirs == 2 * found["other 7"].tasks[0].mine
+
+
+def cell(task, value):
+    counted = dict.fromkeys(("turns", "agent_words", "human_words"), 1)
+    return CellScore(
+        task_id=task, trial=0, value=value / 200, success=False, answered=True, **counted
+    )
 
 
 def test_downloads_hold_the_numbers_of_the_board(site, board):

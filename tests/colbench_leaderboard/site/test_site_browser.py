@@ -203,6 +203,17 @@ def test_two_entries_are_chosen_and_compared(opened, site, kinds, board):
     difference = (first.value.mean - second.value.mean) * 100
     shown = page.locator("tr:target td").first.inner_text().split()[0].replace("−", "-")
     assert float(shown) == pytest.approx(difference, abs=0.051)
+    page.locator("tr:target").get_by_role("link", name="–").click()
+    table = page.locator(f"#t-{second.bundle[:12]}")
+    expect(table).to_be_visible()  # the part that holds it has opened
+    task, mine, theirs = table.locator("tbody tr").first.get_by_role("link").all()
+    name, value = task.inner_text(), theirs.inner_text()
+    assert mine.inner_text() != value
+    theirs.click()
+    shown = page.locator(".dialogue:visible")
+    assert shown.locator("h2").inner_text() == name
+    assert f"tests passed {value} %" in shown.locator(".verdict").inner_text().lower()
+    assert second.name in page.locator("h1").inner_text()
 
 
 def test_a_filter_leaves_the_rows_that_hold_the_words(opened, site, kinds):
