@@ -90,11 +90,12 @@ def _list(row: Row, other: Row, found: Differing, names: Sequence[str]) -> Safe:
     )
     part = f"{len(found.tasks):,} of " if len(found.tasks) < found.total else ""
     words = f"{part}{count(found.total, 'task')}"
+    differences = f"Differences from {plain(other.name)}"
     table = tables.table(
-        words,
+        differences,
         heads,
         (_line(row, other, task, names[task.place]) for task in found.tasks),
-        label=f"Differences from {plain(other.name)}",
+        label=differences,
         id_=mark(other.bundle),
         sortable=False,
     )

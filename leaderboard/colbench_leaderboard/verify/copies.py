@@ -86,10 +86,15 @@ def _is_docstring(node: ast.AST) -> bool:
     )
 
 
+def _constant(value: object) -> str:
+    """A constant's beginning; of an integer, which may be longer than Python writes in decimals, its digits in hex."""
+    return (hex(value) if type(value) is int else repr(value))[:200]
+
+
 def _parts(node: ast.AST, numbers: dict[str, int]) -> Iterator[object]:
     yield type(node).__name__
     if isinstance(node, ast.Constant):
-        yield repr(node.value)[:200]
+        yield _constant(node.value)
     for field in NAMES:
         name = getattr(node, field, None)
         if isinstance(name, str):

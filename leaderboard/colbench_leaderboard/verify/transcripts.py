@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from colbench_leaderboard.verify.findings import MOST, Findings
 DUPLICATES = "audit.duplicates"
 LEAST_WORDS = 20
 """Of the agent's in a dialogue; with fewer two agents may say the same by chance."""
+WORD = re.compile(r"\w+")
 
 
 class Transcripts:
@@ -27,12 +29,15 @@ class Transcripts:
             self.add(rollout)
 
     def add(self, rollout: Rollout) -> None:
-        """Count one."""
-        raws = [turn.raw for turn in rollout.turns]
-        if sum(len(raw.split()) for raw in raws) >= LEAST_WORDS:
-            said = digest([rollout.task_hash, raws])
-            self.hashes.add(said)
-            self._trials.setdefault(rollout.task_id, []).append(said)
+        """Count one, by the words that the human saw and those of the answer: layout and private parts do not count."""
+        said = [
+            WORD.findall(text.casefold())
+            for text in (*(turn.said for turn in rollout.turns), rollout.answer or "")
+        ]
+        if sum(map(len, said)) >= LEAST_WORDS:
+            found = digest([rollout.task_hash, said])
+            self.hashes.add(found)
+            self._trials.setdefault(rollout.task_id, []).append(found)
 
     def report_trials(self, trials: int, findings: Findings) -> None:
         """Note where all trials of a task are the same dialogue."""
