@@ -79,7 +79,7 @@ class Board(Struct, frozen=True, kw_only=True):
     """The entries of a track on the same tasks."""
 
     key: str
-    """For addresses: `standard-backend-` and the first 8 digits of the tasks' hash."""
+    """For addresses: `standard-backend-` and the first 16 digits of the tasks' hash."""
     track: Track
     domain: Domain
     source: str

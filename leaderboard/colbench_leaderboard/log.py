@@ -20,7 +20,7 @@ from msgspec import Struct
 from colbench.errors import DataError, UserError
 from colbench_leaderboard.bundle import canonical, sha256
 from colbench_leaderboard.refused import Refused
-from colbench_leaderboard.store import FIRST, LOG, Decision, Record
+from colbench_leaderboard.store import ADDRESS, FIRST, LOG, Decision, Record
 from colbench_leaderboard.strict_json import decode
 
 MOST_LINE = 64 * 1024
@@ -198,6 +198,12 @@ def require_latest(log: Log, bundle: str, decision: Decision) -> None:
     if decision not in AFTER[last.decision if last else ""]:
         state = f"was {last.decision} (record {last.number})" if last else "is not in the store"
         raise UserError(f"bundle {bundle} {state}; it cannot be {decision} now")
+    like = [each for each in log.latest() if each[:ADDRESS] == bundle[:ADDRESS] and each != bundle]
+    if decision == "accepted" and like:
+        raise UserError(
+            f"bundle {bundle} begins like {like[0]}, and the site names entries by their first {ADDRESS} digits; "
+            "that is no chance: look at who sent the two"
+        )
 
 
 def find(log: Log, prefix: str) -> str:

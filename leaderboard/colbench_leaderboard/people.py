@@ -12,9 +12,13 @@ from colbench_leaderboard.refused import Refused
 LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[^\s<>\"'`\\]*)?", re.ASCII)
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Categories of characters that cannot be seen, or move others: controls, formats, private and unassigned ones."""
-JOINERS = {"\u200c", "\u200d"}
-"""Formats that some scripts and signs need; in free text only."""
-ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE")
+BLANK = re.compile(
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U000e0100-\U000e01ef]"
+)
+"""Letters, signs and marks that are drawn as nothing: fillers, blanks and selectors of variants."""
+JOINERS = {"\u200c", "\u200d", "\ufe0e", "\ufe0f"}
+"""What some scripts and signs need; in free text only."""
+ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
 """Alphabets whose letters look alike."""
 MOST_MARKS = 2
 """Combining marks on one letter."""
@@ -61,7 +65,7 @@ def text_flaw(text: str, *, line: bool = False) -> str:
     marks = 0
     for char in text:
         kind = unicodedata.category(char)
-        if kind in HIDDEN and char not in allowed:
+        if (kind in HIDDEN or BLANK.match(char)) and char not in allowed:
             return f"holds a character that cannot be seen: U+{ord(char):04X}"
         if kind == "Zs" and char != " " and line:
             return f"holds a space that is none: U+{ord(char):04X}"

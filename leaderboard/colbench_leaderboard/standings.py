@@ -66,7 +66,7 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
         track = bundle.submission.track
         return Entry(
             bundle=current.bundle,
-            board=f"{track}-{summary.domain}-{receipt.tasks[:8]}",
+            board=f"{track}-{summary.domain}-{receipt.tasks[:16]}",
             accepted=accepted,
             current=current,
             submission=bundle.submission,

@@ -20,6 +20,8 @@ from colbench_leaderboard.bundle import Digest, Text
 
 LOG, ENTRIES, BUNDLE, VERIFIED = "log.jsonl", "entries", "bundle", "verified"
 FIRST = "0" * 64
+ADDRESS = 12
+"""Digits of a digest by which the site names an entry; no two accepted bundles share them."""
 Decision = Literal["accepted", "refused", "removed", "rescored"]
 
 

@@ -71,16 +71,21 @@ def build(
     standings: Standings,
     out: Path,
     tasks: Iterable[Task],
+    *,
     renders: RenderStore | None = None,
+    browser: str = "",
 ) -> Built:
     """Build the site of a store in a folder, in place of an earlier site.
 
-    `tasks`: those whose references may be shown; they are found by their hash. `renders`: where pictures of pages are.
+    `tasks`: those whose references may be shown; they are found by their hash. `renders`: where pictures of pages are,
+    made in the environment `browser`, or where that is "" in the one that an entry tells of.
     Raises UserError where the folder holds something else, DataError where a file is not the one that is named.
     """
     known = {task.hash: task for task in tasks}
     with Folder(out) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        builder = Builder(store, standings, folder, known=known, renders=renders, pool=pool)
+        builder = Builder(
+            store, standings, folder, known=known, renders=renders, browser=browser, pool=pool
+        )
         try:
             builder.whole()
         finally:
@@ -104,10 +109,11 @@ class Builder:
         *,
         known: Known,
         renders: RenderStore | None,
+        browser: str,
         pool: ThreadPoolExecutor,
     ) -> None:
         self._store, self._standings, self._folder = store, standings, folder
-        self._known, self._renders, self._pool = known, renders, pool
+        self._known, self._renders, self._browser, self._pool = known, renders, browser, pool
         self._frame = Frame()
         self._packed: list[Future[None]] = []
         self.dialogues = 0
@@ -180,7 +186,8 @@ class Builder:
         )
         pictures = None
         if board.domain == "frontend" and self._renders is not None:
-            pictures = Pictures(self._folder.draft, self._renders, entry.lock.browser)
+            browser = self._browser or entry.lock.browser
+            pictures = Pictures(self._folder.draft, self._renders, browser)
         with read_bundle(bundle_folder(self._store, entry.bundle)) as bundle:
             cells = joined(scores, map(said.note, bundle.cells()))
             for page in dialogues.leaves(row, board, cells, self._known, pictures):

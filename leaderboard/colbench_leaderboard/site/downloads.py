@@ -11,8 +11,8 @@ import msgspec
 from colbench_leaderboard.board import Board, Row
 from colbench_leaderboard.receipt import Estimate
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""With these a text starts a formula in a spreadsheet."""
+FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+"""With these, or their wide forms, a text starts a formula in a spreadsheet."""
 ESTIMATES = ("value", "success", "turns", "agent_words", "human_words")
 NUMBERS = ("answered", "undisclosed", "tokens", "cost")
 

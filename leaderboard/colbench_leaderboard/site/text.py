@@ -10,6 +10,7 @@ from colbench.report.text import NOTHING, count
 from colbench.task import Domain
 from colbench_leaderboard.bundle import Track
 from colbench_leaderboard.receipt import Estimate, Tier
+from colbench_leaderboard.store import ADDRESS
 
 DOMAINS: dict[Domain, str] = {"backend": "Backend programming", "frontend": "Frontend design"}
 VALUES: dict[Domain, str] = {"backend": "Tests passed", "frontend": "Cosine"}
@@ -20,8 +21,6 @@ TIERS: dict[Tier, str] = {
     "T2": "the simulated human was replayed",
     "T3": "run again by the maintainers",
 }
-SHORT = 12
-"""Hexadecimal digits of a digest that stand for it in addresses."""
 CUT = 20_000
 """Characters of any one text that a page shows."""
 
@@ -60,7 +59,7 @@ def beginning(text: str, most: int) -> str:
 
 def short(digest: str) -> str:
     """What stands for a digest in addresses."""
-    return digest[:SHORT]
+    return digest[:ADDRESS]
 
 
 def share(value: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -23,7 +24,10 @@ FILES = ("agent_prompt", "human_prompt")
 """In a lock they are the hashes of files' contents."""
 MOST = {"trials": 100, "max_turns": 1000}
 """Of a run that is verified; each trial and turn has a place in the numbers."""
-
+DEAREST = 1e6
+"""US dollars for a million tokens."""
+LONGEST = 300
+"""Characters of a text of the lock that is shown."""
 
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
@@ -83,11 +87,22 @@ def check(
 
 def _texts(lock: Lock) -> Iterator[tuple[str, str]]:
     for name, form in FORMS.items():
-        if not re.fullmatch(form, getattr(lock, name), re.ASCII):
-            yield "lock.text", f"`{name}` is {shown(getattr(lock, name))!r}, which is none"
+        text = getattr(lock, name)
+        if not re.fullmatch(form, text, re.ASCII) or (name == "started" and not _is_time(text)):
+            yield "lock.text", f"`{name}` is {shown(text)!r}, which is none"
+    for name, text in {**msgspec.to_builtins(lock), "tasks.source": lock.tasks.source}.items():
+        if isinstance(text, str) and len(text) > LONGEST:
+            yield "lock.text", f"`{name}` has {len(text)} characters, the most is {LONGEST}"
     for text in _strings(msgspec.to_builtins(lock)):
         if flaw := text_flaw(text):
             yield "lock.text", f"{shown(text)!r} {flaw}"
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -132,6 +147,12 @@ def _size(config: RunConfig) -> Iterator[tuple[str, str]]:
     for name, most in MOST.items():
         if getattr(config, name) > most:
             yield "lock.config", f"`{name}` is {getattr(config, name)}, the most is {most}"
+    for name in ("agent_price", "human_price"):
+        if max(getattr(config, name) or (0.0,)) > DEAREST:
+            yield (
+                "lock.config",
+                f"`{name}`: the most is {DEAREST:,.0f} dollars for a million tokens",
+            )
 
 
 def _tasks(lock: Lock, config: RunConfig, tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:

@@ -30,12 +30,10 @@ class Transcripts:
 
     def add(self, rollout: Rollout) -> None:
         """Count one, by the words that the human saw and those of the answer: layout and private parts do not count."""
-        said = [
-            WORD.findall(text.casefold())
-            for text in (*(turn.said for turn in rollout.turns), rollout.answer or "")
-        ]
-        if sum(map(len, said)) >= LEAST_WORDS:
-            found = digest([rollout.task_hash, said])
+        texts = [*(turn.said for turn in rollout.turns), rollout.answer or ""]
+        if sum(len(text.split()) for text in texts) >= LEAST_WORDS:
+            words = [WORD.findall(text.casefold()) for text in texts]
+            found = digest([rollout.task_hash, words])
             self.hashes.add(found)
             self._trials.setdefault(rollout.task_id, []).append(found)
 

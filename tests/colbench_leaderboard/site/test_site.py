@@ -24,6 +24,7 @@ from colbench_leaderboard.results import Results
 from colbench_leaderboard.site.build import build
 from colbench_leaderboard.site.charts import Dot, front
 from colbench_leaderboard.site.differing import differing
+from colbench_leaderboard.site.downloads import as_csv
 from colbench_leaderboard.site.frame import POLICY
 from colbench_leaderboard.site.serve import server
 from colbench_leaderboard.site.text import CUT
@@ -182,6 +183,15 @@ def test_downloads_hold_the_numbers_of_the_board(site, board):
     assert [float(row["value"]) for row in rows] == [row.value.mean for row in everyone]
     hostile = next(row for row in rows if MARK in row["name"])
     assert hostile["name"].startswith("'=")  # no formula
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@A1", "\uff1d1+1", "\uff20A1"])
+def test_no_name_is_a_formula_in_a_spreadsheet(board, name):
+    rows = (msgspec.structs.replace(board.rows[0], name=name),)
+    (row,) = csv.DictReader(
+        io.StringIO(as_csv(msgspec.structs.replace(board, rows=rows, lines=())))
+    )
+    assert row["name"] == f"'{name}"
 
 
 MARK = "<script>"

@@ -271,7 +271,7 @@ def test_of_a_page_target_render_and_difference_are_side_by_side(tmp_path, opene
             )
         )
     standings = read_standings(made.folder)
-    build(made.folder, standings, tmp_path / "site", tasks, renders)
+    build(made.folder, standings, tmp_path / "site", tasks, renders=renders)
 
     page = opened()
     entry = f"entries/{standings.boards[0].rows[0].bundle[:12]}"

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from colbench.errors import DataError, UserError
-from colbench_leaderboard.log import find, read_log, writing
+from colbench_leaderboard.log import find, read_log, require_latest, writing
 from colbench_leaderboard.store import FIRST, LOG
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
@@ -246,3 +246,13 @@ def test_a_bundle_is_found_by_how_its_digest_begins(store, log):
         find(read_log(store), "0")
     with pytest.raises(UserError, match="2 bundles start like this"):
         find(read_log(store), "")
+
+
+def test_two_entries_whose_pages_would_have_the_same_address_are_not_both_taken(store):
+    taken, like = "ab" * 32, "ab" * 6 + "cd" * 26
+    with writing(store) as log:
+        log.append("accepted", taken, receipt="ef" * 32)
+        with pytest.raises(UserError, match=f"{like} begins like {taken}"):
+            require_latest(log.log, like, "accepted")
+        require_latest(log.log, like, "refused")
+        require_latest(log.log, "ac" * 32, "accepted")

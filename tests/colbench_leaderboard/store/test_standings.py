@@ -41,7 +41,7 @@ def test_a_board_ranks_its_entries_by_their_mean(store, take):
     assert [row.rank.place for row in board.rows] == [1, 2, 3]
     assert [row.value.mean for row in board.rows] == [0.95, 0.5, 0.0]
     assert [row.success.mean for row in board.rows] == [0.9, 0.5, 0.0]
-    assert (board.key, board.tasks) == ("standard-backend-cdcdcdcd", 10)
+    assert (board.key, board.tasks) == ("standard-backend-cdcdcdcdcdcdcdcd", 10)
     assert board.rows[0].rank.words == "not separable from 1 other, at place 2"
     assert (board.rows[0].rank.low, board.rows[0].rank.high) == (1, 2)
     assert board.rows[2].rank.high == 3
@@ -74,10 +74,10 @@ def test_each_track_domain_and_set_of_tasks_has_its_own_board(store, take):
     take("plain")
     found = read_standings(store)
     assert [board.key for board in found.boards] == [
-        "standard-backend-abababab",
-        "standard-backend-cdcdcdcd",
-        "standard-frontend-cdcdcdcd",
-        "open-backend-cdcdcdcd",
+        "standard-backend-abababababababab",
+        "standard-backend-cdcdcdcdcdcdcdcd",
+        "standard-frontend-cdcdcdcdcdcdcdcd",
+        "open-backend-cdcdcdcdcdcdcdcd",
     ]
     page = found.boards[2]
     assert (page.rows[0].success, page.rows[0].pass_k, page.ceiling.success) == (None, (), None)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
+import shutil
 
 import pytest
+from PIL import Image
 
 from colbench.cli import main
 from colbench.plugins import resolve_tasks
@@ -20,19 +24,48 @@ def pages(browser, tiny_clip, monkeypatch, cache, bundle_of):
     return bundle_of("pages", *source, "--agent", "designer", *clip), clip
 
 
-def test_pages_are_scored_again_to_four_decimals_and_no_reply_can_be_made_up(
-    pages, verify, forge, place
+@pytest.fixture
+def receiver(pages, cache, tmp_path, monkeypatch):
+    """A store of renders with nothing in it: every page has to be rendered again."""
+    folder = tmp_path / "receiver"
+    shutil.copytree(cache / "tasks", folder / "tasks")
+    monkeypatch.setenv("COLBENCH_CACHE", str(folder))
+    return folder
+
+
+def test_pages_are_rendered_and_scored_again_to_four_decimals_and_shown_as_they_were_here(
+    pages, receiver, verify, forge, place, tmp_path
 ):
     bundle, clip = pages
+    bundle = forge(bundle, lock=lambda lock: lock.update(browser="Another browser 1.0"))
     receipt = verify(bundle, "--tasks", "bundled:frontend", *clip, code=0)
     assert receipt["tier"] == "T2"
     assert receipt["replayed"] == 2
+    assert list(receiver.glob("renders/*.png"))
     run = {r.task_id: r for r in read_rollouts(place / "runs/pages/rollouts.jsonl")}
-    scores = (verify.folder / "verified/scores.jsonl").read_text().splitlines()
-    for score in map(json.loads, scores):
+    verified = verify.folder / "verified"
+    for score in map(json.loads, (verified / "scores.jsonl").read_text().splitlines()):
         rollout = run[score["task_id"]]
         assert score["value"] == round(rollout.scores["default"].value, 4)
         assert score["by_turn"] == [round(turn.score.value, 4) for turn in rollout.turns]
+
+    store, site = str(tmp_path / "store"), tmp_path / "site"
+    assert main(["leaderboard", "init", store]) == 0
+    assert main(["leaderboard", "accept", store, str(bundle), "--verified", str(verified)]) == 0
+    assert main(["leaderboard", "build", store, "--out", str(site)]) == 0
+    (page,) = site.glob("entries/*/dialogues-001.html")
+    for dialogue in page.read_text().split("<article")[1:]:
+        shots = re.findall(r'<h3>(\w+)</h3></figcaption><img src="([^"]+)"', dialogue)
+        assert [name for name, _ in shots] == ["Target", "Render", "Difference"]
+        pictures = [(page.parent / address).read_bytes() for _, address in shots]
+        assert len(set(pictures)) == 3
+        assert {Image.open(io.BytesIO(each)).width for each in pictures} == {640}
+    command = next(site.glob("entries/*/index.html")).read_text()
+    assert "--clip-weights YOUR_WEIGHTS --allow-other-clip" in command
+
+
+def test_a_reply_about_a_page_cannot_be_made_up(pages, verify, forge):
+    bundle, clip = pages
 
     def make_up(lines):
         lines[0]["turns"][0]["human"] = "That is what I have in mind."

@@ -6,6 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.cli.options import add_config_flags, read_config
+from colbench.config import RunConfig
+from colbench.errors import UserError
 from colbench_leaderboard.cli.leaderboard.output import say
 
 if TYPE_CHECKING:
@@ -21,20 +24,22 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--out", metavar="DIR", required=True, help="the site's folder; an earlier site is replaced"
     )
-    add_task_flag(parser)
+    add_site_flags(parser)
     parser.set_defaults(run=run)
 
 
-def add_task_flag(parser: Any) -> None:
-    """Add the flag that says which references the site shows."""
+def add_site_flags(parser: Any) -> None:
+    """Add the flags that say which references the site shows, and whose pictures of pages."""
     parser.add_argument(
         "--tasks",
+        dest="sources",
         metavar="SOURCE",
         action="append",
         default=[],
         help="tasks whose references are shown beside answers, such as your own official ones; may be repeated "
         "(the bundled tasks are shown anyway)",
     )
+    add_config_flags(parser, only=("browser",))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     from colbench.report.text import count
 
     out = Path(args.out)
-    built = build_site(Path(args.store), out, args.tasks)
+    built = build_site(Path(args.store), out, args)
     shown = (
         count(built.entries, "entry", "entries"),
         count(built.dialogues, "dialogue"),
@@ -53,14 +58,30 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def build_site(store: Path, out: Path, sources: list[str]) -> Built:
+def build_site(store: Path, out: Path, args: argparse.Namespace) -> Built:
     """Build the site of a store. Raises UserError and DataError as `site.build` does."""
     from colbench.pages.store import RenderStore
     from colbench_leaderboard.site.build import build
     from colbench_leaderboard.standings import read_standings
 
     standings = read_standings(store)
-    return build(store, standings, out, _tasks(standings, sources), RenderStore())
+    tasks, browser = _tasks(standings, args.sources), _browser(standings, args)
+    return build(store, standings, out, tasks, renders=RenderStore(), browser=browser)
+
+
+def _browser(standings: Standings, args: argparse.Namespace) -> str:
+    """The environment in which this machine renders, where its verification has put pictures; "" without a browser."""
+    from colbench.cli.equipment import make_renderer
+
+    if all(board.domain == "backend" for board in standings.boards):
+        return ""
+    config = read_config(args, base=RunConfig())
+    try:
+        return make_renderer(config).environment
+    except UserError:
+        if config.browser is not None:
+            raise
+        return ""
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:

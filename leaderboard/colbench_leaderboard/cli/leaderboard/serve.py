@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from colbench_leaderboard.cli.leaderboard.build import add_task_flag, build_site
+from colbench_leaderboard.cli.leaderboard.build import add_site_flags, build_site
 from colbench_leaderboard.cli.leaderboard.output import say
 
 PORT = 8765
@@ -22,7 +22,7 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--port", type=int, default=PORT, metavar="N", help=f"default: {PORT}; 0 takes a free one"
     )
-    add_task_flag(parser)
+    add_site_flags(parser)
     parser.set_defaults(run=run)
 
 
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
     with tempfile.TemporaryDirectory(prefix="colbench-site-") as folder:
         site = Path(folder) / "site"
-        build_site(Path(args.store), site, args.tasks)
+        build_site(Path(args.store), site, args)
         with server(site, args.port) as running:
             say(f"http://127.0.0.1:{running.server_address[1]}/  (Ctrl-C ends it)")
             try:
