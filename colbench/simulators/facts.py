@@ -60,7 +60,9 @@ CODE_LINE = re.compile(
 )
 SENTENCE = re.compile(r"(?<=\S[.?!])(?<!\be\.g\.)\s+|\n+|;\s+")
 ASKING = r"what|how|is|are|do|does|did|should|shall|which|when|where|who|whose|why|can|could|will|would|must|may"
-AND_ALSO = re.compile(rf",?\s+(?:and|also|plus)\s+(?=(?:{ASKING}|if)\b)", re.IGNORECASE)
+AND_ALSO = re.compile(
+    rf"(?:,|(?<![\s,]))\s++(?:and|also|plus)\s++(?=(?:{ASKING}|if)\b)", re.IGNORECASE
+)
 FURTHER = re.compile(
     r"^\W*(?:for (?:example|instance)|e\.? ?g\b|i\.e\b|that is|in other words|such as|specifically|"
     r"in particular|(?:and |or )*if (?:so|yes|not|no|there is|it is|it does)|or|say|like)\b",
@@ -70,8 +72,8 @@ FURTHER = re.compile(
 GOES_ON = re.compile(rf"{FURTHER.pattern}|\b(?:it|they|them|this|that|those)\b", re.IGNORECASE)
 """Marks a part of a question that speaks of what the part before it asks for."""
 QUESTION = re.compile(
-    rf"(?:^|:)\W*(?:and |also |so |then |next,? |please )*(?:{ASKING}|tell|give|let|provide|confirm|state|"
-    r"explain|describe|specify|clarify|name|list|show|i (?:need|want|would like|'d like) to know)\b",
+    rf"(?:^|:(?![^\w:]*+:))\W*+(?:and |also |so |then |next,? |please )*(?:{ASKING}|tell|give|let|provide|"
+    r"confirm|state|explain|describe|specify|clarify|name|list|show|i (?:need|want|would like|'d like) to know)\b",
     re.IGNORECASE,
 )
 

@@ -30,7 +30,9 @@ class Transcripts:
 
     def add(self, rollout: Rollout) -> None:
         """Count one, by the words that the human saw and those of the answer: layout and private parts do not count."""
-        texts = [*(turn.said for turn in rollout.turns), rollout.answer or ""]
+        texts = [turn.said for turn in rollout.turns]
+        if rollout.answer and rollout.ended_by == "answer":
+            texts.append(rollout.answer)
         if sum(len(text.split()) for text in texts) >= LEAST_WORDS:
             words = [WORD.findall(text.casefold()) for text in texts]
             found = digest([rollout.task_hash, words])
