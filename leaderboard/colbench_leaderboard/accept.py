@@ -198,10 +198,15 @@ def _sync(path: Path) -> None:
 
 
 def _whole(verified: Path, bundle: str) -> Receipt:
-    """The receipt in a folder, about this bundle, and whole: what it names is there."""
+    """The receipt in a folder, about this bundle and all of it, and whole: what it names is there."""
     receipt = _receipt(verified)
     if receipt.bundle != bundle:
         raise UserError(f"{verified / RECEIPT}: is about the bundle {receipt.bundle}, not {bundle}")
+    if any(found.rule == "replay.sample" for found in receipt.findings):
+        raise UserError(
+            f"{verified / RECEIPT}: is of a sample (--replay); an entry is accepted on all its dialogues, so that "
+            "everybody finds the same"
+        )
     _check(verified)
     return receipt
 

@@ -14,18 +14,20 @@ from urllib.parse import urldefrag, urljoin
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from colbench.errors import DataError, UserError
 from colbench_leaderboard.archive import read_bundle
 from colbench_leaderboard.board import Board
 from colbench_leaderboard.entries import read_scores
-from colbench_leaderboard.receipt import SCORES, CellScore
+from colbench_leaderboard.receipt import SCORES, CellScore, Finding
 from colbench_leaderboard.results import Results
 from colbench_leaderboard.site.build import build
 from colbench_leaderboard.site.charts import Dot, front
 from colbench_leaderboard.site.differing import differing
 from colbench_leaderboard.site.downloads import as_csv
 from colbench_leaderboard.site.frame import POLICY
+from colbench_leaderboard.site.proof import command
 from colbench_leaderboard.site.serve import server
 from colbench_leaderboard.site.text import CUT
 from colbench_leaderboard.standings import read_standings
@@ -172,6 +174,37 @@ def cell(task, value):
     return CellScore(
         task_id=task, trial=0, value=value / 200, success=False, answered=True, **counted
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("bundled:backend/test", []),
+        ("official:backend/test", ["--tasks", "official:backend/test"]),
+        ("bundled:backend/train", ["--tasks", "YOUR_TASKS"]),
+        ("'; rm -rf ~", ["--tasks", "YOUR_TASKS"]),
+    ],
+)
+def test_the_command_names_the_tasks_and_the_packages_that_it_needs(standings, source, named):
+    entry = next(iter(standings.entries.values()))
+    lock = replace(
+        entry.lock,
+        tasks=replace(entry.lock.tasks, source=source),
+        config={"sandbox_packages": ["numpy", "scipy"]},
+    )
+    shared = Finding(
+        rule="audit.duplicates",
+        severity="flag",
+        file="",
+        message=f"are those of X, bundle {'a' * 64}",
+    )
+    entry = replace(entry, lock=lock, receipt=replace(entry.receipt, findings=(shared,)))
+    packages = ["--sandbox-packages", "numpy,scipy"]
+    start = ["colbench", "verify", f"{entry.bundle[:12]}.tar.gz", *named, *packages]
+    others = {"a" * 64: "aaaaaaaaaaaa.tar.gz", "b" * 64: f"STORE/entries/{'a' * 64}/bundle"}
+    for standing, other in others.items():
+        said = command(entry, {standing})
+        assert said == [*start, "--against", other, "--out", "receipt"]
 
 
 def test_downloads_hold_the_numbers_of_the_board(site, board):

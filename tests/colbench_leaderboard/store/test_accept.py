@@ -110,6 +110,14 @@ def test_a_receipt_of_another_bundle_is_not_taken(store, entrant):
     assert read_log(store).records == ()
 
 
+def test_a_receipt_of_a_sample_is_not_taken(store, entrant):
+    one = entrant()
+    one.verify([[1.0], [0.5]], findings=[("replay.sample", "note")])
+    with pytest.raises(UserError, match=r"is of a sample \(--replay\)"):
+        accept(store, one.bundle, one.verified)
+    assert read_log(store).records == ()
+
+
 @pytest.mark.parametrize("name", [SCORES, SUMMARY])
 def test_forged_scores_are_not_those_that_the_receipt_names(store, entrant, name):
     one = entrant()
