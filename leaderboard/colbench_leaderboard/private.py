@@ -23,7 +23,6 @@ from colbench.run_folder import RunRecord
 KEPT_BACK = (
     "agent_endpoint",
     "agent_env",
-    "agent_price",
     "baseline",
     "browser",
     "clip_weights",

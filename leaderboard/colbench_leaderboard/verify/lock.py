@@ -15,10 +15,10 @@ from colbench.task import Task
 from colbench_leaderboard.bundle import LOCK, Lock, Track
 from colbench_leaderboard.people import text_flaw
 from colbench_leaderboard.refused import shown
-from colbench_leaderboard.tracks import departures
+from colbench_leaderboard.tracks import HUMAN, departures
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.grid import tasks_hash
-from colbench_leaderboard.verify.replay import is_keyless
+from colbench_leaderboard.verify.replay import CLASS, is_keyless
 
 FILES = ("agent_prompt", "human_prompt")
 """In a lock they are the hashes of files' contents."""
@@ -123,6 +123,9 @@ def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
         yield "lock.digest", "`digest` is not that of the pins"
     if changed := _changed(lock, config):
         yield "lock.pins", f"`config` and `pins` do not agree on {', '.join(changed)}"
+    human = lock.pins.get("human")
+    if config.human == HUMAN and (not isinstance(human, dict) or human.get("class") != CLASS):
+        yield "lock.pins", f"`human` is {HUMAN}, and `pins` has another in its place"
     if lock.pins.get("colbench") != lock.colbench:
         yield "lock.pins", "`pins` are of another version than `colbench`"
     if lock.colbench != colbench.__version__:

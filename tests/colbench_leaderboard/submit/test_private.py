@@ -51,7 +51,8 @@ def test_places_addresses_and_arguments_stay_here(agents, meta, tmp_path, capsys
         "--agent-arg=temperature=0.5",
         "--agent-arg=auth_level=3",
     ]
-    run = evaluated(agents, "Agent", *flags, "--agent-price", "1,2", "--clip-weights", "/home/me/w")
+    flags += ["--agent-price", "1,2", "--human-price", "3,4", "--clip-weights", "/home/me/w"]
+    run = evaluated(agents, "Agent", *flags)
     out = tmp_path / "bundle"
     capsys.readouterr()
     assert main(["submit", "pack", str(run), "--meta", str(meta), "--out", str(out)]) == 0
@@ -70,11 +71,13 @@ def test_places_addresses_and_arguments_stay_here(agents, meta, tmp_path, capsys
     lock = json.loads((out / "lock.json").read_text())
     assert lock["config"]["agent"] == "mine.py:Agent"
     assert lock["config"]["agent_args"] == {"temperature": 0.5}
+    assert lock["config"]["agent_price"] == [1.0, 2.0]  # the board's cost goes by it
+    assert lock["config"]["human_price"] is None
     assert lock["pins"]["config"]["agent_args"] == {"temperature": 0.5}
     assert lock["pins"]["agent"]["weights"] == "model.bin"
     assert lock["pins"]["agent"]["version"] == "2"
     assert lock["pins"]["agent"]["source"].startswith("sha256:")
-    for name in ("agent_args.password", "agent_price", "clip_weights", "agent.command"):
+    for name in ("agent_args.password", "human_price", "clip_weights", "agent.command"):
         assert name in said
     (line,) = (out / "trajectories" / "000.jsonl").read_text().splitlines()
     assert "cannot read x.json from http:…" in json.loads(line)["failure"]["reason"]

@@ -103,6 +103,19 @@ def test_what_would_break_the_site_or_fill_its_pages_is_refused(
     assert verify.rules(forge(interviewer, lock=change), code=1) == {rule}
 
 
+def test_a_human_that_is_only_called_keyless_is_refused(interviewer, forge, verify):
+    """Else its replies would not be asked for again."""
+
+    def replace_human(lock):
+        lock["pins"]["human"] = {"class": "mine:Human"}
+        lock["digest"] = digest(lock["pins"])
+
+    def make_up(lines):
+        lines[0]["turns"][0]["human"] = "Here is all that I know."
+
+    assert verify.rules(forge(interviewer, make_up, lock=replace_human), code=1) == {"lock.pins"}
+
+
 @pytest.mark.parametrize("unit", [":", "\n", " ", ": ", ", and ", "(", "?\n", "`", "e.g. "])
 def test_no_message_holds_up_the_human(tasks, unit):
     """With a way to read that takes time by the square of the length, this took minutes for each."""
