@@ -108,6 +108,7 @@ def _check(record: Record, number: int, head: str, before: dict[str, str]) -> No
         f"`previous` is {record.previous}, but the line before has the hash {head}: a line was changed, moved or cut",
     )
     require(record.number == number, f"`number` is {record.number}")
+    require(is_time(record.time), f"`time` is {record.time}, which is none")
     last = before.get(record.bundle, "")
     require(
         record.decision in AFTER[last],
@@ -130,6 +131,14 @@ def _check(record: Record, number: int, head: str, before: dict[str, str]) -> No
         f"`reruns`: no entry {record.reruns} stands",
     )
     before[record.bundle] = record.decision
+
+
+def is_time(text: str) -> bool:
+    """Whether a time in ISO 8601 can be."""
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 class LogWriter:

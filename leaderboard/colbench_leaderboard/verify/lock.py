@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
 import msgspec
 
@@ -13,6 +12,7 @@ from colbench.config import RunConfig, digest
 from colbench.errors import UserError
 from colbench.task import Task
 from colbench_leaderboard.bundle import LOCK, Lock, Track
+from colbench_leaderboard.log import is_time
 from colbench_leaderboard.people import text_flaw
 from colbench_leaderboard.refused import shown
 from colbench_leaderboard.tracks import HUMAN, departures
@@ -88,7 +88,7 @@ def check(
 def _texts(lock: Lock) -> Iterator[tuple[str, str]]:
     for name, form in FORMS.items():
         text = getattr(lock, name)
-        if not re.fullmatch(form, text, re.ASCII) or (name == "started" and not _is_time(text)):
+        if not re.fullmatch(form, text, re.ASCII) or (name == "started" and not is_time(text)):
             yield "lock.text", f"`{name}` is {shown(text)!r}, which is none"
     for name, text in {**msgspec.to_builtins(lock), "tasks.source": lock.tasks.source}.items():
         if isinstance(text, str) and len(text) > LONGEST:
@@ -96,13 +96,6 @@ def _texts(lock: Lock) -> Iterator[tuple[str, str]]:
     for text in _strings(msgspec.to_builtins(lock)):
         if flaw := text_flaw(text):
             yield "lock.text", f"{shown(text)!r} {flaw}"
-
-
-def _is_time(text: str) -> bool:
-    try:
-        return bool(datetime.fromisoformat(text))
-    except ValueError:
-        return False
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -124,6 +124,7 @@ FORGED = [
     ({"decision": "accepted"}, "`reason` has to be there, but not for accepted"),
     ({"bundle": "../../etc"}, "bundle"),
     ({"time": "yesterday"}, "time"),
+    ({"time": "2026-02-30T12:00:00Z"}, "`time` is .*which is none"),
     ({"deleted": True}, "`deleted` is for removed only"),
     ({"reference_line": True}, "are for accepted only"),
     ({"reruns": A}, "are for accepted only"),

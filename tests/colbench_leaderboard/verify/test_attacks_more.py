@@ -29,16 +29,20 @@ def in_other_layout(lines):
         last["raw"] = f"I WANT TO ANSWER:\n{line['answer']}"
 
 
-def in_other_trials(lines):
-    lines.reverse()
-    lines.sort(key=lambda line: line["task_id"])
-
-
-@pytest.mark.parametrize("dress", [in_private, in_other_layout, in_other_trials])
+@pytest.mark.parametrize("dress", [in_private, in_other_layout])
 def test_transcripts_in_other_clothes_are_still_the_same(interviewer, forge, verify, dress):
     """The human is not asked again here, as what was said to it may be in capitals."""
     copy = forge(interviewer, dress, submission=lambda one: one.update(name="Somebody else"))
     receipt = verify(copy, "--against", str(interviewer), "--replay", "0", code=0)
+    (found,) = [one for one in receipt["findings"] if one["rule"] == "audit.duplicates"]
+    assert "6 of 6 dialogues" in found["message"]
+
+
+def test_transcripts_under_other_seeds_and_trials_are_still_the_same(
+    interviewer, bundle_of, verify
+):
+    again = bundle_of("again", "--agent", "interviewer", "--seed", "7", "--trials", "2")
+    receipt = verify(again, "--against", str(interviewer), code=0)
     (found,) = [one for one in receipt["findings"] if one["rule"] == "audit.duplicates"]
     assert "6 of 6 dialogues" in found["message"]
 
