@@ -31,7 +31,6 @@ from sweet_rl_trainer.stages.stage import Stage, order
 
 RESULTS = "results.json"
 PROMPT = "no-prompt.txt"
-GIB = 1024**3
 
 
 class Runner:
