@@ -1,4 +1,4 @@
-"""All real pages, rendered twice to the same bytes."""
+"""Every third of the real pages, rendered twice to the same bytes; `colbench validate` does all of them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def pages() -> list[str | None]:
     folder = os.environ.get("COLBENCH_OFFICIAL_DATA")
     if not folder:
         pytest.skip("COLBENCH_OFFICIAL_DATA names no folder with frontend.jsonl")
-    lines = Path(folder, "frontend.jsonl").read_bytes().splitlines()
+    lines = Path(folder, "frontend.jsonl").read_bytes().splitlines()[::3]
     return [extract_page(msgspec.json.decode(line)["ground_truth"]) for line in lines]
 
 
 @pytest.mark.slow
-async def test_every_real_page_renders_twice_to_the_same(
+async def test_a_real_page_renders_twice_to_the_same(
     pages: list[str | None], browser: Path, tmp_path: Path
 ) -> None:
     runs = []

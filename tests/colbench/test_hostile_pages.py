@@ -30,7 +30,7 @@ from colbench.sandbox.browser.attacks import (
 from colbench.sandbox.browser.limits import Limits
 
 LANES = 2
-LIMITS = Limits(wall_seconds=5.0)
+LIMITS = Limits(wall_seconds=8.0)
 """Shorter than in a run, because many attacks use up all of it."""
 
 
