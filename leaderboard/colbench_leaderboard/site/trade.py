@@ -13,6 +13,8 @@ from colbench_leaderboard.site.text import VALUES, amount, dollars, said, share
 
 NAMED = 4
 """Curves of ranked entries that are drawn strong and named."""
+MOST_TURNS = 50
+"""Turns of the curves and their table: an entry with a thousand must not press the others together."""
 EXPENSES: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
     ("Turns", "turns a dialogue", lambda row: row.turns.mean),
     ("Human words", "words of the human a dialogue", lambda row: row.human_words.mean),
@@ -71,11 +73,12 @@ def _by_turn(board: Board) -> Iterator[Safe]:
     everyone = [row for row in (*board.rows, *board.lines) if row.success_by_turn]
     if not everyone:
         return
-    turns = max(len(row.success_by_turn) for row in everyone)
+    longest = max(len(row.success_by_turn) for row in everyone)
+    turns = min(longest, MOST_TURNS)
     curves = [
         charts.Curve(
             name=row.name,
-            shares=row.success_by_turn,
+            shares=row.success_by_turn[:turns],
             line=row.rank is None,
             best=row.rank is not None and place < NAMED,
         )
@@ -86,13 +89,15 @@ def _by_turn(board: Board) -> Iterator[Safe]:
     rows = [
         tables.row(tables.name(_link(row)), *(tables.number(share(each), each) for each in shares))
         for row in everyone
-        for shares in [[*row.success_by_turn, *[None] * (turns - len(row.success_by_turn))]]
+        for shares in [[*row.success_by_turn[:turns], *[None] * (turns - len(row.success_by_turn))]]
     ]
     words = (
         "Share of the dialogues that had succeeded by a turn; what a smaller allowance of turns would give at least."
         if board.domain == "backend"
         else "Mean over the dialogues of the page shown last by a turn."
     )
+    if longest > turns:
+        words += f" The first {turns} turns; summary.json of an entry has all."
     caption = f"{heading}, in %"
     yield _figure(
         heading,

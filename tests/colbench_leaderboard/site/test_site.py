@@ -22,6 +22,7 @@ from colbench_leaderboard.board import Board
 from colbench_leaderboard.entries import read_scores
 from colbench_leaderboard.receipt import SCORES, CellScore, Finding
 from colbench_leaderboard.results import Results
+from colbench_leaderboard.site import trade
 from colbench_leaderboard.site.build import build
 from colbench_leaderboard.site.charts import Dot, front
 from colbench_leaderboard.site.differing import differing
@@ -225,6 +226,14 @@ def test_no_name_is_a_formula_in_a_spreadsheet(board, name):
         io.StringIO(as_csv(msgspec.structs.replace(board, rows=rows, lines=())))
     )
     assert row["name"] == f"'{name}"
+
+
+def test_an_entry_of_a_thousand_turns_does_not_press_the_others_together(board):
+    many = msgspec.structs.replace(board.rows[0], success_by_turn=(0.5,) * 1000)
+    rows = (many, *board.rows[1:])
+    page = "".join(trade.page(msgspec.structs.replace(board, rows=rows)).content)
+    assert f"The first {trade.MOST_TURNS} turns" in page
+    assert page.count('<th scope="col"') < 2 * trade.MOST_TURNS
 
 
 MARK = "<script>"

@@ -188,6 +188,8 @@ def test_dialogues_are_walked_by_keys_and_over_the_end_of_a_page(opened, site, b
     assert title.inner_text() == "backend-task-0024"
     page.goto(link)
     assert title.inner_text() == "backend-task-0000"
+    page.goto(link.split("#")[0] + "#%E0%A4")  # no text at all
+    assert title.inner_text() == "backend-task-0000"
 
 
 def test_two_entries_are_chosen_and_compared(opened, site, kinds, board):

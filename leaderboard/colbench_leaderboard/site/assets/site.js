@@ -85,7 +85,7 @@ function reader(main) {
   dialogues[0].before(walk);
   const leaf = (name) => document.querySelector(`link[rel=${name}]`)?.getAttribute("href");
   const show = (focus) => {
-    const wanted = decodeURIComponent(location.hash.slice(1));
+    const wanted = location.hash.slice(1);
     const now = wanted === "last" ? dialogues.length - 1 : Math.max(0, dialogues.findIndex((each) => each.id === wanted));
     dialogues.forEach((each, n) => each.classList.toggle("chosen", n === now));
     const link = (to, file) => (dialogues[to] ? `#${dialogues[to].id}` : file);
