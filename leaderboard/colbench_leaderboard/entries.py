@@ -8,11 +8,22 @@ from typing import TypeVar
 import msgspec
 
 from colbench.errors import DataError
+from colbench_leaderboard.archive import Bundle, read_bundle
 from colbench_leaderboard.bundle import sha256
 from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY, CellScore, Receipt, Summary
-from colbench_leaderboard.store import Record, verified_folder
+from colbench_leaderboard.refused import Refused
+from colbench_leaderboard.store import Record, bundle_folder, verified_folder
 
 Kind = TypeVar("Kind", Receipt, Summary)
+
+
+def kept_bundle(store: Path, bundle: str) -> Bundle:
+    """The bundle that an entry has in the store. Raises DataError that names its folder where it is damaged."""
+    folder = bundle_folder(store, bundle)
+    try:
+        return read_bundle(folder)
+    except Refused as damaged:
+        raise DataError(f"{folder}: {damaged}") from damaged
 
 
 def read_receipt(store: Path, record: Record) -> Receipt:

@@ -36,7 +36,7 @@ class Git:
         """What a git command prints. Raises UserError with what it says where it fails."""
         done = self.tried(words, sent=sent, environment=environment)
         if done.returncode:
-            said = shown_url(done.stderr.decode("utf-8", "replace").strip())
+            said = shown_url(done.stderr.decode("utf-8", "replace").replace("\r", "").strip())
             raise UserError(f"git {words[0]} failed in {self.repository}: {said}")
         return done.stdout.decode("utf-8", "surrogateescape")
 

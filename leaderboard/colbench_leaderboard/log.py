@@ -189,6 +189,10 @@ def writing(store: Path) -> Iterator[LogWriter]:
     try:
         file = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
     except OSError as cause:
+        if path.is_file() and not path.is_symlink():
+            raise UserError(
+                f"{path} cannot be written ({cause.strerror}); nothing was changed"
+            ) from cause
         raise DataError(
             f"{store} is no store: {LOG} cannot be written ({cause.strerror}); `colbench leaderboard init` makes one"
         ) from cause
@@ -220,5 +224,7 @@ def find(log: Log, prefix: str) -> str:
     found = [bundle for bundle in log.latest() if bundle.startswith(prefix)]
     if len(found) != 1:
         many = f"{len(found)} bundles start" if found else "no bundle in the log starts"
-        raise UserError(f"{prefix}: {many} like this; give more of the digest, as the log has it")
+        raise UserError(
+            f"{prefix or 'DIGEST'}: {many} like this; give more of the digest, as the log has it"
+        )
     return found[0]

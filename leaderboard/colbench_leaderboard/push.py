@@ -80,7 +80,13 @@ def open_entry(bundle: Bundle, where: Path) -> Opened:
 def send(opened: Opened, to: str) -> None:
     """Push the branch to an address. Raises UserError with what git says where that fails."""
     ref = f"refs/heads/{opened.branch}"
-    Git(opened.repository)("push", "--quiet", "--", to, f"{ref}:{ref}")
+    git = Git(opened.repository)
+    if git("ls-remote", "--", to, ref).strip():
+        raise UserError(
+            f"--to {shown_url(to)}: there is a branch {opened.branch} already, so this bundle was sent before; open "
+            f"a pull request from it, or delete it there (git push {shown_url(to)} --delete {opened.branch})"
+        )
+    git("push", "--quiet", "--", to, f"{ref}:{ref}")
 
 
 def _work_tree(folder: Path) -> Path:

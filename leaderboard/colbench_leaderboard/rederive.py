@@ -15,9 +15,8 @@ from typing import ParamSpec
 from msgspec import Struct
 
 from colbench.errors import DataError, UserError
-from colbench_leaderboard.archive import read_bundle
 from colbench_leaderboard.bundle import sha256
-from colbench_leaderboard.entries import read_receipt, read_scores, read_summary
+from colbench_leaderboard.entries import kept_bundle, read_receipt, read_scores, read_summary
 from colbench_leaderboard.log import Log, read_log
 from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY, Summary
 from colbench_leaderboard.store import (
@@ -84,7 +83,7 @@ def audit(
         records=len(log.records),
         standing=len(standing),
         verified=sum(not each for each in found) if verifier else 0,
-        faults=(*faults, *chain.from_iterable(found)),
+        faults=tuple(dict.fromkeys([*faults, *chain.from_iterable(found)])),
     )
 
 
@@ -148,7 +147,7 @@ def _check_bundle(store: Path, record: Record) -> None:
         return
     if not folder.is_dir():
         raise DataError(f"{folder}: is missing; record {record.number} names it")
-    with read_bundle(folder) as found:
+    with kept_bundle(store, record.bundle) as found:
         if found.digest != record.bundle:
             raise DataError(f"{folder}: its manifest's SHA-256 is {found.digest}")
 

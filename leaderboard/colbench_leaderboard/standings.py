@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from colbench.errors import DataError
-from colbench_leaderboard.archive import read_bundle
 from colbench_leaderboard.board import Board, Ceiling, Entry, Rank, Row, Standings
 from colbench_leaderboard.comparison import separable
 from colbench_leaderboard.costs import mean_cost, mean_tokens
 from colbench_leaderboard.deltas import read_deltas
-from colbench_leaderboard.entries import read_receipt, read_summary
+from colbench_leaderboard.entries import kept_bundle, read_receipt, read_summary
 from colbench_leaderboard.log import read_log
 from colbench_leaderboard.receipt import Tier
 from colbench_leaderboard.reported import TABLE
@@ -60,7 +59,7 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
     summary = read_summary(store, current, receipt)
     if receipt.tier is None or not HASH.fullmatch(receipt.tasks):
         raise DataError(f"record {current.number}: its receipt is not that of an accepted bundle")
-    with read_bundle(bundle_folder(store, current.bundle)) as bundle:
+    with kept_bundle(store, current.bundle) as bundle:
         if bundle.digest != current.bundle:
             raise DataError(f"{bundle.folder}: holds the bundle {bundle.digest}")
         track = bundle.submission.track

@@ -26,7 +26,7 @@ QUESTIONS = {
     "description": "what the system is, in a few sentences",
     "link": "an https:// address of a paper or repository; may be empty",
     "models": "the models that it uses; none is an answer",
-    "licence": 'of the transcripts: "CC-BY-4.0" or "CC0-1.0"',
+    "licence": 'licence of the transcripts: "CC-BY-4.0" or "CC0-1.0"',
     "models.name": "a model's name, such as Qwen/Qwen3-8B",
     "models.revision": "its version, or the commit of its weights; may be empty",
     "models.open_weights": "whether its weights can be downloaded",

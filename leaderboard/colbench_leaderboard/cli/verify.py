@@ -67,6 +67,10 @@ def run(args: argparse.Namespace) -> int:
 
     path = Path(args.bundle)
     out = Path(args.out) if args.out else _beside(path)
+    if out.resolve() == path.resolve() or path.resolve() in out.resolve().parents:
+        raise UserError(
+            f"--out {out}: is in the bundle, which a receipt would damage; name another"
+        )
     settings = Settings(
         equipment=read_config(args, base=RunConfig()),
         replay=_share(args.replay),

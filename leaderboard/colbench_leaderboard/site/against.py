@@ -90,7 +90,7 @@ def page(
         ),
         tables.head("Won – tied – lost", number=True),
         tables.head("Win rate, %", number=True),
-        tables.head("Verdict"),
+        tables.head("Verdict on success" if backend else "Verdict"),
     ]
     caption = (
         f"Points: {plain(row.name)} minus the other, with 95 % intervals, paired by task. p: two-sided, adjusted after "

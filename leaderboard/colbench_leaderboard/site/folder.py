@@ -19,16 +19,27 @@ class Folder:
     def __init__(self, out: Path) -> None:
         self.out = out.resolve()
         self.draft = self.out.with_name(f".{self.out.name}.new")
+        self.before = self.out.with_name(f".{self.out.name}.old")
         self.files = self.bytes = 0
         self._made: set[Path] = set()
 
     def __enter__(self) -> Folder:
+        if self.out.exists() and not self.out.is_dir():
+            raise UserError(f"--out {self.out}: is a file; name a folder")
+        if (self.before / MARK).is_file() and not self.out.exists():
+            self.before.replace(self.out)  # a build was killed just when it put its site in place
         if self.out.exists() and not (self.out / MARK).is_file() and any(self.out.iterdir()):
             raise UserError(
                 f"--out {self.out}: that folder holds something else than a site; give another, or empty it"
             )
-        shutil.rmtree(self.draft, ignore_errors=True)
-        self.draft.mkdir(parents=True)
+        for left in (self.before, self.draft):
+            shutil.rmtree(left, ignore_errors=True)
+        try:
+            self.draft.mkdir(parents=True)
+        except OSError as cause:
+            raise UserError(
+                f"--out {self.out}: cannot be written ({cause.strerror}); name another place"
+            ) from cause
         for name in KEPT:
             if (self.out / name).is_dir():
                 shutil.copytree(self.out / name, self.draft / name)
@@ -37,11 +48,10 @@ class Folder:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
-            before = self.out.with_name(f".{self.out.name}.old")
             if self.out.exists():
-                self.out.replace(before)
+                self.out.replace(self.before)
             self.draft.replace(self.out)
-            shutil.rmtree(before, ignore_errors=True)
+            shutil.rmtree(self.before, ignore_errors=True)
         else:
             shutil.rmtree(self.draft, ignore_errors=True)
 

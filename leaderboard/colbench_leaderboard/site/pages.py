@@ -78,7 +78,7 @@ def _board(board: Board) -> Safe:
             for row in shown
         )
         what = (
-            f"The first {len(shown)}"
+            (f"The first {len(shown)}" if len(shown) > 1 else "The first")
             if board.rows
             else "No ranked entry yet; lines to compare with"
         )

@@ -49,6 +49,30 @@ def test_build_refuses_what_is_no_store_and_a_folder_of_something_else(tmp_path,
     assert "a port is a number from 0 to 65535" in capsys.readouterr().err
 
 
+def test_a_build_that_was_killed_in_the_middle_does_not_stop_the_next(tmp_path, small):
+    store, out, before = small[0], tmp_path / "site", tmp_path / ".site.old"
+    build = ["leaderboard", "build", str(store), "--out", str(out)]
+    assert main(build) == 0
+    pages = sorted(path.relative_to(out) for path in out.rglob("*"))
+    before.mkdir()
+    (before / "log.html").write_text("half deleted")
+    assert main(build) == 0
+    out.rename(before)  # killed between the two renames
+    (before / "gallery").mkdir()
+    (before / "gallery" / "made.webp").write_bytes(b"kept")
+    assert main(build) == 0
+    assert not before.exists()
+    assert (out / "gallery" / "made.webp").read_bytes() == b"kept"
+    assert {path.relative_to(out) for path in out.rglob("*")} >= set(pages)
+
+
+def test_build_says_where_it_cannot_write(tmp_path, small, capsys):
+    (tmp_path / "file").write_text("")
+    for place, said in (("file", "is a file; name a folder"), ("file/site", "cannot be written")):
+        assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path / place)]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_serve_shows_the_site_until_it_is_interrupted(small):
     command = [sys.executable, "-m", "colbench.cli", "leaderboard", "serve", str(small[0])]
     with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as serving:

@@ -41,7 +41,7 @@ def test_an_empty_store_is_whole(store):
 def changed_bundle(store, one, record):
     path = bundle_folder(store, one.digest) / "submission.json"
     path.write_bytes(path.read_bytes().replace(b"Institute", b"Instltute"))
-    return r"submission\.json.*manifest\.digest"
+    return rf"{one.digest}/bundle: submission\.json.*manifest\.digest"
 
 
 def another_manifest(store, one, record):

@@ -72,6 +72,8 @@ def test_a_bundle_is_accepted_audited_rescored_and_removed(made, guesser, capsys
     assert not bundle_folder(made, bundle).exists()
     assert main(["leaderboard", "audit", store, "--head", head]) == 0
     assert "2 records, 0 entries that stand, 0 faults" in capsys.readouterr().out
+    assert main(["leaderboard", "audit", store, "--head", head[:8]]) == 2
+    assert "--head: expected 64 hexadecimal digits" in capsys.readouterr().err
 
 
 def test_a_number_that_was_changed_with_all_its_hashes_is_found_by_verifying_anew(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -257,3 +258,15 @@ def test_two_entries_whose_pages_would_have_the_same_address_are_not_both_taken(
             require_latest(log.log, like, "accepted")
         require_latest(log.log, like, "refused")
         require_latest(log.log, "ac" * 32, "accepted")
+
+
+def test_a_store_that_is_read_only_is_a_store_all_the_same(store, monkeypatch):
+    def read_only(*_):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "open", read_only)
+    with (
+        pytest.raises(UserError, match=r"log\.jsonl cannot be written \(Read-only"),
+        writing(store),
+    ):
+        pass

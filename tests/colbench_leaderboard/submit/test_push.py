@@ -80,6 +80,8 @@ def test_an_address_is_pushed_to_only_when_that_was_said(
     digest = digest_of(packed)
     assert f"submission/guesser-{digest[:12]}" in branches(repository, bare)
     assert "sent" in capsys.readouterr().out
+    assert push(archived(packed), address, "--yes") == 2
+    assert "this bundle was sent before" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

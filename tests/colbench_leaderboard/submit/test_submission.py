@@ -102,7 +102,8 @@ main
 y
 Apache-2.0
 
-n
+y
+
 n
 none
 """
@@ -122,11 +123,12 @@ def test_asked_on_the_terminal_the_answers_are_kept_and_packed(run, tmp_path):
     submission = read_submission(meta)
     assert submission.authors == ("A. Person", "B. Person")
     assert [model.name for model in submission.models] == ["org/model"]
-    assert submission.disclosures.trained_on_colbench is False
+    assert submission.disclosures.trained_on_colbench is True
+    assert submission.disclosures.training_notes == ""
     assert (out / "MANIFEST.sha256").exists()
     again = ask()
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert f"is there already; say --meta {meta} without --interactive" in again.stderr
 
 
 def test_who_stops_answering_has_no_traceback(run, tmp_path):
@@ -136,3 +138,19 @@ def test_who_stops_answering_has_no_traceback(run, tmp_path):
     assert asked.returncode == 2
     assert "Traceback" not in asked.stderr
     assert not (tmp_path / "submission.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("folder", "meta", "said"),
+    [
+        ("nowhere", "submission.toml", "is no run folder"),
+        ("", "no/where.toml", "there is no folder"),
+    ],
+)
+def test_nobody_answers_a_dozen_questions_in_vain(folder, meta, said, run, tmp_path, capsys):
+    where = tmp_path / folder if folder else run
+    command = ["submit", "pack", str(where), "--interactive", "--meta", str(tmp_path / meta)]
+    assert main(command) == 2
+    asked = capsys.readouterr()
+    assert said in asked.err
+    assert "Name of the system" not in asked.out

@@ -204,3 +204,11 @@ def test_a_bundle_is_judged_by_the_receivers_tasks_alone(interviewer, verify, pl
     (tmp_path / "own.jsonl").write_text(own, "utf-8")
     found = verify.rules(interviewer, "--tasks", str(tmp_path / "own.jsonl"), code=1)
     assert found == {"grid.task-hash", "lock.tasks"}
+
+
+@pytest.mark.parametrize("inside", ["", "found"])
+def test_a_receipt_does_not_land_in_the_bundle(inside, interviewer, capsys):
+    before = sorted(interviewer.rglob("*"))
+    assert main(["verify", str(interviewer), "--out", str(interviewer / inside)]) == 2
+    assert "is in the bundle" in capsys.readouterr().err
+    assert sorted(interviewer.rglob("*")) == before

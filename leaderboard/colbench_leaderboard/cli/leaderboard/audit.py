@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.errors import UserError
 from colbench_leaderboard.cli.leaderboard.output import say
 from colbench_leaderboard.cli.leaderboard.verifying import add_verifying_flags, verified
 
@@ -42,6 +44,11 @@ def run(args: argparse.Namespace) -> int:
     from colbench_leaderboard.cli.receipts import progress
     from colbench_leaderboard.rederive import audit
 
+    if args.head is not None and not re.fullmatch("[0-9a-f]{64}", args.head):
+        raise UserError(
+            f"--head: expected 64 hexadecimal digits, as every command prints them behind `head`; given: {args.head}"
+        )
+
     def verifier(bundle: Path, against: list[Path], out: Path) -> None:
         verified(args, bundle, against).write(out)
 
@@ -59,11 +66,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(found: Audit, args: argparse.Namespace) -> None:
+    from colbench.report.text import count
+
     for fault in found.faults:
         say(fault, "red")
     anew = f", {found.verified} verified anew and the same" if args.verify else ""
     say(
-        f"{found.records} records, {found.standing} entries that stand{anew}, {len(found.faults)} faults"
+        f"{count(found.records, 'record')}, "
+        f"{count(found.standing, 'entry that stands', 'entries that stand')}{anew}, "
+        f"{count(len(found.faults), 'fault')}"
     )
     say(f"head     {found.head}", "dim")
     if not args.verify:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from colbench.cli.options import add_config_flags, read_config
 from colbench.config import RunConfig
+from colbench.errors import DataError
 
 if TYPE_CHECKING:
     from colbench_leaderboard.verify.outcome import Outcome
@@ -31,7 +32,7 @@ def verified(args: argparse.Namespace, bundle: Path, against: Sequence[Path]) ->
 
     Raises DataError where it cannot be read.
     """
-    from colbench_leaderboard.archive import read_bundle
+    from colbench_leaderboard.archive import Refused, read_bundle
     from colbench_leaderboard.cli import receipts
     from colbench_leaderboard.cli.verify import own_tasks
     from colbench_leaderboard.tracks import OWN
@@ -39,6 +40,9 @@ def verified(args: argparse.Namespace, bundle: Path, against: Sequence[Path]) ->
 
     equipment = read_config(args, base=RunConfig())
     settings = Settings(equipment=equipment, replay=1.0, against=tuple(against))
-    with read_bundle(bundle) as found, receipts.progress() as seen:
-        source = None if found.lock.tasks.source in OWN else args.tasks
-        return verify(found, own_tasks(found, source), settings, seen)
+    try:
+        with read_bundle(bundle) as found, receipts.progress() as seen:
+            source = None if found.lock.tasks.source in OWN else args.tasks
+            return verify(found, own_tasks(found, source), settings, seen)
+    except Refused as refused:
+        raise DataError(f"{bundle}: {refused}") from refused

@@ -42,9 +42,11 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.folder)
     if args.interactive:
         meta = Path(args.meta or folder / "submission.toml")
-        _ask(meta)
+        _ask(folder, meta)
     elif args.meta is None:
-        raise UserError("--meta is missing; or be asked with --interactive")
+        raise UserError(
+            "--meta is missing: a file that `colbench submit template --out FILE` begins; or add --interactive"
+        )
     else:
         meta = Path(args.meta)
     ready = parcel(folder, read_submission(meta))
@@ -59,15 +61,19 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ask(meta: Path) -> None:
+def _ask(folder: Path, meta: Path) -> None:
+    from colbench.run_folder import RunFolder
     from colbench_leaderboard.cli.submit.questions import ask
     from colbench_leaderboard.cli.submit.template import write_new
     from colbench_leaderboard.submission import to_toml
 
+    RunFolder(folder).record()  # nobody wants to be asked about a run that is not there
     if meta.exists():
         raise UserError(
-            f"--interactive: {meta} is there already; leave --interactive out to use it"
+            f"--interactive: {meta} is there already; say --meta {_quoted(meta)} without --interactive to use it"
         )
+    if not meta.parent.is_dir():
+        raise UserError(f"--meta {meta}: there is no folder {meta.parent}; make it first")
     try:
         answers = ask()
     except EOFError as cause:

@@ -46,7 +46,7 @@ def _disclosures() -> dict[str, Any]:
     trained = _yes("disclosures.trained_on_colbench")
     return {
         "trained_on_colbench": trained,
-        "training_notes": _text("disclosures.training_notes") if trained else "",
+        "training_notes": _text("disclosures.training_notes", empty=True) if trained else "",
         "human_in_the_loop": _yes("disclosures.human_in_the_loop"),
         "tools": _text("disclosures.tools"),
     }
