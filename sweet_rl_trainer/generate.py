@@ -2,13 +2,13 @@
 
 A reply is drawn by the Gumbel-max trick: noise of the reply's own generator is added to the logits over the
 temperature, and the largest sum is taken, which is a draw from their softmax. So a reply depends on its prompt and its
-seed, and on what else is in the batch by rounding alone.
+seed, and on what else is in the batch by rounding alone; nothing that a checkpoint says of sampling (top-k, a
+penalty …) makes the distribution another one. A reply that has ended leaves the batch: most are short, few are long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -30,75 +30,83 @@ def generate(
     """Replies in tokens, with the one of `ends` that ends each; at temperature 0 the likeliest.
 
     There are as many for each prompt as there are seeds for each, in turn; the prompts are read once.
+    Raises RuntimeError where the model computes what is no number.
     """
-    count = len(seeds) // len(prompts)
-    width = max(map(len, prompts))
-    ids = torch.tensor([[ends[0]] * (width - len(each)) + [*each] for each in prompts])
-    mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts])
-    ids, mask = ids.to(model.device), mask.to(model.device)
-    with plain(model), torch.inference_mode():
-        read = _read(model, ids, mask, count) if count > 1 and width > 1 else None
-        found = model.generate(
-            input_ids=ids.repeat_interleave(count, 0),
-            attention_mask=mask.repeat_interleave(count, 0),
-            past_key_values=read,
-            do_sample=False,
-            logits_processor=[_Noise(seeds, temperature, model.device)] if temperature else [],
-            max_new_tokens=max_tokens,
-            eos_token_id=list(ends),
-            pad_token_id=ends[0],
+    replies: list[list[int]] = [[] for _ in seeds]
+    growing = replies
+    generators = [torch.Generator(model.device).manual_seed(seed) for seed in seeds]
+    with torch.inference_mode():
+        batch = _Batch(model, prompts, len(seeds) // len(prompts))
+        for _ in range(max_tokens):
+            tokens = _draw(batch.logits(), generators, temperature)
+            for reply, token in zip(growing, tokens.tolist(), strict=True):
+                reply.append(token)
+            going = [row for row, reply in enumerate(growing) if reply[-1] not in ends]
+            if not going:
+                break
+            if len(going) < len(growing):
+                growing = [growing[row] for row in going]
+                generators = [generators[row] for row in going]
+            batch.add(tokens, going)
+    return replies
+
+
+class _Batch:
+    """What the model has read of each row: its cache, and the mask of the padding, which is on the left."""
+
+    def __init__(self, model: Any, prompts: Sequence[Sequence[int]], count: int) -> None:
+        width = max(map(len, prompts))
+        ids = torch.tensor([[0] * (width - len(each)) + [*each] for each in prompts])
+        mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts])
+        self._model = model
+        self._cache: Any = None
+        self._mask = mask.to(model.device)
+        if width > 1:
+            self._read(ids[:, :-1].to(model.device), self._mask[:, :-1])
+        if self._cache is not None and count > 1:
+            self._cache.batch_repeat_interleave(count)
+        self._mask = self._mask.repeat_interleave(count, 0)
+        self._last = ids[:, -1:].to(model.device).repeat_interleave(count, 0)
+
+    def logits(self) -> Tensor:
+        """After the last tokens. (rows, vocabulary)."""
+        return self._read(self._last, self._mask)
+
+    def add(self, tokens: Tensor, rows: Sequence[int]) -> None:
+        """Go on with a token for each row, with some of the rows."""
+        if len(rows) < len(tokens):
+            kept = torch.tensor(rows, device=tokens.device)
+            tokens, self._mask = tokens[kept], self._mask[kept]
+            self._cache.batch_select_indices(kept)
+        self._last = tokens[:, None]
+        self._mask = torch.nn.functional.pad(self._mask, (0, 1), value=1)
+
+    def _read(self, ids: Tensor, mask: Tensor) -> Tensor:
+        positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+        said = self._model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=1,
         )
-    return [_until(reply, ends) for reply in found[:, width:].tolist()]
+        self._cache = said.past_key_values
+        logits: Tensor = said.logits[:, -1]
+        return logits
 
 
-def _read(model: Any, ids: Tensor, mask: Tensor, count: int) -> Any:
-    """The cache of all but the last tokens of the prompts, each `count` times."""
-    positions = (mask.cumsum(-1) - 1).clamp(min=0)
-    read = model(
-        input_ids=ids[:, :-1],
-        attention_mask=mask[:, :-1],
-        position_ids=positions[:, :-1],
-        use_cache=True,
-        logits_to_keep=1,
-    ).past_key_values
-    read.batch_repeat_interleave(count)
-    return read
-
-
-class _Noise:
-    """Makes the largest of the logits a draw: adds Gumbel noise, each row's from its own generator."""
-
-    def __init__(self, seeds: Sequence[int], temperature: float, device: torch.device) -> None:
-        self._generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
-        self._temperature = temperature
-
-    def __call__(self, _: Tensor, logits: Tensor) -> Tensor:
-        """Raises RuntimeError where the model computes what is no number."""
-        if logits.isnan().any():
-            raise RuntimeError("the model's logits are no numbers; its weights may be damaged")
-        noise = torch.empty_like(logits, dtype=torch.float32)
-        for row, generator in zip(noise, self._generators, strict=True):
+def _draw(logits: Tensor, generators: Sequence[torch.Generator], temperature: float) -> Tensor:
+    """A token for each row."""
+    logits = logits.float()
+    if logits.isnan().any():
+        raise RuntimeError("the model's logits are no numbers; its weights may be damaged")
+    if temperature:
+        noise = torch.empty_like(logits)
+        for row, generator in zip(noise, generators, strict=True):
             row.exponential_(generator=generator)
-        return logits.float() / self._temperature - noise.log()
-
-
-def _until(ids: list[int], ends: Sequence[int]) -> list[int]:
-    """The ids up to the first that ends a reply."""
-    end = next((place for place, token in enumerate(ids) if token in ends), len(ids))
-    return ids[: end + 1]
-
-
-@contextmanager
-def plain(model: Any) -> Iterator[None]:
-    """While this is open, nothing that a checkpoint says of sampling (top-k, a penalty …) makes it something else."""
-    from transformers import GenerationConfig
-
-    settings: Any = GenerationConfig
-    own, model.generation_config = model.generation_config, settings()
-    try:
-        yield
-    finally:
-        model.generation_config = own
+        logits = logits / temperature - noise.log()
+    return logits.argmax(-1)
 
 
 def context_of(model: Any) -> float:
