@@ -1,6 +1,7 @@
 """Doing a study: what is next, what it took, and the report, written anew after each part.
 
 OUT/NAME-KEY/       the stages
+OUT/base            the base model, a link into them
 OUT/results.json    `results.Results`, as far as it goes
 OUT/report/         the report
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from sweet_rl_trainer.stages.stage import Stage, order
 
 RESULTS = "results.json"
 PROMPT = "no-prompt.txt"
+BASE = "base"
 
 
 class Runner:
@@ -83,6 +86,7 @@ def run(
     runner = Runner(out)
     methods = chosen(scale, only)
     base = runner.made(graph.base)
+    _link(out / BASE, model_in(base))
     results = Results(
         scale=name,
         study=msgspec.to_builtins(scale),
@@ -100,6 +104,13 @@ def run(
             yield results
     _save(results, out)
     yield results
+
+
+def _link(place: Path, folder: Path) -> None:
+    part = place.with_name(f"{place.name}.part")
+    part.unlink(missing_ok=True)
+    part.symlink_to(folder.relative_to(place.parent))
+    part.replace(place)
 
 
 def _others(out: Path, redone: Sequence[Method]) -> dict[str, tuple[Any, ...]]:
@@ -143,16 +154,15 @@ def read(out: Path) -> Results:
 def _parts(
     study: Study, runner: Runner, methods: Sequence[Method], scale: Scale, seeds: Sequence[int]
 ) -> Iterator[Row | Critic | Scaling]:
-    """All parts, the rows of a seed first; the first seed's rows choose the rates of the others."""
+    """All parts, the main rows of all seeds first; the first seed's rows choose the rates of the others."""
     first: dict[str, Row] = {}
-    for seed in seeds:
-        for method in methods:
-            runner.now = method.name, seed
-            row = study.row(method, seed, first.get(method.name))
-            first.setdefault(method.name, row)
-            yield row
-            if method.goal == "actor":
-                yield study.critic(method, seed)
+    for seed, method in sorted(product(seeds, methods), key=lambda each: each[1].group != "main"):
+        runner.now = method.name, seed
+        row = study.row(method, seed, first.get(method.name))
+        first.setdefault(method.name, row)
+        yield row
+        if method.goal == "actor":
+            yield study.critic(method, seed)
     for seed in seeds:
         for method in methods:
             runner.now = method.name, seed

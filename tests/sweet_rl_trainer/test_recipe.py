@@ -18,7 +18,13 @@ SHIPPED = shipped()
 
 
 def test_these_recipes_are_shipped():
-    assert SHIPPED == ["lora-1gpu-8b", "paper-backend-8b", "paper-frontend-8b", "tiny-cpu"]
+    assert SHIPPED == [
+        "loop-cpu",
+        "lora-1gpu-8b",
+        "paper-backend-8b",
+        "paper-frontend-8b",
+        "tiny-cpu",
+    ]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
