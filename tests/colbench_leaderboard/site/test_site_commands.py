@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -73,11 +74,20 @@ def test_build_says_where_it_cannot_write(tmp_path, small, capsys):
         assert said in capsys.readouterr().err
 
 
-def test_serve_shows_the_site_until_it_is_interrupted(small):
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_serve_shows_the_site_until_it_is_ended_and_leaves_nothing(tmp_path, small, end):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     command = [sys.executable, "-m", "colbench.cli", "leaderboard", "serve", str(small[0])]
-    with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as serving:
+    with subprocess.Popen(
+        [*command, "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    ) as serving:
         address = re.match(r"http://127\.0\.0\.1:\d+/", serving.stdout.readline())
         with urllib.request.urlopen(address.group()) as answer:
             assert b"ColBench leaderboard" in answer.read()
-        serving.send_signal(signal.SIGINT)
+        serving.send_signal(end)
         assert serving.wait(30) == 0
+    assert not list(temporary.glob("colbench-site-*"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -30,10 +32,12 @@ def run(args: argparse.Namespace) -> int:
     """Build into a temporary folder and serve until interrupted; other machines cannot reach it."""
     from colbench_leaderboard.site.serve import server
 
+
     with tempfile.TemporaryDirectory(prefix="colbench-site-") as folder:
         site = Path(folder) / "site"
         build_site(Path(args.store), site, args)
         with server(site, args.port) as running:
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the folder is deleted
             say(f"http://127.0.0.1:{running.server_address[1]}/  (Ctrl-C ends it)")
             try:
                 running.serve_forever()
