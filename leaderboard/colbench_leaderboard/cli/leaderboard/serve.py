@@ -32,7 +32,6 @@ def run(args: argparse.Namespace) -> int:
     """Build into a temporary folder and serve until interrupted; other machines cannot reach it."""
     from colbench_leaderboard.site.serve import server
 
-
     with tempfile.TemporaryDirectory(prefix="colbench-site-") as folder:
         site = Path(folder) / "site"
         build_site(Path(args.store), site, args)
