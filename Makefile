@@ -10,6 +10,8 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 eval: $(VENV)/.installed
 	$(BIN)/colbench eval
 
+# A thread each: where there are more threads than cores, they wait for one another.
+test: export OMP_NUM_THREADS := 1
 test: $(VENV)/.installed-dev
 	bash tests/browser.sh $(BIN)/python
 	bash tests/node.sh

@@ -121,9 +121,8 @@ async def test_everything_dies_with_the_harness(tier):
         start_new_session=True,
     )
     assert harness.stdout.readline() == b"ready\n"
-    await asyncio.sleep(0.4)
+    await until(lambda: len(descendants(harness.pid)) >= 4)
     brood = descendants(harness.pid)
-    assert len(brood) >= 4
     harness.kill()
     harness.wait()
     harness.stdout.close()
