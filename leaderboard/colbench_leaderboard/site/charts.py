@@ -16,6 +16,8 @@ NAMES = 24
 """Characters of a name in a chart."""
 LINE = 14
 """Height of a line of words."""
+ABOVE = 5
+"""How far over its dot a name stands, so that no line goes through it."""
 LETTER = 7.0
 """Width of a letter, about."""
 ROOM = 152
@@ -131,13 +133,11 @@ class _Frame(Struct, frozen=True, kw_only=True):
 
 
 def _ceiling(most: float) -> float:
-    """A round number not below `most`."""
+    """A number not below `most` whose quarters are round."""
     if most <= 0:
         return 1.0
     size = 10.0 ** (ceil(log10(most)) - 1)
-    return next(
-        size * n for n in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if size * n >= most * 0.999
-    )
+    return next(size * n for n in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 8, 12) if size * n >= most * 0.999)
 
 
 def _tick(value: float) -> str:
@@ -174,11 +174,12 @@ def _labels(frame: _Frame, best: Sequence[Dot], lines: Sequence[Dot]) -> list[Sa
     for dot in (*best[::-1], *lines):
         name = _short(dot.name)
         wide = len(name) * LETTER
-        x, y = frame.x(dot.x), frame.y(dot.y) + 4
+        own = x, level = frame.x(dot.x), frame.y(dot.y)
+        y = level - ABOVE
         sides = [(x + 8, ""), (x - 8 - wide, " end")]
         for left, side in sides if dot.line else sides[::-1]:
             words = (left, y, wide)
-            others = [mark for mark in marks if mark != (x, y - 4)]
+            others = [mark for mark in marks if mark != own]
             if left < LEFT or left + wide > WIDTH or _lies_on(words, taken, others):
                 continue
             taken.append(words)

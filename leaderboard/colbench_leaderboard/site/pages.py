@@ -156,7 +156,7 @@ def log(standings: Standings, names: dict[str, str]) -> Page:
         content=[
             element("h1", "Log of decisions"),
             element("p", words, class_="lead"),
-            tables.facts("State", (("Head", element("span", standings.head, class_="hash")),)),
+            tables.facts("The log", (("Head", element("span", standings.head, class_="hash")),)),
             element("p", "Download: ", element("a", "log.jsonl", href="log.jsonl")),
             element(
                 "div",
