@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +15,7 @@ from colbench_leaderboard.store import FIRST, LOG
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 RECEIPT = "d" * 64
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -260,13 +261,27 @@ def test_two_entries_whose_pages_would_have_the_same_address_are_not_both_taken(
         require_latest(log.log, "ac" * 32, "accepted")
 
 
-def test_a_store_that_is_read_only_is_a_store_all_the_same(store, monkeypatch):
-    def read_only(*_):
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+@pytest.fixture
+def here(store, monkeypatch):
+    """The store as the working folder, which everybody may read and nobody write."""
+    (store / LOG).chmod(0o444)
+    store.chmod(0o755)
+    monkeypatch.chdir(store)
+    return Path()
 
-    monkeypatch.setattr(os, "open", read_only)
-    with (
-        pytest.raises(UserError, match=r"log\.jsonl cannot be written \(Read-only"),
-        writing(store),
-    ):
+
+@pytest.fixture
+def somebody():
+    """A user who may not write what belongs to others: root may, whatever the mode says."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(NOBODY)
+    yield
+    os.seteuid(0)
+
+
+def test_a_store_that_is_read_only_is_a_store_all_the_same(here, somebody):
+    said = r"log\.jsonl cannot be written \(Permission denied"
+    with pytest.raises(UserError, match=said), writing(here):
         pass
