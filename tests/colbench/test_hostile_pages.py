@@ -92,6 +92,7 @@ class Careless:
 
     def __init__(self, picture):
         self.picture = picture
+        self.blots = False
         self.rendered = 0
 
     async def __aenter__(self):
@@ -114,8 +115,13 @@ class Careless:
             outcome="rendered",
             mode=mode,
             height=self.rendered,
-            picture=shown.read_bytes() if shown else self.picture + bytes([self.rendered]),
+            picture=shown.read_bytes() if shown else self._picture(),
         )
+
+    def _picture(self):
+        if not self.blots:
+            return self.picture + bytes([self.rendered])
+        return blotted() if self.rendered > 2 else self.picture
 
 
 async def test_a_report_tells_what_was_reached():
@@ -123,13 +129,29 @@ async def test_a_report_tells_what_was_reached():
     chosen = [page for page in page_attacks() if names.get(page.kind) == page.name]
     report = await attack_renderer(Careless(white()), chosen=chosen)
     faults = {found.kind: found.faults for found in report.successes}
-    next_fails = "the next page looks different (rendered)"
+    next_fails = "the next page looks different (the same pixels)"
     assert faults == {
         "network": (next_fails, "a connection"),
         "files": ("shows a file", next_fails),
         "time": ("the renderer failed: ValueError: too deep", next_fails),
         "varying": ("looked different the second time", next_fails),
     }
+
+
+async def test_a_report_tells_what_the_next_page_lost():
+    renderer = Careless(white())
+    renderer.blots = True
+    chosen = [page for page in page_attacks() if page.name == "loop on leaving"]
+    (found,) = (await attack_renderer(renderer, chosen=chosen)).successes
+    assert found.faults == ("the next page looks different (within (2, 3, 5, 7))",)
+
+
+def blotted():
+    with Image.open(BytesIO(white())) as picture:
+        picture.paste("black", (2, 3, 5, 7))
+        stream = BytesIO()
+        picture.save(stream, "PNG")
+    return stream.getvalue()
 
 
 def white():

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 HOME = "https://page.invalid/"
 _MOST_ADDRESS = 200
 """Characters kept of an address that was refused."""
+_MOST_LOOKS = 4
+"""At a page that is never the same twice."""
 _FREEZE = """async () => {
   const get = (type, name, of) => Object.getOwnPropertyDescriptor(type.prototype, name).get.call(of);
   const set = (type, name, of, value) => Object.getOwnPropertyDescriptor(type.prototype, name).set.call(of, value);
@@ -143,17 +145,7 @@ class _Visitor:
     async def _see(self, session: CDPSession, size: tuple[int, int]) -> Sight:
         width, full = size
         height = min(full, self._limits.picture_height)
-        shot = await session.send(
-            "Page.captureScreenshot",
-            {
-                "format": "png",
-                "captureBeyondViewport": (width, height)
-                != (self._window.width, self._window.height),
-                "optimizeForSpeed": True,
-                "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
-            },
-        )
-        picture = base64.b64decode(shot["data"])
+        picture = await self._picture(session, width, height)
         background, blocks = await read_blocks(session, picture)
         return Sight(
             picture=picture,
@@ -164,6 +156,25 @@ class _Visitor:
             cut=full > height,
             refused=tuple(sorted(self._refused)),
         )
+
+    async def _picture(self, session: CDPSession, width: int, height: int) -> bytes:
+        """The picture, once two in a row are the same: on a busy machine the first may lack what is drawn last."""
+        beyond = (width, height) != (self._window.width, self._window.height)
+        picture = b""
+        for _ in range(_MOST_LOOKS):
+            shot = await session.send(
+                "Page.captureScreenshot",
+                {
+                    "format": "png",
+                    "captureBeyondViewport": beyond,
+                    "optimizeForSpeed": True,
+                    "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
+                },
+            )
+            before, picture = picture, base64.b64decode(shot["data"])
+            if picture == before:
+                break
+        return picture
 
     async def _answer(self, route: Route) -> None:
         """The page itself, once; an asset that is had; nothing else."""

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack
+from io import BytesIO
 from secrets import token_hex
 
 import msgspec
@@ -159,8 +160,28 @@ class _Lane:
             after = await self._renderer.render(_good())
         except Exception as error:
             return iter([f"the next page failed: {error}"])
-        same = (after.picture, after.blocks) == (self._good.picture, self._good.blocks)
-        return iter([] if same else [f"the next page looks different ({after.outcome})"])
+        return _differences(self._good, after)
+
+
+def _differences(good: Render, after: Render) -> Iterator[str]:
+    """Words for a good page that came out otherwise than at first."""
+    if after.outcome != good.outcome:
+        yield f"the next page: {after.outcome}"
+    elif after.picture != good.picture:
+        yield f"the next page looks different ({_where(good.picture, after.picture)})"
+    elif after.blocks != good.blocks:
+        changed = {*good.blocks} ^ {*after.blocks}
+        yield f"the next page is read differently ({len(changed)} blocks)"
+
+
+def _where(one: bytes, other: bytes) -> str:
+    from PIL import Image, ImageChops
+
+    with Image.open(BytesIO(one)) as first, Image.open(BytesIO(other)) as second:
+        if first.size != second.size:
+            return f"{second.width} x {second.height} pixels"
+        box = ImageChops.difference(first.convert("RGB"), second.convert("RGB")).getbbox()
+        return f"within {box}" if box else "the same pixels"
 
 
 class _MemoryWatch:
