@@ -122,6 +122,7 @@ class Graph:
             agent_prompt=self._prompt,
             tasks=tasks,
             trials=trials,
+            max_turns=self.scale.max_turns,
             seed=seed,
         )
 

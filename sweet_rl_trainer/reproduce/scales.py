@@ -50,6 +50,8 @@ class Scale(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Dialogues for each validation task, among which critics choose."""
     max_tokens: Count
     """Of a reply."""
+    max_turns: Count = 10
+    """Of a dialogue that is not a demonstrator's. Paper: 10."""
     methods: tuple[str, ...]
     """Names of `methods.METHODS`."""
     rates: Rates

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -32,6 +35,14 @@ def policy(graph, name, seed=0, **changes):
 
 def stages(last):
     return {stage.name: stage.key for stage in order(last)}
+
+
+def test_dialogues_are_as_long_as_the_scale_says_and_demonstrators_as_they_like(graph):
+    prompt = Path(graph.run("tasks", 1, 0).agent_prompt)
+    short = Graph(replace(graph.scale, max_turns=2), prompt)
+    assert short.run("tasks", 1, 0) == replace(graph.run("tasks", 1, 0), max_turns=2)
+    assert short.base.key == graph.base.key
+    assert policy(short, "rft").key != policy(graph, "rft").key
 
 
 def test_all_methods_of_a_scale_are_known_and_have_rates(graph):
