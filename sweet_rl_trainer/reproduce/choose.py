@@ -1,4 +1,7 @@
-"""Which learning rate and which checkpoint: by success on the validation tasks, the same rule for every method."""
+"""Which learning rate and which checkpoint: by the validation tasks, the same rule for every method.
+
+The highest success wins; of equal ones the most tests passed, then the least training.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,20 @@ from collections.abc import Sequence
 from sweet_rl_trainer.reproduce.results import Step, Try
 
 
-def success(step: Step) -> float:
-    """The share of the dialogues that ended in success."""
-    return sum(each.success for each in step.outcomes) / len(step.outcomes)
+def quality(step: Step) -> tuple[float, float]:
+    """The share of the dialogues that ended in success, and the mean share of tests passed."""
+    count = len(step.outcomes)
+    return (
+        sum(each.success for each in step.outcomes) / count,
+        sum(each.value for each in step.outcomes) / count,
+    )
 
 
 def best_step(tried: Try) -> Step:
-    """The checkpoint with the highest success, of equal ones the earliest; the base is among them."""
-    return max(tried.curve, key=lambda each: (success(each), -each.step))
+    """The best checkpoint, of equal ones the earliest; the base is among them."""
+    return max(tried.curve, key=lambda each: (quality(each), -each.step))
 
 
 def best_try(tries: Sequence[Try]) -> Try:
-    """The learning rate whose best checkpoint has the highest success, of equal ones the lowest rate."""
-    return max(tries, key=lambda each: (success(best_step(each)), -each.rate))
+    """The learning rate with the best checkpoint, of equal ones the lowest rate."""
+    return max(tries, key=lambda each: (quality(best_step(each)), -each.rate))

@@ -20,13 +20,13 @@ from sweet_rl_trainer.reproduce.results import (
 
 
 def outcomes(tasks, turns=3, tokens=30):
-    """`{"a": "10-"}`: three trials of the task a. Who does not succeed passes half of the tests."""
+    """`{"a": "10-"}`: three trials of the task a. Who does not succeed passes half of the tests, by `+` most."""
     return tuple(
         Outcome(
             task=task,
             trial=trial,
             success=mark == "1",
-            value=1.0 if mark == "1" else 0.5,
+            value={"1": 1.0, "+": 0.75}.get(mark, 0.5),
             turns=turns,
             answered=mark != "-",
             reply_tokens=tokens,
