@@ -181,10 +181,10 @@ def chosen(scale: Scale, only: Sequence[str]) -> list[Method]:
 
 def machine() -> str:
     """Where this runs, in words."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     accelerator = torch.cuda.get_device_name() if torch.cuda.is_available() else "no accelerator"
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers"))
-    return f"cores: {cores}, {platform.machine()}, {accelerator}; Python {platform.python_version()}, {versions}"
+    where = f"cores: {os.cpu_count()}, {platform.machine()}, {accelerator}"
+    return f"{where}; Python {platform.python_version()}, {versions}"
 
 
 def _learnt(base: Stage, out: Path) -> dict[str, Any]:

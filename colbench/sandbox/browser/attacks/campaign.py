@@ -155,12 +155,11 @@ class _Lane:
             if attack.kind == "measuring" and not HEIGHT <= render.height <= HEIGHT + 100:
                 yield f"pictured {render.height} pixels high"
 
-    async def _harm_to_the_next(self) -> Iterator[str]:
+    async def _harm_to_the_next(self) -> list[str]:
         try:
-            after = await self._renderer.render(_good())
+            return [*_differences(self._good, await self._renderer.render(_good()))]
         except Exception as error:
-            return iter([f"the next page failed: {error}"])
-        return _differences(self._good, after)
+            return [f"the next page failed: {error}"]
 
 
 def _differences(good: Render, after: Render) -> Iterator[str]:
