@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,14 @@ def official_backend() -> Path:
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store for COLBENCH_CACHE that tests share: in an empty one the bundled tasks are made first, for seconds."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def soon() -> Iterator[None]:
+    """For hostile texts: what goes through one anew at every place takes minutes of processor time, not half a one."""
+    started = time.process_time()
+    yield
+    assert time.process_time() - started < 30
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -165,10 +164,9 @@ def test_odd_messages_get_a_short_reply(said: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["a? ", "\n", " ", "x", "```", "if a:\n", "and what ", "a = 1\n"])
-def test_a_message_of_a_megabyte_is_answered_in_a_second(part: str) -> None:
-    started = time.perf_counter()
+@pytest.mark.usefixtures("soon")
+def test_a_message_of_a_megabyte_is_answered(part: str) -> None:
     assert len(answer(STALL, part * (1_000_000 // len(part)))) < 100
-    assert time.perf_counter() - started < 1
 
 
 def test_unknown_is_said_in_several_ways_and_always_the_same_to_the_same_question() -> None:

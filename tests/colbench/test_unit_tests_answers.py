@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from colbench.scorers.answers import banned_text, extract_code
@@ -74,11 +72,10 @@ def test_what_is_only_code_stays_whole(answer):
         " \t" * 99_000 + "\ndef f(x): pass",
     ],
 )
-def test_extraction_takes_time_in_proportion_to_the_answer(answer):
-    started = time.process_time()
+@pytest.mark.usefixtures("soon")
+def test_extraction_does_not_hang_on_a_long_answer(answer):
     extract_code(answer, "default")
     extract_code(answer, "official")
-    assert time.process_time() - started < 1
 
 
 def test_a_banned_text_is_named():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import time
 import uuid
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from decimal import Decimal
@@ -309,10 +308,9 @@ def test_any_content_of_any_tag_can_be_shown(tag, content):
         b"[%b1]" % (b'{"decimal": "1e4999"},' * 45_000),
     ],
 )
-def test_comparing_takes_time_in_proportion_to_the_text(text):
-    started = time.process_time()
+@pytest.mark.usefixtures("soon")
+def test_comparing_does_not_hang_on_a_long_text(text):
     assert not equal(b'{"counter": [[1, 2]]}', text)
-    assert time.process_time() - started < 2
 
 
 def test_colliding_numbers_are_compared_without_hashing():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 
 import pytest
 from PIL import Image
@@ -25,10 +24,9 @@ def pages(browser, tiny_clip, monkeypatch, cache, bundle_of):
 
 
 @pytest.fixture
-def receiver(pages, cache, tmp_path, monkeypatch):
+def receiver(pages, tmp_path, monkeypatch):
     """A store of renders with nothing in it: every page has to be rendered again."""
     folder = tmp_path / "receiver"
-    shutil.copytree(cache / "tasks", folder / "tasks")
     monkeypatch.setenv("COLBENCH_CACHE", str(folder))
     return folder
 
