@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from msgspec.structs import replace
+
 from colbench.config import derive_seed
 from colbench.errors import AgentError, UserError, describe_exception
 from colbench.messages import Message, Sampled, Usage
@@ -93,9 +95,11 @@ class LocalChat:
         max_tokens: int,
         seed: int | None,
         tokens: bool = False,
+        begun: str = "",
     ) -> Message:
-        """The next message. Raises AgentError where the model's context has no room for it."""
+        """The next message, which goes on from `begun`. Raises AgentError where the model's context has no room."""
         prompt = self._chat.prompt(messages, where="the dialogue")
+        prompt += self._chat.tokenizer.encode(begun, add_special_tokens=False)
         if len(prompt) + max_tokens > context_of(self._model):
             raise AgentError(
                 f"{len(prompt)} tokens leave no room for a reply in the model's context"
@@ -110,7 +114,8 @@ class LocalChat:
         self._waiting.append(asked)
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._answer())
-        return self._message(prompt, await asked.reply, tokens=tokens)
+        said = self._message(prompt, await asked.reply, tokens=tokens)
+        return replace(said, content=begun + said.content)
 
     def _message(self, prompt: list[int], ids: list[int], *, tokens: bool) -> Message:
         text: str = self._chat.tokenizer.decode(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sweet_rl_trainer.reproduce.methods import METHODS, Group, Method
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Group, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.tables import (
-    NAMED,
     Difference,
     against,
     find,
@@ -32,13 +31,13 @@ RIVALS = ("mtdpo", "sweet")
 """Methods that all others are held against."""
 
 
-def command(results: Results, only: str = "") -> str:
-    """Makes the study, or one method's part of it."""
+def command(results: Results, *only: str) -> str:
+    """Makes the study, or some methods' part of it."""
     size = results.scale.removesuffix("-quick")
     seeds = max((row.seed for row in results.rows), default=0) + 1
     parts = [f"sweet-rl reproduce --scale {size} --seeds {seeds}"]
     parts += ["--quick"] if size != results.scale else []
-    return " ".join(parts + ([f"--only {only}"] if only else []))
+    return " ".join(parts + [f"--only {name}" for name in only])
 
 
 def measured(results: Results, group: Group) -> str:

@@ -1,4 +1,4 @@
-"""A policy on tasks: `colbench eval` with the model in the harness's own process, as a stage.
+"""A policy, or two of them, on tasks: `colbench eval` with the model in the harness's own process, as a stage.
 
 FOLDER/run/          the run folder
 FOLDER/report.txt    the report
@@ -19,11 +19,13 @@ from colbench.run_folder import RunFolder
 from sweet_rl_trainer.checkpoints import checkpoints
 from sweet_rl_trainer.reproduce.results import Outcome
 from sweet_rl_trainer.stages import collect
+from sweet_rl_trainer.stages.base import model_in
 from sweet_rl_trainer.stages.evaluate import evaluate
 from sweet_rl_trainer.stages.stage import Job, Stage
 from sweet_rl_trainer.stages.training import RUN
 
 AGENT = "local:{model}"
+HAND_OVER = "sweet_rl_trainer.reproduce.handover:HandOver"
 
 
 def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
@@ -40,10 +42,35 @@ def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
     )
 
 
+def exchange(asker: Stage, writer: Stage, config: RunConfig, *, steps: tuple[int, int]) -> Stage:
+    """Dialogues of one policy with answers of another one (`handover`), each after so many steps of its training.
+
+    `config` says which; its agent is filled in.
+    """
+    asked = replace(config, agent=HAND_OVER)
+    return Stage(
+        name="exchange",
+        act=partial(_exchange, config=asked, steps=steps),
+        settings={"run": collect.settings(asked), "steps": list(steps)},
+        inputs={"asker": asker, "writer": writer},
+    )
+
+
 def _evaluate(job: Job, config: RunConfig, step: int) -> dict[str, Any]:
-    policy = job.inputs["policy"]
-    model = checkpoints(policy / RUN)[step] if step else policy
+    model = _model(job.inputs["policy"], step)
     return evaluate(Job(folder=job.folder, inputs={"model": model}, shared=job.shared), config)
+
+
+def _exchange(job: Job, config: RunConfig, steps: tuple[int, int]) -> dict[str, Any]:
+    two = {
+        name: str(model_in(_model(job.inputs[name], step)).resolve())
+        for name, step in zip(("asker", "writer"), steps, strict=True)
+    }
+    return evaluate(job, replace(config, agent_args={**config.agent_args, **two}))
+
+
+def _model(policy: Path, step: int) -> Path:
+    return checkpoints(policy / RUN)[step] if step else policy
 
 
 def outcomes(folder: Path) -> Iterator[Outcome]:

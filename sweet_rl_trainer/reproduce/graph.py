@@ -4,6 +4,7 @@ base        a model with random weights that imitates the demonstrators
 collect     the base's dialogues, about training and validation tasks
 …           what leads to a method's policy (`stages.plan`)
 evaluate    the base, or a policy's checkpoint, on tasks
+exchange    one checkpoint on the test tasks, with answers that another one writes
 judge       a critic's scores of the base's dialogues about the validation tasks
 """
 
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 from colbench.config import RunConfig
 from sweet_rl_trainer.recipe import Recipe, assign, convert
 from sweet_rl_trainer.reproduce import judge
-from sweet_rl_trainer.reproduce.evaluate import AGENT, evaluation
+from sweet_rl_trainer.reproduce.evaluate import AGENT, evaluation, exchange
 from sweet_rl_trainer.reproduce.methods import Method
 from sweet_rl_trainer.reproduce.scales import Scale
 from sweet_rl_trainer.runs import named
@@ -82,6 +83,11 @@ class Graph:
         return evaluation(
             policy, self.run(self.scale.test, self.scale.test_trials, seed), step=step
         )
+
+    def exchange(self, asker: Stage, writer: Stage, steps: tuple[int, int], seed: int) -> Stage:
+        """One checkpoint on the test tasks, with answers that another one writes."""
+        run = self.run(self.scale.test, self.scale.test_trials, seed)
+        return exchange(asker, writer, run, steps=steps)
 
     def judgement(self, recipe: Recipe, seed: int) -> Stage:
         """What the critic of a recipe is worth; of one that has none, the score `pmi`."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sweet_rl_trainer.reproduce.curves import ends, judges
-from sweet_rl_trainer.reproduce.methods import METHODS, Method
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.sections import side
 from sweet_rl_trainer.reproduce.tables import (
-    NAMED,
     Difference,
     Ordering,
     against,

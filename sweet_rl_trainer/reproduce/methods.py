@@ -111,3 +111,5 @@ METHODS: tuple[Method, ...] = (
         changes=AVERAGED | MATCHED | LIMIT,
     ),
 )
+
+NAMED = {method.name: method for method in METHODS}

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from sweet_rl_trainer.reproduce import svg
 from sweet_rl_trainer.reproduce.curves import Share, judges, scaling
-from sweet_rl_trainer.reproduce.methods import METHODS, Group, Method
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Group, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.small_plots import best_of_n, turns
 from sweet_rl_trainer.reproduce.svg import BLUE, FAINT, GREEN, ORANGE, PURPLE, Panel, whole
-from sweet_rl_trainer.reproduce.tables import NAMED, Found, find, full_label, on_tests
+from sweet_rl_trainer.reproduce.tables import Found, find, full_label, on_tests
 from sweet_rl_trainer.reproduce.text import percent
 from sweet_rl_trainer.reproduce.training_plots import training
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colbench.errors import DataError
-from sweet_rl_trainer.reproduce import comparison, departures, sections
+from sweet_rl_trainer.reproduce import comparison, departures, exchanges, sections
 from sweet_rl_trainer.reproduce.headline import sentences
-from sweet_rl_trainer.reproduce.methods import METHODS
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED
 from sweet_rl_trainer.reproduce.plots import draw
 from sweet_rl_trainer.reproduce.results import Results
-from sweet_rl_trainer.reproduce.tables import NAMED, find, full_label, on_tests
+from sweet_rl_trainer.reproduce.tables import find, full_label, on_tests
 from sweet_rl_trainer.reproduce.text import (
     code,
     count,
@@ -79,6 +79,7 @@ def markdown(results: Results, charts: Mapping[str, str]) -> str:
         "judged": sections.judged(results),
         "scaled": sections.scaled(results),
         "turned": sections.turned(results),
+        "exchanged": exchanges.exchanged(results),
         "costs": sections.costs(results),
         "settings": departures.settings(results.study),
         "methods": departures.methods(),
@@ -131,6 +132,8 @@ def _missing(results: Results) -> Iterator[str]:
     learnt = {each.method for each in results.scaling if each.test}
     if scaled := [each for each in results.study.get("scaling", []) if each not in learnt]:
         yield f"less data: {escape('; '.join(full_label(NAMED[each]) for each in scaled))}"
+    if len(results.study.get("exchanged", [])) > 1 and not results.exchanges:
+        yield "answers exchanged"
     if not results.costs:
         yield "time and memory"
 

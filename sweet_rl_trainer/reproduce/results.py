@@ -70,6 +70,17 @@ class Critic(Struct, frozen=True, kw_only=True):
     """n, the expected success of the best of n dialogues by score, and its 95 % interval."""
 
 
+class Exchange(Struct, frozen=True, kw_only=True):
+    """The dialogues of one method on the test tasks, with answers that another one wrote."""
+
+    asker: str
+    writer: str
+    seed: int
+    test: tuple[Outcome, ...]
+    folder: str
+    """The evaluation's, in the study's."""
+
+
 class Scaling(Struct, frozen=True, kw_only=True):
     """A method that learnt from a share of the training tasks."""
 
@@ -108,3 +119,4 @@ class Results(Struct, frozen=True, kw_only=True):
     critics: tuple[Critic, ...]
     scaling: tuple[Scaling, ...]
     costs: tuple[Cost, ...]
+    exchanges: tuple[Exchange, ...] = ()

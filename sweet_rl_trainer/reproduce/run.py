@@ -12,7 +12,7 @@ import os
 import platform
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ import colbench
 from colbench.errors import DataError, UserError
 from sweet_rl_trainer.reproduce.graph import Graph
 from sweet_rl_trainer.reproduce.methods import METHODS, Method
-from sweet_rl_trainer.reproduce.results import Cost, Critic, Results, Row, Scaling
+from sweet_rl_trainer.reproduce.results import Cost, Critic, Exchange, Results, Row, Scaling
 from sweet_rl_trainer.reproduce.scales import Scale
 from sweet_rl_trainer.reproduce.study import Study
 from sweet_rl_trainer.stages.base import model_in
@@ -35,6 +35,8 @@ from sweet_rl_trainer.stages.stage import Stage, order
 RESULTS = "results.json"
 PROMPT = "no-prompt.txt"
 BASE = "base"
+Part = Row | Critic | Scaling | Exchange
+OF_A_METHOD = "rows", "critics", "scaling", "costs"
 
 
 class Runner:
@@ -117,16 +119,18 @@ def _link(place: Path, folder: Path) -> None:
 def _others(out: Path, redone: Sequence[Method]) -> dict[str, tuple[Any, ...]]:
     """What is there of methods that are not done now."""
     names = {method.name for method in redone}
-    there = read(out) if (out / RESULTS).is_file() else None
-    return {
-        kind: tuple(
-            each for each in (getattr(there, kind) if there else ()) if each.method not in names
-        )
-        for kind in ("rows", "critics", "scaling", "costs")
+    if not (out / RESULTS).is_file():
+        return dict.fromkeys((*OF_A_METHOD, "exchanges"), ())
+    there = read(out)
+    found: dict[str, tuple[Any, ...]] = {
+        kind: tuple(each for each in getattr(there, kind) if each.method not in names)
+        for kind in OF_A_METHOD
     }
+    kept = (each for each in there.exchanges if not {each.asker, each.writer} <= names)
+    return {**found, "exchanges": tuple(kept)}
 
 
-def _with(results: Results, part: Row | Critic | Scaling, runner: Runner) -> Results:
+def _with(results: Results, part: Part, runner: Runner) -> Results:
     match part:
         case Row():
             results = replace(results, rows=(*results.rows, part))
@@ -134,6 +138,8 @@ def _with(results: Results, part: Row | Critic | Scaling, runner: Runner) -> Res
             results = replace(results, critics=(*results.critics, part))
         case Scaling():
             results = replace(results, scaling=(*results.scaling, part))
+        case Exchange():
+            results = replace(results, exchanges=(*results.exchanges, part))
     others = [each for each in results.costs if each not in runner.costs.values()]
     return replace(results, costs=(*others, *runner.costs.values()))
 
@@ -154,21 +160,25 @@ def read(out: Path) -> Results:
 
 def _parts(
     study: Study, runner: Runner, methods: Sequence[Method], scale: Scale, seeds: Sequence[int]
-) -> Iterator[Row | Critic | Scaling]:
+) -> Iterator[Part]:
     """All parts, the main rows of all seeds first; the first seed's rows choose the rates of the others."""
-    first: dict[str, Row] = {}
+    rows: dict[tuple[str, int], Row] = {}
+    first = min(seeds)
     for seed, method in sorted(product(seeds, methods), key=lambda each: each[1].group != "main"):
         runner.now = method.name, seed
-        row = study.row(method, seed, first.get(method.name))
-        first.setdefault(method.name, row)
-        yield row
+        rows[method.name, seed] = study.row(method, seed, rows.get((method.name, first)))
+        yield rows[method.name, seed]
         if method.goal == "actor":
             yield study.critic(method, seed)
+    exchanged = [method.name for method in methods if method.name in scale.exchanged]
+    for seed, (asker, writer) in product(seeds, permutations(exchanged, 2)):
+        runner.now = asker, seed
+        yield study.exchange(rows[asker, seed], rows[writer, seed])
     for seed in seeds:
         for method in methods:
             runner.now = method.name, seed
             for share in scale.shares if method.name in scale.scaling else ():
-                yield study.scaling(method, seed, share, first[method.name].rate)
+                yield study.scaling(method, seed, share, rows[method.name, first].rate)
 
 
 def chosen(scale: Scale, only: Sequence[str]) -> list[Method]:

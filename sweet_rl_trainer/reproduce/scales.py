@@ -59,6 +59,8 @@ class Scale(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of the training tasks, for the curve over the amount of data."""
     scaling: tuple[str, ...] = ()
     """The methods of that curve."""
+    exchanged: tuple[str, ...] = ()
+    """Methods of which each writes the answers in the dialogues of each other."""
     base: dict[str, Any]
     recipe: dict[str, Any]
 

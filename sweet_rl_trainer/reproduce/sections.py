@@ -13,10 +13,9 @@ from sweet_rl_trainer.reproduce.curves import (
     scaling,
     spent,
 )
-from sweet_rl_trainer.reproduce.methods import METHODS
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.tables import (
-    NAMED,
     full_label,
     on_tests,
 )

@@ -11,8 +11,8 @@ from sweet_rl_trainer.reproduce import judge
 from sweet_rl_trainer.reproduce.choose import best_step, best_try
 from sweet_rl_trainer.reproduce.evaluate import outcomes
 from sweet_rl_trainer.reproduce.graph import Graph
-from sweet_rl_trainer.reproduce.methods import Method
-from sweet_rl_trainer.reproduce.results import Critic, Row, Scaling, Step, Try
+from sweet_rl_trainer.reproduce.methods import NAMED, Method
+from sweet_rl_trainer.reproduce.results import Critic, Exchange, Row, Scaling, Step, Try
 from sweet_rl_trainer.stages.stage import Stage
 from sweet_rl_trainer.stages.training import RUN, last_values
 
@@ -32,7 +32,7 @@ class Study:
         tries = tuple(self._try(method, seed, rate) for rate in self._rates(method, first))
         chosen = best_try(tries)
         step = best_step(chosen).step
-        folder = self._tested(method, self._recipe(method, seed, chosen.rate), step, seed)
+        folder = self._tested(self._policy(method, seed, chosen.rate, step), step, seed)
         return Row(
             method=method.name,
             seed=seed,
@@ -59,18 +59,38 @@ class Study:
     def scaling(self, method: Method, seed: int, share: float, rate: float) -> Scaling:
         """The method with a share of the training tasks; its checkpoint is chosen as in a row."""
         step = best_step(self._try(method, seed, rate, share)).step
-        recipe = self._recipe(method, seed, rate, share)
-        folder = self._tested(method, recipe, step, seed)
+        folder = self._tested(self._policy(method, seed, rate, step, share), step, seed)
         return Scaling(
             method=method.name,
             seed=seed,
             share=share,
-            tasks=self._graph.learnt(recipe),
+            tasks=self._graph.learnt(self._recipe(method, seed, rate, share)),
             test=tuple(outcomes(folder)),
         )
 
-    def _tested(self, method: Method, recipe: Recipe, step: int, seed: int) -> Path:
-        policy = self._graph.policy(method, recipe) if step else self._graph.base
+    def exchange(self, asker: Row, writer: Row) -> Exchange:
+        """Dialogues of one row's policy with answers of the other's, of the same seed."""
+        one, other = (
+            self._policy(NAMED[row.method], row.seed, row.rate, row.step) for row in (asker, writer)
+        )
+        stage = self._graph.exchange(one, other, (asker.step, writer.step), asker.seed)
+        folder = self._made(stage)
+        return Exchange(
+            asker=asker.method,
+            writer=writer.method,
+            seed=asker.seed,
+            test=tuple(outcomes(folder)),
+            folder=folder.name,
+        )
+
+    def _policy(
+        self, method: Method, seed: int, rate: float, step: int, share: float = 1.0
+    ) -> Stage:
+        """The training of a checkpoint that was chosen; the base, if it is that."""
+        recipe = self._recipe(method, seed, rate, share)
+        return self._graph.policy(method, recipe) if step else self._graph.base
+
+    def _tested(self, policy: Stage, step: int, seed: int) -> Path:
         return self._made(self._graph.test(policy, step, seed))
 
     def _rates(self, method: Method, first: Row | None) -> tuple[float, ...]:

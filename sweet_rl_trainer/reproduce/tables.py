@@ -22,7 +22,6 @@ BySeed = Mapping[int, Sequence[Outcome]]
 Verdict = Literal["above", "below", "not decided"]
 PAPER_TASKS = 1000
 """Of the paper's Table 2 and 3, backend."""
-NAMED = {method.name: method for method in METHODS}
 
 
 def success(outcome: Outcome) -> float:
@@ -144,11 +143,24 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 def difference(mine: BySeed, theirs: BySeed) -> Difference | None:
     """Mine less theirs; None if there is no task that both have with the same seed."""
+    return contrast(((1.0, mine), (-1.0, theirs)))
+
+
+def contrast(terms: Sequence[tuple[float, BySeed]]) -> Difference | None:
+    """A sum of successes times weights, paired; None if there is no task that all have with the same seed.
+
+    Its largest value must be 1, its smallest −1.
+    """
     tasks: dict[str, list[float]] = {}
     seeds = []
-    for seed in sorted(mine.keys() & theirs.keys()):
-        ours, others = (_task_means(side[seed], success) for side in (mine, theirs))
-        ahead = {task: ours[task] - others[task] for task in ours if task in others}
+    for seed in sorted(set.intersection(*({*outcomes} for _, outcomes in terms))):
+        means = [(weight, _task_means(outcomes[seed], success)) for weight, outcomes in terms]
+        known = set.intersection(*({*found} for _, found in means))
+        ahead = {
+            task: sum(weight * found[task] for weight, found in means)
+            for task in means[0][1]
+            if task in known
+        }
         for task, value in ahead.items():
             tasks.setdefault(task, []).append(value)
         if ahead:

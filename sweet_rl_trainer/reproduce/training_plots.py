@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sweet_rl_trainer.reproduce import svg
 from sweet_rl_trainer.reproduce.curves import MEASURES, Mean, curves_of, mean_curve
-from sweet_rl_trainer.reproduce.methods import METHODS, Group
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Group
 from sweet_rl_trainer.reproduce.results import Results, Step
 from sweet_rl_trainer.reproduce.svg import BLUE, FAINT, ORANGE, Panel, Place, whole
-from sweet_rl_trainer.reproduce.tables import NAMED, full_label, rows_of
+from sweet_rl_trainer.reproduce.tables import full_label, rows_of
 
 WIDTH, HEIGHT = 244, 150
 """Of the space of one chart."""

@@ -48,6 +48,7 @@ def test_dialogues_are_as_long_as_the_scale_says_and_demonstrators_as_they_like(
 def test_all_methods_of_a_scale_are_known_and_have_rates(graph):
     assert set(graph.scale.methods) <= NAMED.keys()
     assert set(graph.scale.scaling) <= set(graph.scale.methods)
+    assert set(graph.scale.exchanged) <= set(graph.scale.methods)
     assert graph.scale.methods[0] == "zero-shot"
 
 
@@ -79,6 +80,20 @@ def test_seeds_share_the_base_and_nothing_after_it(graph):
     base = set(stages(graph.base).values())
     assert base
     assert set(one.values()) & set(other.values()) <= base
+
+
+def test_answers_are_exchanged_in_the_dialogues_of_the_test_tasks(graph):
+    rft, sweet = policy(graph, "rft"), policy(graph, "sweet")
+    one = graph.exchange(rft, sweet, (20, 40), 0)
+    others = [
+        graph.exchange(sweet, rft, (20, 40), 0),
+        graph.exchange(rft, sweet, (20, 20), 0),
+        graph.exchange(rft, sweet, (20, 40), 1),
+    ]
+    assert one.inputs == {"asker": rft, "writer": sweet}
+    assert len({one.key, *(each.key for each in others)}) == 4
+    run, tested = (each.settings["run"] for each in (one, graph.test(rft, 20, 0)))
+    assert {key for key in run if run[key] != tested[key]} == {"agent"}
 
 
 def test_a_share_of_the_tasks_is_learnt_from(graph):

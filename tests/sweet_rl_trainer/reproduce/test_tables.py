@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from colbench.stats import mean_interval
+from sweet_rl_trainer.reproduce.methods import NAMED
 from sweet_rl_trainer.reproduce.tables import (
-    NAMED,
     against,
     difference,
     find,
