@@ -25,7 +25,7 @@ from sweet_rl_trainer.stages.stage import Job, Stage
 from sweet_rl_trainer.stages.training import RUN
 
 AGENT = "local:{model}"
-HAND_OVER = "sweet_rl_trainer.reproduce.handover:HandOver"
+HAND_OVER = "sweet_rl_trainer.handover:HandOver"
 
 
 def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:

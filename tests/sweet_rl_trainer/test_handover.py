@@ -12,10 +12,10 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.cli import main
 from colbench.messages import Message, Usage
+from sweet_rl_trainer.handover import HandOverChat
 from sweet_rl_trainer.local_agent import LocalChat
-from sweet_rl_trainer.reproduce.handover import HandOverChat
 
-AGENT = "sweet_rl_trainer.reproduce.handover:HandOver"
+AGENT = "sweet_rl_trainer.handover:HandOver"
 DIALOGUE = [Message(role="user", content="I need a function.")]
 
 
@@ -25,7 +25,7 @@ class Says:
     def __init__(self, words):
         self._words = words
 
-    async def chat(self, messages, *, temperature, max_tokens, seed, tokens=False):
+    async def chat(self, messages, *, temperature, max_tokens, seed, tokens=False, begun=""):
         usage = Usage(prompt_tokens=5, completion_tokens=2, requests=1)
         return Message(role="assistant", content=self._words, usage=usage)
 

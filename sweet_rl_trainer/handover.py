@@ -1,6 +1,6 @@
 """An agent of two checkpoints: one talks, and when it would answer, the other writes the answer.
 
-So what a policy asks and what it writes can be told apart: `exchange`.
+So what a policy asks and what it writes can be told apart (`reproduce.exchanges`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from colbench.interfaces import ChatModel
 from colbench.messages import ANSWER_MARKER, Message, Usage
 from colbench_agents.model import PromptedAgent
 from sweet_rl_trainer.local_agent import LocalChat
 
 
 class HandOver(PromptedAgent):
-    """`sweet_rl_trainer.reproduce.handover:HandOver` with the checkpoints `asker` and `writer`; sampled as `local:` is.
+    """`sweet_rl_trainer.handover:HandOver` with the checkpoints `asker` and `writer`; sampled as `local:` is.
 
     A talk that ends at its last turn without the words that announce an answer stays the asker's.
     Raises UserError for what is no checkpoint.
@@ -46,8 +45,8 @@ class HandOver(PromptedAgent):
         return models | super().describe()
 
 
-class Writer(Protocol):
-    """A chat model that can go on with a reply that was begun."""
+class Model(Protocol):
+    """A chat model that can go on with a reply that was begun (`local_agent.LocalChat`)."""
 
     async def chat(
         self,
@@ -56,7 +55,8 @@ class Writer(Protocol):
         temperature: float,
         max_tokens: int,
         seed: int | None,
-        begun: str,
+        tokens: bool = False,
+        begun: str = "",
     ) -> Message:
         """The whole message."""
         ...
@@ -65,7 +65,7 @@ class Writer(Protocol):
 class HandOverChat:
     """A chat model whose answers are written by another one, from where they are announced."""
 
-    def __init__(self, asker: ChatModel, writer: Writer) -> None:
+    def __init__(self, asker: Model, writer: Model) -> None:
         self._asker = asker
         self._writer = writer
 
