@@ -27,6 +27,7 @@ class Method(Struct, frozen=True, kw_only=True):
 
 NO_HIDDEN = {"critic.hidden": "none", "rank.scores": "critic-without-hidden"}
 AVERAGED = {"critic.weights": "turn-mean-averaged"}
+APART = {"critic.weights": "last-turn-apart"}
 MATCHED = {"critic.pairs.match_turns": True}
 LIMIT = {"critic.pairs.limit_negatives": True}
 
@@ -88,6 +89,13 @@ METHODS: tuple[Method, ...] = (
         group="remedy",
         goal="actor",
         changes=AVERAGED,
+    ),
+    Method(
+        name="answer-apart",
+        label="… answer apart",
+        group="remedy",
+        goal="actor",
+        changes=APART,
     ),
     Method(
         name="matched-turns",

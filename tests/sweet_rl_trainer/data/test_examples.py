@@ -27,6 +27,9 @@ def expected_weight(rule, lengths, turn):
     return {
         "turn-mean": 1 / lengths[turn],
         "turn-mean-averaged": 1 / lengths[turn] / len(lengths),
+        "last-turn-apart": 1
+        / lengths[turn]
+        / (1 if turn == len(lengths) - 1 else len(lengths) - 1),
         "trajectory-mean": 1 / sum(lengths),
         "sum": 1.0,
     }[rule]
@@ -54,7 +57,13 @@ def test_weights_are_those_of_the_whole_trajectory_in_one_sequence_or_many(
         assert list(example.weights) == pytest.approx(weights, rel=1e-6)
         assert example.weights[0] == 0
     total = sum(sum(example.weights) for example in side.examples)
-    totals = {"turn-mean": 3, "turn-mean-averaged": 1, "trajectory-mean": 1, "sum": sum(lengths)}
+    totals = {
+        "turn-mean": 3,
+        "turn-mean-averaged": 1,
+        "last-turn-apart": 2,
+        "trajectory-mean": 1,
+        "sum": sum(lengths),
+    }
     assert total == pytest.approx(totals[rule], rel=1e-5)
     assert (side.turns, side.reply_tokens) == (3, sum(lengths))
     assert side.tokens == sum(len(sequence.ids) for sequence in encoded.sequences)
