@@ -4,7 +4,7 @@
 |---|---|---|
 | `turn-mean` | 1 / L_t | the paper's critic: the mean of each turn, summed over turns |
 | `turn-mean-averaged` | 1 / (T · L_t) | the same, averaged over the T turns, so that more turns do not score more |
-| `last-turn-apart` | 1 / ((T − 1) · L_t), in the last turn 1 / L_t | the mean of the turns before the last, and the last |
+| `last-turn-apart` | 1 / ((T − 1) · L_t), in the last turn 1 / L_t | the mean of the earlier turns, and the last |
 | `trajectory-mean` | 1 / Σ_t L_t | the released code's critic: one mean over all assistant tokens |
 | `sum` | 1 | DPO: multi-turn DPO and the actor |
 
