@@ -124,14 +124,20 @@ def preference(scored: Sequence[Scored]) -> Preference | None:
     )
 
 
-def _known(trajectory: Trajectory, task: Task) -> Iterator[Turn]:
-    """The turns before which every fact that the request leaves open was said."""
+def still_hidden(trajectory: Trajectory, task: Task) -> Iterator[int]:
+    """For each turn the number of facts that the request leaves open and the human has not said before it."""
     open_facts = {fact.statement for fact in task.hidden.facts if not fact.stated}
     heard = [each.content for each in trajectory.messages if each.role == "user"]
     for number, words in enumerate(heard):
         if number:
             open_facts = {statement for statement in open_facts if statement not in words}
-        if not open_facts:
+        yield len(open_facts)
+
+
+def _known(trajectory: Trajectory, task: Task) -> Iterator[Turn]:
+    """The turns before which every fact that the request leaves open was said."""
+    for number, hidden in enumerate(still_hidden(trajectory, task)):
+        if not hidden:
             yield Turn(trajectory=trajectory, number=number)
 
 

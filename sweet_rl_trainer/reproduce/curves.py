@@ -155,6 +155,8 @@ class Judge(Struct, frozen=True, kw_only=True):
     with_turns: float
     best_of: tuple[tuple[int, Bounds], ...]
     """For each n that all seeds have."""
+    timing: tuple[tuple[int, Bounds], ...]
+    """How often answers score higher, for each number of hidden facts that all seeds have."""
 
 
 def judges(results: Results) -> list[Judge]:
@@ -173,6 +175,8 @@ def judges(results: Results) -> list[Judge]:
 def _judge(method: Method, critics: Sequence[Critic]) -> Judge:
     curves = [{n: (here, low, high) for n, here, low, high in each.best_of} for each in critics]
     common = set.intersection(*(set(curve) for curve in curves))
+    timings = [{one.hidden: one.share for one in each.timing} for each in critics]
+    hidden = set.intersection(*(set(timing) for timing in timings))
     return Judge(
         method=method,
         seeds=len(critics),
@@ -180,6 +184,7 @@ def _judge(method: Method, critics: Sequence[Critic]) -> Judge:
         accuracy=averaged([each.accuracy for each in critics]),
         with_turns=fmean(each.with_turns for each in critics),
         best_of=tuple((n, averaged([curve[n] for curve in curves])) for n in sorted(common)),
+        timing=tuple((n, averaged([each[n] for each in timings])) for n in sorted(hidden)),
     )
 
 

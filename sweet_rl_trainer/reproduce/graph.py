@@ -5,6 +5,7 @@ collect     the base's dialogues, about training and validation tasks
 …           what leads to a method's policy (`stages.plan`)
 evaluate    the base, or a policy's checkpoint, on tasks
 exchange    one checkpoint on the test tasks, with answers that another one writes
+timing      when the scores of candidates say to answer
 judge       a critic's scores of the base's dialogues about the validation tasks
 """
 
@@ -19,12 +20,13 @@ from msgspec.structs import replace
 
 from colbench.config import RunConfig
 from sweet_rl_trainer.recipe import Recipe, assign, convert
-from sweet_rl_trainer.reproduce import judge
+from sweet_rl_trainer.reproduce import judge, timing
 from sweet_rl_trainer.reproduce.evaluate import AGENT, evaluation, exchange
 from sweet_rl_trainer.reproduce.methods import Method
 from sweet_rl_trainer.reproduce.scales import Scale
 from sweet_rl_trainer.runs import named
 from sweet_rl_trainer.splits import is_held_out, is_in_part
+from sweet_rl_trainer.stages import data
 from sweet_rl_trainer.stages.base import base
 from sweet_rl_trainer.stages.plan import Iteration
 from sweet_rl_trainer.stages.stage import Stage
@@ -105,6 +107,16 @@ class Graph:
                 "max_length": table.max_length,
             },
             inputs={"model": self.base, judge.DIALOGUES: parts.collecting(run), **critic},
+        )
+
+    def timing(self, recipe: Recipe) -> Stage:
+        """When the scores by which a recipe's actor learns say to answer."""
+        parts = Iteration(recipe, self.base, first=True)
+        return Stage(
+            name="timing",
+            act=partial(timing.timing, recipe=recipe),
+            settings={"data": data.settings(recipe.data)},
+            inputs={**parts.inputs, timing.RANKED: parts.ranked},
         )
 
     def learnt(self, recipe: Recipe) -> int:

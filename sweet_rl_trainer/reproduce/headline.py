@@ -30,6 +30,7 @@ def sentences(results: Results) -> list[str]:
         *_remedies(results),
         *_endings(results),
         *_critics(results),
+        *_timing(results),
     ]
     return found or ["Nothing has been evaluated on the test tasks yet."]
 
@@ -134,3 +135,17 @@ def _critics(results: Results) -> Iterator[str]:
         by_side.setdefault(side(each.accuracy, 0.5), []).append(named)
     parts = [f"{verdict}: {'; '.join(names)}" for verdict, names in sorted(by_side.items())]
     yield f"Pair accuracy of the critics against 50 %, by the interval: {' — '.join(parts)}."
+
+
+def _timing(results: Results) -> Iterator[str]:
+    """Whether scores say to answer when all is known."""
+    known = [
+        f"{_name(each.method)} {percent(timing[0][0])}"
+        for each in judges(results)
+        if (timing := dict(each.timing)) and 0 in timing
+    ]
+    if known:
+        yield (
+            "Where nothing is hidden any more, an answer scores higher than another reply in so many cases (50 % is "
+            f"indifference; below it an actor learns to ask on): {'; '.join(known)}."
+        )

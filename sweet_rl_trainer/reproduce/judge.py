@@ -13,13 +13,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from colbench.stats import Interval, mean_interval
+from colbench.stats import mean_interval
 from sweet_rl_trainer.critic.best_of import of_dialogues
 from sweet_rl_trainer.critic.correlation import correlation
 from sweet_rl_trainer.examples import side_examples
 from sweet_rl_trainer.pairs import make_pairs
 from sweet_rl_trainer.ranking.score import score_sides, sums
 from sweet_rl_trainer.recipe import DataSettings, PairSettings, Recipe
+from sweet_rl_trainer.reproduce.text import bounds
 from sweet_rl_trainer.stages import data
 from sweet_rl_trainer.stages.base import chat_of, model_in
 from sweet_rl_trainer.stages.examples import told
@@ -98,15 +99,9 @@ def judged(
     curve = of_dialogues(scored, scores)
     return Judged(
         pairs=sum(map(len, by_task.values())),
-        accuracy=_triple(accuracy),
+        accuracy=bounds(accuracy),
         with_turns=turns or 0.0,
         best_of=tuple(
-            (each.count, *_triple(each.reward)) for each in (curve.curve if curve else ())
+            (each.count, *bounds(each.reward)) for each in (curve.curve if curve else ())
         ),
     )
-
-
-def _triple(interval: Interval) -> tuple[float, float, float]:
-    if interval.mean is None or interval.low is None or interval.high is None:
-        raise ValueError("an interval of nothing")
-    return interval.mean, interval.low, interval.high

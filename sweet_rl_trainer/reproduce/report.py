@@ -77,6 +77,7 @@ def markdown(results: Results, charts: Mapping[str, str]) -> str:
         "trained": sections.trained(results),
         "tried": sections.tried(results),
         "judged": sections.judged(results),
+        "timed": sections.timed(results),
         "scaled": sections.scaled(results),
         "turned": sections.turned(results),
         "exchanged": exchanges.exchanged(results),

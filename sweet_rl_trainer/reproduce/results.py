@@ -56,6 +56,16 @@ class Row(Struct, frozen=True, kw_only=True):
     """The evaluation's on the test tasks, in the study's."""
 
 
+class Timing(Struct, frozen=True, kw_only=True):
+    """What the scores of candidates say of answering while so many facts are hidden."""
+
+    hidden: int
+    turns: int
+    """Those with an answer and another reply among their candidates."""
+    share: tuple[float, float, float]
+    """Of an answer and another reply at the same turn, how often the answer scores higher; its 95 % interval."""
+
+
 class Critic(Struct, frozen=True, kw_only=True):
     """What one critic is worth on held-out tasks."""
 
@@ -68,6 +78,8 @@ class Critic(Struct, frozen=True, kw_only=True):
     """Pearson's correlation of dialogues' scores with their number of turns."""
     best_of: tuple[tuple[int, float, float, float], ...]
     """n, the expected success of the best of n dialogues by score, and its 95 % interval."""
+    timing: tuple[Timing, ...] = ()
+    """By the number of facts that are hidden."""
 
 
 class Exchange(Struct, frozen=True, kw_only=True):

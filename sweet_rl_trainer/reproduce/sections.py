@@ -145,6 +145,20 @@ def judged(results: Results) -> str | None:
     return table(heads, lines)
 
 
+def timed(results: Results) -> str | None:
+    """How often scores put an answer above another reply, by the number of hidden facts."""
+    found = [each for each in judges(results) if each.timing]
+    if not found:
+        return None
+    numbers = sorted({n for each in found for n, _ in each.timing})
+    lines = []
+    for each in found:
+        shares = dict(each.timing)
+        cells = (_bounds(shares[n]) if n in shares else NOTHING for n in numbers)
+        lines.append([escape(full_label(each.method)), *cells])
+    return table(("scores of", *(f"{n} hidden " for n in numbers)), lines)
+
+
 def side(bounds: tuple[float, float, float], level: float) -> str:
     """Where an interval lies."""
     _, low, high = bounds

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sweet_rl_trainer.checkpoints import checkpoints, slim
 from sweet_rl_trainer.recipe import Recipe
-from sweet_rl_trainer.reproduce import judge
+from sweet_rl_trainer.reproduce import judge, timing
 from sweet_rl_trainer.reproduce.choose import best_step, best_try
 from sweet_rl_trainer.reproduce.evaluate import outcomes
 from sweet_rl_trainer.reproduce.graph import Graph
@@ -47,6 +47,7 @@ class Study:
         """What the method's critic is worth."""
         recipe = self._graph.recipe(method, seed)
         found = judge.read(self._made(self._graph.judgement(recipe, seed)))
+        timed = timing.read(self._made(self._graph.timing(recipe)))
         return Critic(
             method=method.name,
             seed=seed,
@@ -54,6 +55,7 @@ class Study:
             accuracy=found.accuracy,
             with_turns=found.with_turns,
             best_of=found.best_of,
+            timing=timed,
         )
 
     def scaling(self, method: Method, seed: int, share: float, rate: float) -> Scaling:

@@ -25,6 +25,13 @@ def rate(found: Interval) -> str:
     return f"{percent(found.mean)} ({found.low * 100:.1f} to {found.high * 100:.1f}{exact})"
 
 
+def bounds(found: Interval) -> tuple[float, float, float]:
+    """Mean and ends of an interval. Raises ValueError for one of nothing."""
+    if found.mean is None or found.low is None or found.high is None:
+        raise ValueError("an interval of nothing")
+    return found.mean, found.low, found.high
+
+
 def points(found: Interval) -> str:
     """A difference of shares: `−1.2 (−2.0 to −0.4)`."""
     if found.mean is None or found.low is None or found.high is None:

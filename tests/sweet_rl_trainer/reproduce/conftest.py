@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from sweet_rl_trainer.reproduce.methods import METHODS
 from sweet_rl_trainer.reproduce.results import (
@@ -114,8 +115,13 @@ def whole(seeds=3):
     return results(rows, critics=tuple(critics), scaling=tuple(scaling), costs=tuple(costs))
 
 
+def timed(critic, timing):
+    """The same critic, which is known to say when to answer."""
+    return replace(critic, timing=timing)
+
+
 @pytest.fixture(scope="session")
 def make():
     """The builders of this module."""
-    found = (outcomes, curve, tried, row, results, marks, whole)
+    found = (outcomes, curve, tried, row, results, marks, whole, timed)
     return SimpleNamespace(**{each.__name__: each for each in found})
