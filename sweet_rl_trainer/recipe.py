@@ -132,6 +132,8 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     pairs_per_turn: Count = 4
     """Paper."""
     margin: NotNegative = 0.0
+    calibrate: bool = False
+    """Whether answers' scores are shifted by what came of the recorded ones (`ranking.calibrate`). Ours."""
     seed: int = 0
     row_tokens: Count = 16_384
     """Tokens that are scored at once, the unit of memory."""

@@ -27,7 +27,8 @@ class Method(Struct, frozen=True, kw_only=True):
 
 NO_HIDDEN = {"critic.hidden": "none", "rank.scores": "critic-without-hidden"}
 AVERAGED = {"critic.weights": "turn-mean-averaged"}
-APART = {"critic.weights": "last-turn-apart"}
+APART = {"critic.weights": "last-turn-apart", "critic.train.likelihood_weight": 1.0}
+CALIBRATED = {"rank.calibrate": True}
 MATCHED = {"critic.pairs.match_turns": True}
 LIMIT = {"critic.pairs.limit_negatives": True}
 
@@ -91,13 +92,6 @@ METHODS: tuple[Method, ...] = (
         changes=AVERAGED,
     ),
     Method(
-        name="answer-apart",
-        label="… answer apart",
-        group="remedy",
-        goal="actor",
-        changes=APART,
-    ),
-    Method(
         name="matched-turns",
         label="… pairs of as many turns",
         group="remedy",
@@ -117,6 +111,27 @@ METHODS: tuple[Method, ...] = (
         group="remedy",
         goal="actor",
         changes=AVERAGED | MATCHED | LIMIT,
+    ),
+    Method(
+        name="answer-apart",
+        label="… answer apart, anchored",
+        group="remedy",
+        goal="actor",
+        changes=APART,
+    ),
+    Method(
+        name="calibrated",
+        label="… answers calibrated",
+        group="remedy",
+        goal="actor",
+        changes=CALIBRATED,
+    ),
+    Method(
+        name="apart-calibrated",
+        label="… apart and calibrated",
+        group="remedy",
+        goal="actor",
+        changes=APART | CALIBRATED,
     ),
 )
 

@@ -185,6 +185,8 @@ class Iteration:
         recipe = self.recipe
         settings: dict[str, Any] = _plain(recipe.rank)
         del settings["row_tokens"]
+        if not recipe.rank.calibrate:
+            del settings["calibrate"]
         settings["precision"] = recipe.critic.train.precision
         settings["loading"] = _plain(base.loading(recipe.critic.train.precision, recipe.lora))
         settings["hidden"] = recipe.critic.hidden

@@ -7,16 +7,17 @@ FOLDER/train.msgpack, held_out.msgpack     the pairs (`stages.files`)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from colbench.errors import DataError
+from colbench.errors import DataError, UserError
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.examples import PairExample
+from sweet_rl_trainer.ranking.calibrate import offset, shifted
 from sweet_rl_trainer.ranking.choose import chosen_pairs
 from sweet_rl_trainer.ranking.score import Scored, score_candidates
 from sweet_rl_trainer.ranking.turns import Candidates, Reply, Turn
@@ -65,8 +66,10 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
             max_length=recipe.critic.max_length,
             dropped=dropped,
         )
-    _write(job.folder / SCORED, scored)
     inside = {each.id for each in data.train}
+    by = _offset(scored, inside) if recipe.rank.calibrate else 0.0
+    scored = shifted(scored, by)
+    _write(job.folder / SCORED, scored)
     sides = [
         [each for each in scored if (each.candidates.turn.trajectory.id in inside) == wanted]
         for wanted in (True, False)
@@ -80,7 +83,19 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
     files.write(job.folder / files.HELD_OUT, held_out)
     said = {"turns": len(scored), "pairs": len(train), "held_out": len(held_out)}
     tokens = sum(side.tokens for pair in train for side in (pair.chosen, pair.rejected))
-    return {**said, "tokens": tokens, "left out": dict(dropped)}
+    calibrated = {"offset": by} if recipe.rank.calibrate else {}
+    return {**said, **calibrated, "tokens": tokens, "left out": dict(dropped)}
+
+
+def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
+    """By the dialogues that are trained on."""
+    found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
+    if found is None:
+        raise UserError(
+            "rank.calibrate: the turns at which dialogues answered do not tell when to (successes, failures and other "
+            "candidates are needed); set it to false"
+        )
+    return found
 
 
 def _pairs(

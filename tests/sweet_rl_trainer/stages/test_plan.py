@@ -152,6 +152,7 @@ ALL = {"critic-data", "sample", *FROM_CRITIC}
         ("actor.weights=turn-mean", FROM_RANK),
         ("rank.pairs=margin", FROM_RANK),
         ("rank.scores=released", FROM_RANK),
+        ("rank.calibrate=true", FROM_RANK),
         ("sample.count=5", {"sample", *FROM_RANK}),
         ("sample.server=x@http://localhost:1/v1", {"sample", *FROM_RANK}),
         ("actor.train.precision=bfloat16", {"sample", *FROM_RANK}),
