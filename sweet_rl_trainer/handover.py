@@ -6,7 +6,6 @@ So what a policy asks and what it writes can be told apart (`reproduce.exchanges
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -45,27 +44,10 @@ class HandOver(PromptedAgent):
         return models | super().describe()
 
 
-class Model(Protocol):
-    """A chat model that can go on with a reply that was begun (`local_agent.LocalChat`)."""
-
-    async def chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        temperature: float,
-        max_tokens: int,
-        seed: int | None,
-        tokens: bool = False,
-        begun: str = "",
-    ) -> Message:
-        """The whole message."""
-        ...
-
-
 class HandOverChat:
     """A chat model whose answers are written by another one, from where they are announced."""
 
-    def __init__(self, asker: Model, writer: Model) -> None:
+    def __init__(self, asker: LocalChat, writer: LocalChat) -> None:
         self._asker = asker
         self._writer = writer
 
