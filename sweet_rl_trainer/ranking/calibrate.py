@@ -64,10 +64,17 @@ def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:
         dialogue = where.trajectory
         if dialogue.ended_by != "answer" or where.number < len(dialogue.said) - 1:
             continue
-        known = [(answers, score) for answers, score in _marked(turn) if score is not None]
-        both = [[score for answers, score in known if answers is kind] for kind in (True, False)]
-        if all(both):
-            yield fmean(both[0]) - fmean(both[1]), dialogue.reward >= SOLVED
+        answers, others = answers_and_others(turn)
+        if answers and others:
+            yield fmean(answers) - fmean(others), dialogue.reward >= SOLVED
+
+
+def answers_and_others(turn: Scored) -> tuple[list[float], list[float]]:
+    """The scores of a turn's candidates that answer, and of those that do not; without those that have none."""
+    known = [(answers, score) for answers, score in _marked(turn) if score is not None]
+    return [score for answers, score in known if answers], [
+        score for answers, score in known if not answers
+    ]
 
 
 def _marked(turn: Scored) -> Iterator[tuple[bool, float | None]]:

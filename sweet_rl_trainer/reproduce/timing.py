@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from colbench.messages import ANSWER_MARKER
 from colbench.stats import mean_interval
 from colbench.task import Task
 from sweet_rl_trainer.critic.states import still_hidden
+from sweet_rl_trainer.ranking.calibrate import answers_and_others
 from sweet_rl_trainer.recipe import Recipe
 from sweet_rl_trainer.reproduce.results import Timing
 from sweet_rl_trainer.reproduce.text import bounds
@@ -73,13 +73,7 @@ def timed(scored: Iterable[Scored], tasks: Mapping[str, Task]) -> tuple[Timing, 
 
 def _above(scored: Scored) -> float | None:
     """How often an answer scores higher than another reply; None without one of the two."""
-    known = [
-        (ANSWER_MARKER in reply.text, score)
-        for reply, score in zip(scored.candidates.replies, scored.scores, strict=True)
-        if score is not None
-    ]
-    answers = [score for answers, score in known if answers]
-    others = [score for answers, score in known if not answers]
+    answers, others = answers_and_others(scored)
     if not answers or not others:
         return None
     wins = sum((one > other) + 0.5 * (one == other) for one in answers for other in others)

@@ -185,7 +185,7 @@ class Iteration:
         recipe = self.recipe
         settings: dict[str, Any] = _plain(recipe.rank)
         del settings["row_tokens"]
-        if not recipe.rank.calibrate:
+        if not recipe.rank.calibrate:  # what was ranked before there was this setting is found
             del settings["calibrate"]
         settings["precision"] = recipe.critic.train.precision
         settings["loading"] = _plain(base.loading(recipe.critic.train.precision, recipe.lora))

@@ -67,8 +67,10 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
             dropped=dropped,
         )
     inside = {each.id for each in data.train}
-    by = _offset(scored, inside) if recipe.rank.calibrate else 0.0
-    scored = shifted(scored, by)
+    calibrated = {}
+    if recipe.rank.calibrate:
+        calibrated["offset"] = _offset(scored, inside)
+        scored = shifted(scored, calibrated["offset"])
     _write(job.folder / SCORED, scored)
     sides = [
         [each for each in scored if (each.candidates.turn.trajectory.id in inside) == wanted]
@@ -83,7 +85,6 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
     files.write(job.folder / files.HELD_OUT, held_out)
     said = {"turns": len(scored), "pairs": len(train), "held_out": len(held_out)}
     tokens = sum(side.tokens for pair in train for side in (pair.chosen, pair.rejected))
-    calibrated = {"offset": by} if recipe.rank.calibrate else {}
     return {**said, **calibrated, "tokens": tokens, "left out": dict(dropped)}
 
 
