@@ -24,12 +24,15 @@ quiet()
 
 from sweet_rl_trainer.chat import Chat  # noqa: E402
 from sweet_rl_trainer.generate import context_of, ends_of, generate  # noqa: E402
+from sweet_rl_trainer.key_values import Prefixes  # noqa: E402
 from sweet_rl_trainer.models import load_model, load_tokenizer, resolve  # noqa: E402
 from sweet_rl_trainer.reference import model_digest  # noqa: E402
 from sweet_rl_trainer.settings import Precision  # noqa: E402
 
 GATHER = 0.01
 """Seconds in which replies that are waited for are gathered."""
+HELD = 32_768
+"""Tokens of dialogues that go on, whose keys and values are held."""
 
 
 class LocalAgent(PromptedAgent):
@@ -79,6 +82,7 @@ class LocalChat:
         self.dtype = dtype
         self._folder = resolve(model)
         self._rows = rows
+        self._prefixes = Prefixes(HELD)
         self._waiting: list[_Asked] = []
         self._work: asyncio.Task[None] | None = None
 
@@ -165,6 +169,7 @@ class LocalChat:
             ends=self._ends,
             temperature=batch[0].temperature,
             max_tokens=batch[0].max_tokens,
+            prefixes=self._prefixes,
         )
 
     @cached_property

@@ -91,10 +91,10 @@ class Graph:
         run = self.run(self.scale.test, self.scale.test_trials, seed)
         return exchange(asker, writer, run, steps=steps)
 
-    def judgement(self, recipe: Recipe, seed: int) -> Stage:
-        """What the critic of a recipe is worth; of one that has none, the score `pmi`."""
+    def judgement(self, recipe: Recipe) -> Stage:
+        """What the critic of a recipe is worth, on the same dialogues for all; without a critic, the score `pmi`."""
         parts = Iteration(recipe, self.base, first=True)
-        run = replace(self.run(self.scale.validation, self.scale.best_of, seed), record_tokens=True)
+        run = replace(self.run(self.scale.validation, self.scale.best_of, 0), record_tokens=True)
         table = recipe.critic
         critic = {} if recipe.rank.scores == "pmi" else {judge.CRITIC: parts.critic}
         return Stage(

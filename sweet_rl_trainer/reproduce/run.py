@@ -161,7 +161,10 @@ def read(out: Path) -> Results:
 def _parts(
     study: Study, runner: Runner, methods: Sequence[Method], scale: Scale, seeds: Sequence[int]
 ) -> Iterator[Part]:
-    """All parts, the main rows of all seeds first; the first seed's rows choose the rates of the others."""
+    """All parts, the main rows of all seeds first; the first seed's rows choose the rates of the others.
+
+    The curve over the amount of data is the first seed's.
+    """
     rows: dict[tuple[str, int], Row] = {}
     first = min(seeds)
     for seed, method in sorted(product(seeds, methods), key=lambda each: each[1].group != "main"):
@@ -174,11 +177,10 @@ def _parts(
     for seed, (asker, writer) in product(seeds, permutations(exchanged, 2)):
         runner.now = asker, seed
         yield study.exchange(rows[asker, seed], rows[writer, seed])
-    for seed in seeds:
-        for method in methods:
-            runner.now = method.name, seed
-            for share in scale.shares if method.name in scale.scaling else ():
-                yield study.scaling(method, seed, share, rows[method.name, first].rate)
+    for method in methods:
+        runner.now = method.name, first
+        for share in scale.shares if method.name in scale.scaling else ():
+            yield study.scaling(method, first, share, rows[method.name, first].rate)
 
 
 def chosen(scale: Scale, only: Sequence[str]) -> list[Method]:

@@ -46,7 +46,7 @@ class Study:
     def critic(self, method: Method, seed: int) -> Critic:
         """What the method's critic is worth."""
         recipe = self._graph.recipe(method, seed)
-        found = judge.read(self._made(self._graph.judgement(recipe, seed)))
+        found = judge.read(self._made(self._graph.judgement(recipe)))
         timed = timing.read(self._made(self._graph.timing(recipe)))
         return Critic(
             method=method.name,

@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed (colbench[tr
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from sweet_rl_trainer.generate import generate  # noqa: E402
+from sweet_rl_trainer.key_values import Prefixes  # noqa: E402
 
 PROMPTS = [[1, 5, 9, 30, 4], [1, 7], [1, 8, 8, 12, 60, 3, 41]]
 ENDS = [2, 6, 11]
@@ -47,3 +48,19 @@ def test_replies_are_those_of_a_plain_loop_whatever_else_is_in_the_batch(
         assert len(set(map(len, found))) > 1 or not temperature
     alone = generate(model, PROMPTS[1:2], [5], ends=ENDS, temperature=temperature, max_tokens=12)
     assert alone == expected[2:3]
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen2", "gemma2"])
+@torch.no_grad()
+def test_a_dialogue_that_goes_on_has_the_same_replies_as_one_that_is_read_anew(make_model, kind):
+    model, prefixes = make_model(kind).eval(), Prefixes(100)
+    prompts, seeds = PROMPTS, [3, 4, 5]
+    for _ in range(3):
+        found = generate(
+            model, prompts, seeds, ends=ENDS, temperature=1.0, max_tokens=12, prefixes=prefixes
+        )
+        assert found == [
+            plain_loop(model, prompt, seed, 1.0, 12)
+            for prompt, seed in zip(prompts, seeds, strict=True)
+        ]
+        prompts = [[*prompt, *reply, 9] for prompt, reply in zip(prompts, found, strict=True)]

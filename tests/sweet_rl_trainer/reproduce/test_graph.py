@@ -12,6 +12,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.errors import UserError
 from sweet_rl_trainer.reproduce.graph import Graph
+from sweet_rl_trainer.reproduce.judge import DIALOGUES
 from sweet_rl_trainer.reproduce.methods import METHODS
 from sweet_rl_trainer.reproduce.run import chosen
 from sweet_rl_trainer.reproduce.scales import read, shipped
@@ -84,6 +85,12 @@ def test_seeds_share_the_base_and_nothing_after_it(graph):
     base = set(stages(graph.base).values())
     assert base
     assert set(one.values()) & set(other.values()) <= base
+
+
+def test_critics_of_all_seeds_are_judged_on_the_same_dialogues(graph):
+    one, other = (graph.judgement(graph.recipe(NAMED["sweet"], seed)) for seed in (0, 1))
+    assert one.inputs[DIALOGUES].key == other.inputs[DIALOGUES].key
+    assert one.key != other.key
 
 
 def test_answers_are_exchanged_in_the_dialogues_of_the_test_tasks(graph):
