@@ -29,7 +29,7 @@ from sweet_rl_trainer.splits import is_held_out, is_in_part
 from sweet_rl_trainer.stages import data
 from sweet_rl_trainer.stages.base import base
 from sweet_rl_trainer.stages.plan import Iteration
-from sweet_rl_trainer.stages.stage import Stage
+from sweet_rl_trainer.stages.stage import Source, Stage
 
 SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed")
 
@@ -43,10 +43,12 @@ class Graph:
 
     @cached_property
     def base(self) -> Stage:
-        """The base model."""
+        """The base model: trained as often as the scale says, each time from what it is by then."""
         recipe = convert(self._tables(self.scale.base), "[base]")
-        given = base(recipe)
-        return Iteration(recipe, given, first=True).stages("rft")[-1]
+        last = _imitating(recipe, base(recipe))
+        for _ in range(self.scale.base_rounds - 1):
+            last = _imitating(recipe, last)
+        return last
 
     def recipe(
         self, method: Method, seed: int, *, rate: float | None = None, share: float = 1.0
@@ -149,3 +151,7 @@ class Graph:
         copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(tables))
         assign(copy, "data.system", self._prompt)
         return copy
+
+
+def _imitating(recipe: Recipe, model: Stage | Source) -> Stage:
+    return Iteration(recipe, model, first=True).stages("rft")[-1]

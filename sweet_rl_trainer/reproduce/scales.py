@@ -61,6 +61,8 @@ class Scale(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The methods of that curve."""
     exchanged: tuple[str, ...] = ()
     """Methods of which each writes the answers in the dialogues of each other."""
+    base_rounds: Count = 1
+    """How often the base is trained, with the learning rate high again each time."""
     base: dict[str, Any]
     recipe: dict[str, Any]
 
