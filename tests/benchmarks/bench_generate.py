@@ -2,10 +2,10 @@
 
     python tests/benchmarks/bench_generate.py [--rounds 3] [--dialogues 64] [--turns 5] …
 
-A Llama of 2 million random weights, many dialogues at once, whose prompts grow by the reply and 20 tokens each turn; float32
-on the CPU. Any of 40 tokens of 1,024 ends a reply, so some are short and few are long, as where an agent asks and
-answers. It is an error if a greedy reply is not the same. Then contestants take turns on the same prompts; the median
-of the rounds counts, with the range behind it.
+A Llama of 2 million random weights, float32 on the CPU, and many dialogues at once: each prompt is the one before with
+the reply to it and 20 more tokens. Any of 40 tokens of 1,024 ends a reply, so some are short and few are long, as where
+an agent asks and answers. It is an error if a greedy reply is not the same. Then contestants take turns on the same
+prompts; the median of the rounds counts, with the range behind it.
 """
 
 from __future__ import annotations
