@@ -126,7 +126,7 @@ class Results(Struct, frozen=True, kw_only=True):
     machine: str
     """In words: processors, memory, accelerator, versions of Python, torch and transformers."""
     base: dict[str, Any]
-    """Of the base model: parameters, tokens and dialogues that it learnt from."""
+    """Of the base model: parameters, the beginning of its weights' digest, tokens and dialogues that it learnt from."""
     rows: tuple[Row, ...]
     critics: tuple[Critic, ...]
     scaling: tuple[Scaling, ...]

@@ -24,6 +24,7 @@ from rich.text import Text
 
 import colbench
 from colbench.errors import DataError, UserError
+from sweet_rl_trainer.reference import model_digest
 from sweet_rl_trainer.reproduce.graph import Graph
 from sweet_rl_trainer.reproduce.methods import METHODS, Method
 from sweet_rl_trainer.reproduce.results import Cost, Critic, Exchange, Results, Row, Scaling
@@ -212,7 +213,8 @@ def _facts(folder: Path) -> dict[str, Any]:
 
     with safe_open(model_in(folder) / "model.safetensors", framework="pt") as weights:
         shapes = {name: weights.get_slice(name).get_shape() for name in weights.keys()}  # noqa: SIM118
-    return {"parameters": sum(map(_size, shapes.values()))}
+    digest = model_digest(model_in(folder))
+    return {"parameters": sum(map(_size, shapes.values())), "digest": digest[:12]}
 
 
 def _size(shape: Sequence[int]) -> int:
