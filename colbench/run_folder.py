@@ -147,10 +147,10 @@ class RunFolder:
 
 
 @contextmanager
-def hold(file: Path, out: Path) -> Iterator[None]:
+def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold a file, made if need be, against other processes; the system lets go when this one dies.
 
-    Raises UserError that names `--out` when it cannot be written or another process has it.
+    Raises UserError that names `--out` when it cannot be written, or another process has it and is not waited for.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +158,7 @@ def hold(file: Path, out: Path) -> Iterator[None]:
     except OSError as cause:
         raise UserError(f"--out {out}: cannot be written: {cause.strerror}") from cause
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError as cause:
         raise UserError(f"{out} is in use by another colbench process") from cause
     else:

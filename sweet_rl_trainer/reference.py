@@ -110,26 +110,24 @@ class ReferenceCache:
         """Compute and keep what is not known yet of the groups' sequences.
 
         `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as
-        `objective.row_logprobs` does; `share` as in `packing.lay_out`. Raises UserError when a value is not finite, the
-        disk is full, or another process writes the same file.
+        `objective.row_logprobs` does; `share` as in `packing.lay_out`. Who writes the same file is waited for.
+        Raises UserError when a value is not finite, or the disk is full.
         """
-        missing = self._missing(groups, kind)
-        lengths = [packed_length(group, share=share) for group in missing]
-        bins = pack(lengths, budget, seed=0)
-        with (
-            self._writer() as write,
-            progress("log-probabilities", sum(map(len, missing))) as advance,
-        ):
-            for numbers in bins:
-                chosen = [missing[number] for number in numbers]
-                row = lay_out(chosen, share=share)
-                with torch.inference_mode():
-                    computed = _split(row, logprobs(row).cpu(), kind)
-                for parts, values in zip(
-                    (each for group in chosen for each in group), computed, strict=True
-                ):
-                    write(_entry(parts, values, kind))
-                    advance()
+        with self._writer() as write:
+            self.reload()
+            missing = self._missing(groups, kind)
+            lengths = [packed_length(group, share=share) for group in missing]
+            with progress("log-probabilities", sum(map(len, missing))) as advance:
+                for numbers in pack(lengths, budget, seed=0):
+                    chosen = [missing[number] for number in numbers]
+                    row = lay_out(chosen, share=share)
+                    with torch.inference_mode():
+                        computed = _split(row, logprobs(row).cpu(), kind)
+                    for parts, values in zip(
+                        (each for group in chosen for each in group), computed, strict=True
+                    ):
+                        write(_entry(parts, values, kind))
+                        advance()
 
     def _missing(self, groups: Sequence[Group], kind: Kind) -> list[list[Parts]]:
         """The groups without what is known, and everything once."""
@@ -143,7 +141,7 @@ class ReferenceCache:
 
     @contextmanager
     def _writer(self) -> Iterator[Callable[[_Entry], None]]:
-        with hold(self._file.with_suffix(".lock"), self._folder):
+        with hold(self._file.with_suffix(".lock"), self._folder, wait=True):
             lines = LineWriter(self._file)
 
             def write(entry: _Entry) -> None:

@@ -45,7 +45,6 @@ def run(args: argparse.Namespace) -> None:
     from rich.console import Console
 
     from colbench.errors import UserError
-    from colbench.run_folder import hold
     from sweet_rl_trainer.reproduce import report
     from sweet_rl_trainer.reproduce.run import run as study
     from sweet_rl_trainer.reproduce.scales import read
@@ -56,8 +55,7 @@ def run(args: argparse.Namespace) -> None:
     out: Path = args.out or Path("training") / f"reproduce-{name}"
     out.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True)
-    with hold(out / ".lock", out):
-        for results in study(name, read(name), out, seeds=args.seeds, only=args.only):
-            report.write(results, out / "report")
+    for results in study(name, read(name), out, seeds=args.seeds, only=args.only):
+        report.write(results, out / "report")
     console.print(report.summary(results))
     print(out / "report" / report.PAGE)

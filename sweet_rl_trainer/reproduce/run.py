@@ -24,6 +24,7 @@ from rich.text import Text
 
 import colbench
 from colbench.errors import DataError, UserError
+from colbench.run_folder import hold
 from sweet_rl_trainer.reference import model_digest
 from sweet_rl_trainer.reproduce.graph import Graph
 from sweet_rl_trainer.reproduce.methods import METHODS, Method
@@ -83,6 +84,8 @@ def run(
 ) -> Iterator[Results]:
     """Do a study of so many seeds, or of some methods alone, beside what is there of the others.
 
+    Several processes may do different methods of a study at once: a stage that one is at is waited for by others.
+
     Gives what was found after each part for which something was done, and in the end.
     """
     (out / PROMPT).write_bytes(b"")
@@ -91,23 +94,22 @@ def run(
     methods = chosen(scale, only)
     base = runner.made(graph.base)
     _link(out / BASE, model_in(base))
-    results = Results(
+    own = Results(
         scale=name,
         study=msgspec.to_builtins(scale),
         version=colbench.__version__,
         machine=machine(),
         base=_facts(base) | _learnt(graph.base, out),
-        **_others(out, methods if only else METHODS),
+        **dict.fromkeys((*OF_A_METHOD, "exchanges"), ()),
     )
+    redone = methods if only else METHODS
     done = 0
     for part in _parts(Study(graph, runner.made), runner, methods, scale, range(seeds)):
-        results = _with(results, part, runner)
+        own = _with(own, part, runner)
         if runner.done > done:
             done = runner.done
-            _save(results, out)
-            yield results
-    _save(results, out)
-    yield results
+            yield _save(own, out, redone)
+    yield _save(own, out, redone)
 
 
 def _link(place: Path, folder: Path) -> None:
@@ -118,7 +120,7 @@ def _link(place: Path, folder: Path) -> None:
 
 
 def _others(out: Path, redone: Sequence[Method]) -> dict[str, tuple[Any, ...]]:
-    """What is there of methods that are not done now."""
+    """What is there of methods that are not done here."""
     names = {method.name for method in redone}
     if not (out / RESULTS).is_file():
         return dict.fromkeys((*OF_A_METHOD, "exchanges"), ())
@@ -141,14 +143,22 @@ def _with(results: Results, part: Part, runner: Runner) -> Results:
             results = replace(results, scaling=(*results.scaling, part))
         case Exchange():
             results = replace(results, exchanges=(*results.exchanges, part))
-    others = [each for each in results.costs if each not in runner.costs.values()]
-    return replace(results, costs=(*others, *runner.costs.values()))
+    return replace(results, costs=tuple(runner.costs.values()))
 
 
-def _save(results: Results, out: Path) -> None:
-    part = out / f"{RESULTS}.part"
-    part.write_bytes(msgspec.json.encode(results))
-    part.rename(out / RESULTS)
+def _save(own: Results, out: Path, redone: Sequence[Method]) -> Results:
+    """Write what was found here, beside what others have found, and give both."""
+    with hold(out / ".lock", out, wait=True):
+        there = _others(out, redone)
+        both = {
+            kind: (*(each for each in found if each not in getattr(own, kind)), *getattr(own, kind))
+            for kind, found in there.items()
+        }
+        results = replace(own, **both)
+        part = out / f"{RESULTS}.part"
+        part.write_bytes(msgspec.json.encode(results))
+        part.rename(out / RESULTS)
+    return results
 
 
 def read(out: Path) -> Results:

@@ -21,8 +21,9 @@ from msgspec import Struct
 
 from colbench.config import digest
 from colbench.errors import DataError
+from colbench.run_folder import hold
 
-DONE = "done.json"
+DONE, LOCK = "done.json", ".lock"
 FORMAT = 1
 """Of what the stages write; outputs of another one are not found."""
 
@@ -94,9 +95,12 @@ class Stage:
             ) from cause
 
     def run(self, root: Path) -> Report:
-        """Do the stage; its inputs are done."""
+        """Do the stage; its inputs are done. Where another process does it, wait for that."""
         folder = self.folder(root)
-        folder.mkdir(parents=True, exist_ok=True)
+        with hold(folder / LOCK, root, wait=True):
+            return self.report(root) or self._act(folder, root)
+
+    def _act(self, folder: Path, root: Path) -> Report:
         begun = time.monotonic()
         said = self.act(Job(folder=folder, inputs=self._places(root), shared=root))
         report = Report(

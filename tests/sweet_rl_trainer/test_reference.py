@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from threading import Thread
 from typing import NamedTuple
 
 import pytest
 
 from colbench.errors import DataError, UserError
+from colbench.run_folder import hold
 
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -176,13 +178,24 @@ def test_writers_have_files_of_their_own_and_read_one_another_s(tmp_path):
     assert len(list(tmp_path.glob("*/*.jsonl"))) == 2
 
 
-def test_two_writers_of_one_file_are_refused(tmp_path):
-    def meanwhile(row):
-        with pytest.raises(UserError, match="in use by another"):
-            open_cache(tmp_path).fill(PAIRS, by_number, budget=40)
+def test_a_second_writer_waits_and_does_not_compute_again(tmp_path):
+    open_cache(tmp_path).fill(PAIRS[:1], by_number, budget=40)
+    (lock,) = tmp_path.glob("*/*.lock")
+    rows = []
+
+    def counted(row):
+        rows.append(row)
         return by_number(row)
 
-    open_cache(tmp_path).fill(PAIRS[:1], meanwhile, budget=1000)
+    late = open_cache(tmp_path)
+    second = Thread(target=late.fill, args=(PAIRS, counted), kwargs={"budget": 40})
+    with hold(lock, tmp_path):
+        second.start()
+        second.join(0.2)
+        assert second.is_alive()
+        assert not rows
+    second.join()
+    assert sum(row.count for row in rows) == 2 * len(PAIRS[1:])
 
 
 def test_values_that_are_not_finite_are_refused_and_not_kept(tmp_path):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from threading import Thread
 
 import pytest
 
 from colbench.errors import DataError
-from sweet_rl_trainer.stages.stage import DONE, Job, Source, Stage, order
+from colbench.run_folder import hold
+from sweet_rl_trainer.stages.stage import DONE, LOCK, Job, Source, Stage, order
 
 
 def write(job: Job, text: str, calls: list[str]):
@@ -36,6 +38,21 @@ def do(last, root):
     for stage in order(last):
         if not stage.report(root):
             stage.run(root)
+
+
+def test_a_stage_that_another_process_is_at_is_waited_for_and_not_done_again(tmp_path):
+    calls = []
+    one, two = (chain(calls).inputs["one"] for _ in range(2))
+    second = Thread(target=two.run, args=(tmp_path,))
+    with hold(one.folder(tmp_path) / LOCK, tmp_path):
+        second.start()
+        second.join(0.2)
+        assert second.is_alive()
+        assert calls == []
+    second.join()
+    assert calls == ["a"]
+    assert one.run(tmp_path) == two.report(tmp_path)
+    assert calls == ["a"]
 
 
 def test_the_key_depends_on_name_settings_and_inputs_and_on_nothing_else(tmp_path):
