@@ -29,6 +29,7 @@ NO_HIDDEN = {"critic.hidden": "none", "rank.scores": "critic-without-hidden"}
 AVERAGED = {"critic.weights": "turn-mean-averaged"}
 APART = {"critic.weights": "last-turn-apart", "critic.train.likelihood_weight": 1.0}
 CALIBRATED = {"rank.calibrate": True}
+BY_KIND = {"rank.pairs": "halves-by-kind"}
 MATCHED = {"critic.pairs.match_turns": True}
 LIMIT = {"critic.pairs.limit_negatives": True}
 
@@ -118,6 +119,13 @@ METHODS: tuple[Method, ...] = (
         group="remedy",
         goal="actor",
         changes=APART,
+    ),
+    Method(
+        name="by-kind",
+        label="… pairs of one kind",
+        group="remedy",
+        goal="actor",
+        changes=BY_KIND,
     ),
     Method(
         name="calibrated",
