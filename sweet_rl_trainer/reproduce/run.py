@@ -37,6 +37,7 @@ from sweet_rl_trainer.stages.stage import Stage, order
 RESULTS = "results.json"
 PROMPT = "no-prompt.txt"
 BASE = "base"
+LOCK = ".lock"
 Part = Row | Critic | Scaling | Exchange
 OF_A_METHOD = "rows", "critics", "scaling", "costs"
 
@@ -113,10 +114,11 @@ def run(
 
 
 def _link(place: Path, folder: Path) -> None:
-    part = place.with_name(f"{place.name}.part")
-    part.unlink(missing_ok=True)
-    part.symlink_to(folder.relative_to(place.parent))
-    part.replace(place)
+    with hold(place.with_name(LOCK), place.parent, wait=True):
+        part = place.with_name(f"{place.name}.part")
+        part.unlink(missing_ok=True)
+        part.symlink_to(folder.relative_to(place.parent))
+        part.replace(place)
 
 
 def _others(out: Path, redone: Sequence[Method]) -> dict[str, tuple[Any, ...]]:
@@ -148,7 +150,7 @@ def _with(results: Results, part: Part, runner: Runner) -> Results:
 
 def _save(own: Results, out: Path, redone: Sequence[Method]) -> Results:
     """Write what was found here, beside what others have found, and give both."""
-    with hold(out / ".lock", out, wait=True):
+    with hold(out / LOCK, out, wait=True):
         there = _others(out, redone)
         both = {
             kind: (*(each for each in found if each not in getattr(own, kind)), *getattr(own, kind))
