@@ -128,6 +128,8 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Scores, and pairs of replies by them."""
 
     scores: Preset = "critic"
+    continuations: Count = 8
+    """Dialogues that are played on after each candidate, where scores are `returns`."""
     pairs: ChoiceRule = "halves"
     pairs_per_turn: Count = 4
     """Paper."""
@@ -385,6 +387,8 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
         if getattr(recipe, name).train.score != "log-ratio":
             yield f"{name}.train.score: only a critic can be a value model (critic.train.score)"
     scores, critic = recipe.rank.scores, recipe.critic
+    if scores == "returns" and recipe.data.official and not recipe.data.runs:
+        yield "rank.scores 'returns': nobody can play on in official files; name runs (data.runs)"
     of_critic = [term for term in TERMS[scores] if term.of == "critic"]
     for term in of_critic:
         if term.told == (critic.hidden == "none"):

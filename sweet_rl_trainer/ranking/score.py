@@ -9,6 +9,7 @@
 | `released` | log π_θ(a|o,c) / (L + 1) − log π_ref(a|o) / L: the released code |
 | `value` | Σ v(a|o,c) / L of a value model (`values`), without a reference |
 | `value-without-hidden` | Σ v(a|o) / L |
+| `returns` | no model's: the mean reward of dialogues that are played on after it (`critic.returns`) |
 
 `released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Every other preset is 0
 where both of its models are the same and are told the same, or where the value model's head has not been trained.
@@ -23,7 +24,7 @@ import dataclasses
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from msgspec import Struct
 from torch import Tensor
@@ -50,8 +51,8 @@ Preset = Literal[
     "released",
     "value",
     "value-without-hidden",
+    "returns",
 ]
-PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 
 class Term(Struct, frozen=True, kw_only=True):
@@ -78,8 +79,9 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     "released": (Term(of="critic", told=True, more=1), Term(of="reference", told=False)),
     "value": (Term(of="critic", told=True, score="value"),),
     "value-without-hidden": (Term(of="critic", told=False, score="value"),),
+    "returns": (),
 }
-"""The second term, if there is one, is taken from the first."""
+"""The second term, if there is one, is taken from the first; without any, no model scores."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -139,8 +141,9 @@ def score_candidates(
     them have no score and are counted in `dropped`. Raises UserError for another preset, one that needs a model that is
     not there or is of the other kind (with or without a value head), or values that are not finite.
     """
-    if preset not in PRESETS:
-        raise UserError(f"scores {preset!r}: there are {', '.join(PRESETS)}")
+    if not TERMS.get(preset):
+        models_only = (name for name, terms in TERMS.items() if terms)
+        raise UserError(f"scores {preset!r}: of models there are {', '.join(models_only)}")
     models = {"critic": critic, "reference": reference}
     values: list[list[list[float | None]]] = []
     for term in TERMS[preset]:
@@ -149,7 +152,7 @@ def score_candidates(
         sequences = [_weighted(each, chat, term, template) for each in shown("turns", turns)]
         values.append(_fitting(sequences, model, budget, max_length))
     scored = [
-        Scored(candidates=each, scores=_scores(*terms), lengths=_lengths(examples))
+        Scored(candidates=each, scores=_scores(*terms), lengths=reply_lengths(examples))
         for each, examples, *terms in zip(turns, sequences, *values, strict=True)
     ]
     if dropped is not None:
@@ -259,5 +262,6 @@ def _scores(
     )
 
 
-def _lengths(examples: Sequence[Example]) -> tuple[int, ...]:
+def reply_lengths(examples: Sequence[Example]) -> tuple[int, ...]:
+    """Tokens of each reply (`turns.encode_candidates`), its end among them."""
     return tuple(sum(weight != 0 for weight in each.weights) for each in examples)

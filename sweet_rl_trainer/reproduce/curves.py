@@ -145,13 +145,14 @@ def _attempt(method: Method, row: Row, tried: Try) -> Attempt:
 
 
 class Judge(Struct, frozen=True, kw_only=True):
-    """What a method's critic is worth, over seeds."""
+    """What the scores that a method learns from are worth, over seeds."""
 
     method: Method
     seeds: int
     pairs: int
     """Of all seeds."""
-    accuracy: Bounds
+    accuracy: Bounds | None
+    """None where no model scores."""
     with_turns: float
     best_of: tuple[tuple[int, Bounds], ...]
     """For each n that all seeds have."""
@@ -160,7 +161,7 @@ class Judge(Struct, frozen=True, kw_only=True):
 
 
 def judges(results: Results) -> list[Judge]:
-    """All critics, in the order of the methods."""
+    """All scores, in the order of the methods."""
     by_method = {
         method.name: {each.seed: each for each in results.critics if each.method == method.name}
         for method in METHODS
@@ -177,11 +178,12 @@ def _judge(method: Method, critics: Sequence[Critic]) -> Judge:
     common = set.intersection(*(set(curve) for curve in curves))
     timings = [{one.hidden: one.share for one in each.timing} for each in critics]
     hidden = set.intersection(*(set(timing) for timing in timings))
+    known = [each.accuracy for each in critics if each.accuracy]
     return Judge(
         method=method,
         seeds=len(critics),
         pairs=sum(each.pairs for each in critics),
-        accuracy=averaged([each.accuracy for each in critics]),
+        accuracy=averaged(known) if known else None,
         with_turns=fmean(each.with_turns for each in critics),
         best_of=tuple((n, averaged([curve[n] for curve in curves])) for n in sorted(common)),
         timing=tuple((n, averaged([each[n] for each in timings])) for n in sorted(hidden)),

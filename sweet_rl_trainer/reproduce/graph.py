@@ -19,6 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from colbench.config import RunConfig
+from sweet_rl_trainer.ranking.score import TERMS
 from sweet_rl_trainer.recipe import Recipe, assign, convert
 from sweet_rl_trainer.reproduce import judge, timing
 from sweet_rl_trainer.reproduce.evaluate import AGENT, evaluation, exchange
@@ -93,8 +94,13 @@ class Graph:
         run = self.run(self.scale.test, self.scale.test_trials, seed)
         return exchange(asker, writer, run, steps=steps)
 
-    def judgement(self, recipe: Recipe) -> Stage:
-        """What the critic of a recipe is worth, on the same dialogues for all; without a critic, the score `pmi`."""
+    def judgement(self, recipe: Recipe) -> Stage | None:
+        """What the critic of a recipe is worth, on the same dialogues for all; without a critic, the score `pmi`.
+
+        None where no model scores: returns are of replies, not of whole dialogues.
+        """
+        if not TERMS[recipe.rank.scores]:
+            return None
         parts = Iteration(recipe, self.base, first=True)
         run = replace(self.run(self.scale.validation, self.scale.best_of, 0), record_tokens=True)
         table = recipe.critic

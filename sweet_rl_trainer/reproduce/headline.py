@@ -126,15 +126,14 @@ def _endings(results: Results) -> Iterator[str]:
 
 def _critics(results: Results) -> Iterator[str]:
     """Critics against chance, and against the score that needs no training."""
-    found = judges(results)
-    if not found:
-        return
     by_side: dict[str, list[str]] = {}
-    for each in found:
-        named = f"{_name(each.method)} ({percent(each.accuracy[0])})"
-        by_side.setdefault(side(each.accuracy, 0.5), []).append(named)
+    for each in judges(results):
+        if each.accuracy:
+            named = f"{_name(each.method)} ({percent(each.accuracy[0])})"
+            by_side.setdefault(side(each.accuracy, 0.5), []).append(named)
     parts = [f"{verdict}: {'; '.join(names)}" for verdict, names in sorted(by_side.items())]
-    yield f"Pair accuracy of the critics against 50 %, by the interval: {' — '.join(parts)}."
+    if parts:
+        yield f"Pair accuracy of the critics against 50 %, by the interval: {' — '.join(parts)}."
 
 
 def _timing(results: Results) -> Iterator[str]:

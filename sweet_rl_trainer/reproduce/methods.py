@@ -74,6 +74,13 @@ METHODS: tuple[Method, ...] = (
         changes={"rank.scores": "pmi"},
     ),
     Method(
+        name="returns",
+        label="Monte-Carlo returns, no critic",
+        group="ablation",
+        goal="actor",
+        changes={"rank.scores": "returns", "rank.continuations": 4},
+    ),
+    Method(
         name="released",
         label="… as in the released code",
         group="ablation",

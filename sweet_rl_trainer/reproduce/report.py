@@ -120,10 +120,12 @@ def _missing(results: Results) -> Iterator[str]:
     members = [each for each in METHODS if each.name in planned]
     tests = {each.name: on_tests(results, each.name).keys() for each in members}
     seeds = {row.seed for row in results.rows if row.test}
+    repeated = results.study.get("repeated", [each.group for each in members])
     if none := [full_label(each) for each in members if not tests[each.name]]:
         yield f"on the test tasks: {escape('; '.join(none))}"
     for each in members:
-        if tests[each.name] and (lacking := sorted(seeds - tests[each.name])):
+        wanted = seeds if each.group in repeated else {min(seeds)}
+        if tests[each.name] and (lacking := sorted(wanted - tests[each.name])):
             shown = listed([str(seed) for seed in lacking])
             yield f"{escape(full_label(each))}: {'seed' if len(lacking) == 1 else 'seeds'} {shown}"
     judged = {each.method for each in results.critics}

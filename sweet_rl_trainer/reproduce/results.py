@@ -67,16 +67,16 @@ class Timing(Struct, frozen=True, kw_only=True):
 
 
 class Critic(Struct, frozen=True, kw_only=True):
-    """What one critic is worth on held-out tasks."""
+    """What the scores that a method learns from are worth; of held-out dialogues only those of a model."""
 
     method: str
     seed: int
-    pairs: int
-    accuracy: tuple[float, float, float]
+    pairs: int = 0
+    accuracy: tuple[float, float, float] | None = None
     """Share of the pairs whose better dialogue has the higher score, and its 95 % interval."""
-    with_turns: float
+    with_turns: float = 0.0
     """Pearson's correlation of dialogues' scores with their number of turns."""
-    best_of: tuple[tuple[int, float, float, float], ...]
+    best_of: tuple[tuple[int, float, float, float], ...] = ()
     """n, the expected success of the best of n dialogues by score, and its 95 % interval."""
     timing: tuple[Timing, ...] = ()
     """By the number of facts that are hidden."""

@@ -180,7 +180,12 @@ def _parts(
     """
     rows: dict[tuple[str, int], Row] = {}
     first = min(seeds)
-    for seed, method in sorted(product(seeds, methods), key=lambda each: each[1].group != "main"):
+    planned = [
+        (seed, method)
+        for seed, method in product(seeds, methods)
+        if seed == first or method.group in scale.repeated
+    ]
+    for seed, method in sorted(planned, key=lambda each: each[1].group != "main"):
         runner.now = method.name, seed
         rows[method.name, seed] = study.row(method, seed, rows.get((method.name, first)))
         yield rows[method.name, seed]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
 
 from colbench.errors import UserError
+from sweet_rl_trainer.reproduce.methods import Group
 from sweet_rl_trainer.settings import Count, Positive
 
 Policy = Literal["rft", "mtdpo", "actor"]
@@ -54,6 +55,8 @@ class Scale(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of a dialogue that is not a demonstrator's. Paper: 10."""
     methods: tuple[str, ...]
     """Names of `methods.METHODS`."""
+    repeated: tuple[Group, ...] = get_args(Group)
+    """Those done with every seed; others with the first one alone."""
     rates: Rates
     shares: tuple[Share, ...] = ()
     """Of the training tasks, for the curve over the amount of data."""

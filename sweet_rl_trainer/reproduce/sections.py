@@ -117,10 +117,10 @@ def tried(results: Results) -> str | None:
 
 def judged(results: Results) -> str | None:
     """What critics are worth."""
-    found = judges(results)
+    found = [(each, each.accuracy) for each in judges(results) if each.accuracy]
     if not found:
         return None
-    counts = sorted({n for each in found for n, _ in each.best_of})
+    counts = sorted({n for each, _ in found for n, _ in each.best_of})
     heads = (
         "critic",
         "pair accuracy (95 % interval) ",
@@ -130,13 +130,13 @@ def judged(results: Results) -> str | None:
         *(f"best of {n} " for n in counts),
     )
     lines = []
-    for each in found:
+    for each, accuracy in found:
         curve = dict(each.best_of)
         lines.append(
             [
                 escape(full_label(each.method)),
-                _bounds(each.accuracy),
-                side(each.accuracy, 0.5),
+                _bounds(accuracy),
+                side(accuracy, 0.5),
                 f"{each.pairs:,}",
                 signed(each.with_turns, 2),
                 *(_bounds(curve[n]) if n in curve else NOTHING for n in counts),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from sweet_rl_trainer.checkpoints import checkpoints, slim
 from sweet_rl_trainer.recipe import Recipe
 from sweet_rl_trainer.reproduce import judge, timing
@@ -44,19 +46,12 @@ class Study:
         )
 
     def critic(self, method: Method, seed: int) -> Critic:
-        """What the method's critic is worth."""
+        """What the scores that the method learns from are worth."""
         recipe = self._graph.recipe(method, seed)
-        found = judge.read(self._made(self._graph.judgement(recipe)))
+        judgement = self._graph.judgement(recipe)
+        found = msgspec.structs.asdict(judge.read(self._made(judgement))) if judgement else {}
         timed = timing.read(self._made(self._graph.timing(recipe)))
-        return Critic(
-            method=method.name,
-            seed=seed,
-            pairs=found.pairs,
-            accuracy=found.accuracy,
-            with_turns=found.with_turns,
-            best_of=found.best_of,
-            timing=timed,
-        )
+        return Critic(method=method.name, seed=seed, timing=timed, **found)
 
     def scaling(self, method: Method, seed: int, share: float, rate: float) -> Scaling:
         """The method with a share of the training tasks; its checkpoint is chosen as in a row."""

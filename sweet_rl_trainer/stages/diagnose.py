@@ -10,14 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from colbench.errors import DataError
-from colbench.run_folder import RunFolder
 from colbench.task import Task
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.critic.best_of import DialogueCurve, of_dialogues
-from sweet_rl_trainer.critic.continuations import HarnessContinuations
 from sweet_rl_trainer.critic.diagnose import Diagnosis, Part, alarms, encode
 from sweet_rl_trainer.critic.diagnose import diagnose as put_together
 from sweet_rl_trainer.critic.montecarlo import Agreement, agreement, compare, sample_turns
@@ -36,6 +33,7 @@ from sweet_rl_trainer.recipe import CriticSettings, Recipe
 from sweet_rl_trainer.stages import data, files
 from sweet_rl_trainer.stages.base import chat_of, model_in
 from sweet_rl_trainer.stages.examples import told
+from sweet_rl_trainer.stages.played import continuations
 from sweet_rl_trainer.stages.rank import read_scored
 from sweet_rl_trainer.stages.scorers import Scorers
 from sweet_rl_trainer.stages.stage import Job
@@ -103,19 +101,16 @@ def _continuations(
     missing: dict[Part, str],
 ) -> Agreement | None:
     """Agreement with Monte-Carlo returns, if it is asked for."""
-    asked, folders = recipe.diagnose, data.run_folders(job.inputs)
-    if not (asked.continuations and ranked and folders):
+    asked = recipe.diagnose
+    if not (asked.continuations and ranked and data.run_folders(job.inputs)):
         missing["continuations"] = (
             "diagnose.continuations is 0" if not asked.continuations else "no candidate of a run"
         )
         return None
-    config = RunFolder(folders[0]).record().config
-    if asked.agent:
-        config = replace(config, agent=asked.agent, agent_args={}, agent_prompt=None)
     sample = sample_turns(
         ranked, tasks, turns=asked.turns, candidates=asked.candidates, seed=asked.seed
     )
-    played = HarnessContinuations(job.folder / "continuations", config)
+    played = continuations(job, asked.agent)
     found = agreement(compare(sample, tasks, played, asked.continuations))
     if found is None:
         missing["continuations"] = "no two candidates of a turn have different returns"

@@ -187,6 +187,8 @@ class Iteration:
         del settings["row_tokens"]
         if not recipe.rank.calibrate:  # what was ranked before there was this setting is found
             del settings["calibrate"]
+        if recipe.rank.scores != "returns":
+            del settings["continuations"]
         settings["precision"] = recipe.critic.train.precision
         settings["loading"] = _plain(base.loading(recipe.critic.train.precision, recipe.lora))
         settings["hidden"] = recipe.critic.hidden

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from colbench.errors import DataError, UserError
 from sweet_rl_trainer.chat import Chat
+from sweet_rl_trainer.critic.returns import score_by_returns
 from sweet_rl_trainer.examples import PairExample
 from sweet_rl_trainer.ranking.calibrate import offset, shifted
 from sweet_rl_trainer.ranking.choose import chosen_pairs
@@ -25,7 +26,9 @@ from sweet_rl_trainer.recipe import Recipe
 from sweet_rl_trainer.stages import files
 from sweet_rl_trainer.stages.base import chat_of, model_in
 from sweet_rl_trainer.stages.data import load
+from sweet_rl_trainer.stages.data import tasks as tasks_of
 from sweet_rl_trainer.stages.examples import told
+from sweet_rl_trainer.stages.played import continuations
 from sweet_rl_trainer.stages.sample import read
 from sweet_rl_trainer.stages.scorers import Scorers
 from sweet_rl_trainer.stages.stage import Job
@@ -49,23 +52,11 @@ class Line(Struct, frozen=True, kw_only=True):
 def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Score all candidates, and choose the pairs of both sides."""
     data = load(recipe.data, job.inputs)
-    base = model_in(job.inputs["model"])
-    chat = chat_of(base, recipe.model)
+    chat = chat_of(model_in(job.inputs["model"]), recipe.model)
     dropped = Counter[str]()
     candidates = read(job.inputs["candidates"], data.by_id)
-    with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
-        critic = scorers.critic(trained(job.inputs[CRITIC])) if CRITIC in job.inputs else None
-        scored = score_candidates(
-            candidates,
-            chat,
-            recipe.rank.scores,
-            reference=scorers.reference(),
-            critic=critic,
-            hidden=told(recipe.critic) or "preamble",
-            budget=recipe.rank.row_tokens,
-            max_length=recipe.critic.max_length,
-            dropped=dropped,
-        )
+    score = _by_returns if recipe.rank.scores == "returns" else _by_model
+    scored = score(candidates, job, recipe, chat, dropped)
     inside = {each.id for each in data.train}
     calibrated = {}
     if recipe.rank.calibrate:
@@ -86,6 +77,33 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
     said = {"turns": len(scored), "pairs": len(train), "held_out": len(held_out)}
     tokens = sum(side.tokens for pair in train for side in (pair.chosen, pair.rejected))
     return {**said, **calibrated, "tokens": tokens, "left out": dict(dropped)}
+
+
+def _by_model(
+    candidates: list[Candidates], job: Job, recipe: Recipe, chat: Chat, dropped: Counter[str]
+) -> list[Scored]:
+    base = model_in(job.inputs["model"])
+    with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
+        critic = scorers.critic(trained(job.inputs[CRITIC])) if CRITIC in job.inputs else None
+        return score_candidates(
+            candidates,
+            chat,
+            recipe.rank.scores,
+            reference=scorers.reference(),
+            critic=critic,
+            hidden=told(recipe.critic) or "preamble",
+            budget=recipe.rank.row_tokens,
+            max_length=recipe.critic.max_length,
+            dropped=dropped,
+        )
+
+
+def _by_returns(
+    candidates: list[Candidates], job: Job, recipe: Recipe, chat: Chat, dropped: Counter[str]
+) -> list[Scored]:
+    tasks = tasks_of(recipe.data, job.inputs)
+    count, played = recipe.rank.continuations, continuations(job)
+    return score_by_returns(candidates, tasks, chat, played, count=count, dropped=dropped)
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:

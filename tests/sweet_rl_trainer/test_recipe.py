@@ -140,6 +140,13 @@ def test_a_wrong_change_is_named_with_its_key(change, message):
         read("tiny-cpu", [change])
 
 
+def test_returns_of_dialogues_that_nobody_can_play_on_are_refused():
+    changes = ["rank.scores=returns", "data.official=['x.jsonl']"]
+    with pytest.raises(UserError, match="'returns': nobody can play on in official files"):
+        read("tiny-cpu", changes)
+    assert read("tiny-cpu", [*changes, "data.runs=['x']"]).rank.scores == "returns"
+
+
 def test_an_actor_of_values_is_refused():
     changes = ["actor.train.score=value", "actor.train.likelihood_weight=0.0"]
     with pytest.raises(UserError, match=r"actor\.train\.score: only a critic can be a value model"):

@@ -17,7 +17,7 @@ from sweet_rl_trainer.objective import row_logprobs  # noqa: E402
 from sweet_rl_trainer.packing import lay_out  # noqa: E402
 from sweet_rl_trainer.pairs import Pair  # noqa: E402
 from sweet_rl_trainer.ranking.score import (  # noqa: E402
-    PRESETS,
+    TERMS,
     score_candidates,
     score_pairs,
     score_sides,
@@ -35,7 +35,7 @@ from sweet_rl_trainer.weights import RULES  # noqa: E402
 
 torch.set_num_threads(1)
 
-RATIOS = [preset for preset in PRESETS if not preset.startswith("value")]
+RATIOS = [preset for preset, terms in TERMS.items() if terms and terms[0].score == "log-ratio"]
 LIMITS = {"budget": 2000, "max_length": 900}
 
 
@@ -277,7 +277,10 @@ def test_dropout_is_off(candidates, byte_model, make_scorer, chat):
     assert reference.share
 
 
-@pytest.mark.parametrize(("preset", "words"), [("best", "there are critic"), ("critic", "none")])
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [("best", "there are critic"), ("returns", "there are critic"), ("critic", "none")],
+)
 def test_other_presets_and_critics_that_are_not_there_are_refused(
     preset, words, candidates, byte_model, make_scorer, chat
 ):

@@ -93,6 +93,11 @@ def test_critics_of_all_seeds_are_judged_on_the_same_dialogues(graph):
     assert one.key != other.key
 
 
+def test_returns_are_no_scores_of_dialogues(graph):
+    assert graph.judgement(graph.recipe(NAMED["returns"], 0)) is None
+    assert graph.judgement(graph.recipe(NAMED["pmi"], 0)) is not None
+
+
 def test_answers_are_exchanged_in_the_dialogues_of_the_test_tasks(graph):
     rft, sweet = policy(graph, "rft"), policy(graph, "sweet")
     one = graph.exchange(rft, sweet, (20, 40), 0)

@@ -11,7 +11,8 @@ from rich.console import Console
 from colbench.errors import DataError
 from sweet_rl_trainer.reproduce import report
 from sweet_rl_trainer.reproduce.methods import METHODS
-from sweet_rl_trainer.reproduce.results import Critic
+from sweet_rl_trainer.reproduce.report import markdown
+from sweet_rl_trainer.reproduce.results import Critic, Timing
 
 
 def written(results, folder):
@@ -20,9 +21,9 @@ def written(results, folder):
     return page.read_text("utf-8")
 
 
-def tables(markdown):
+def tables(page):
     """The tables as rows of cells, counted from the source, as Markdown would pad a short row silently."""
-    found = re.findall(r"(?m)^\|.*(?:\n\|.*)*", markdown)
+    found = re.findall(r"(?m)^\|.*(?:\n\|.*)*", page)
     return [
         [
             re.split(r"(?<!\\)\|", line.removeprefix("|").removesuffix("|"))
@@ -32,13 +33,13 @@ def tables(markdown):
     ]
 
 
-def section(markdown, head):
-    return markdown.partition(f"# {head}\n")[2].partition("\n#")[0]
+def section(page, head):
+    return page.partition(f"# {head}\n")[2].partition("\n#")[0]
 
 
-def row(markdown, first):
+def row(page, first):
     """The cells of the first row that begins with a cell."""
-    lines = [line for line in markdown.split("\n") if line.startswith(f"| {first} |")]
+    lines = [line for line in page.split("\n") if line.startswith(f"| {first} |")]
     return [cell.strip() for cell in lines[0].strip("|").split("|")]
 
 
@@ -152,6 +153,29 @@ def test_what_is_missing_is_named(make, tmp_path):
     assert "- less data: Rejection fine-tuning" in missing
     assert "time and memory" not in missing
     assert row(section(page, "Ablations"), "PMI scorer, no critic")[2] == "missing"
+
+
+def test_ablations_of_the_first_seed_alone_lack_nothing_where_no_more_was_planned(make):
+    whole = make.whole()
+    rows = [each for each in whole.rows if each.seed == 0 or each.method != "pmi"]
+    lacking = "PMI scorer, no critic: seeds 1 and 2"
+    for repeated, missing in ((["main"], False), (["main", "ablation"], True)):
+        study = whole.study | {"repeated": repeated}
+        page = markdown(replace(whole, rows=tuple(rows), study=study), {})
+        assert (lacking in page) == missing
+
+
+def test_scores_of_no_model_are_judged_by_when_they_say_to_answer_alone(make):
+    timing = (Timing(hidden=0, turns=5, share=(0.9, 0.8, 1.0)),)
+    found = Critic(method="returns", seed=0, timing=timing)
+    results = make.results(critics=(critic("sweet", (0.6, 0.5, 0.7)), found))
+    page = markdown(results, {})
+    judged, timed = section(page, "Critics"), section(page, "When to answer")
+    assert "| SWEET-RL |" in judged
+    assert "Monte-Carlo returns" not in judged
+    assert row(timed, "Monte-Carlo returns, no critic")[1] == "90.0 % (80.0 to 100.0)"
+    assert "Monte-Carlo returns, no critic 90.0 %" in headline(results)
+    assert "not decided: SWEET-RL (60.0 %)." in headline(results)
 
 
 def test_what_a_smaller_study_leaves_out_is_not_missing(make):

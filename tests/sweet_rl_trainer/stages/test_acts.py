@@ -18,6 +18,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 from transformers import LlamaForCausalLM  # noqa: E402
 
 from colbench.errors import UserError  # noqa: E402
+from colbench.messages import ANSWER_MARKER  # noqa: E402
 from colbench.models.scripted_server import ScriptedServer  # noqa: E402
 from colbench.run_folder import RunFolder  # noqa: E402
 from sweet_rl_trainer.critic.diagnose import decode  # noqa: E402
@@ -152,6 +153,38 @@ def test_ranking_without_a_critic_scores_and_pairs_both_sides(small, tmp_path):
         assert isinstance(pair, PairExample)
         assert pair.chosen.reward == by_name[pair.chosen.trajectory]
         assert pair.chosen.reward > pair.rejected.reward
+
+
+def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(small, tmp_path):
+    numbers = iter(range(10_000))
+    wrong = f"{ANSWER_MARKER}\ndef nothing():\n    return 0"
+
+    def script(_):
+        number = next(numbers)
+        return wrong if number % 3 == 0 else f"Is it {number}?"
+
+    with served(script) as server:
+        where = f"sample.server=scripted@{server.base_url}"
+        changes = (where, "sample.record_tokens=false", "sample.count=6", "rank.continuations=2")
+        stage, report = do(small("rank.scores=returns", *changes), tmp_path, "rank")
+    found = lines(stage.folder(tmp_path) / SCORED, Line)
+    assert report.said["turns"] == len(found)
+    asked = [
+        score
+        for line in found
+        for text, score in zip(line.replies, line.scores, strict=True)
+        if text != wrong
+    ]
+    answered = [
+        score
+        for line in found
+        for text, score in zip(line.replies, line.scores, strict=True)
+        if text == wrong
+    ]
+    assert set(answered) == {0.0}
+    assert sum(asked) / len(asked) > 0.5, "who goes on asks all that it has to"
+    train = files.read(stage.folder(tmp_path) / files.TRAIN)
+    assert {(pair.chosen.reward > 0, pair.rejected.reward) for pair in train} >= {(True, 0.0)}
 
 
 def test_scored_candidates_are_read_again_for_these_trajectories_alone(small, tmp_path):

@@ -72,7 +72,9 @@ def test_the_method_is_the_goal_unless_there_is_another(method, small):
 
 
 def test_scores_without_a_critic_train_none(small):
-    assert names(plan(small("rank.scores=pmi"))) == ["sample", "rank", "actor", "export"]
+    for scores in ("pmi", "returns"):
+        stages = plan(small(f"rank.scores={scores}"))
+        assert names(stages) == ["sample", "rank", "actor", "export"]
 
 
 def test_a_model_and_dialogues_that_are_not_there_are_made_first():
@@ -170,6 +172,7 @@ ALL = {"critic-data", "sample", *FROM_CRITIC}
         ("sample.concurrency=1", NOTHING),
         ("sample.server_args.port=1", NOTHING),
         ("rank.row_tokens=100", NOTHING),
+        ("rank.continuations=2", NOTHING),
         ("data.tasks=bundled:backend/train", NOTHING),
         ("rft.train.beta=0.2", NOTHING),
         ("grpo.train.steps=3", NOTHING),
