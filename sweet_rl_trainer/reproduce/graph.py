@@ -6,6 +6,7 @@ collect     the base's dialogues, about training and validation tasks
 evaluate    the base, or a policy's checkpoint, on tasks
 exchange    one checkpoint on the test tasks, with answers that another one writes
 timing      when the scores of candidates say to answer
+credit      whether these scores agree with returns
 judge       a critic's scores of the base's dialogues about the validation tasks
 """
 
@@ -21,7 +22,7 @@ from msgspec.structs import replace
 from colbench.config import RunConfig
 from sweet_rl_trainer.ranking.score import TERMS
 from sweet_rl_trainer.recipe import Recipe, assign, convert
-from sweet_rl_trainer.reproduce import judge, timing
+from sweet_rl_trainer.reproduce import credit, judge, timing
 from sweet_rl_trainer.reproduce.evaluate import AGENT, evaluation, exchange
 from sweet_rl_trainer.reproduce.methods import Method
 from sweet_rl_trainer.reproduce.scales import Scale
@@ -125,6 +126,20 @@ class Graph:
             act=partial(timing.timing, recipe=recipe),
             settings={"data": data.settings(recipe.data)},
             inputs={**parts.inputs, timing.RANKED: parts.ranked},
+        )
+
+    def credit(self, recipe: Recipe, returned: Recipe) -> Stage:
+        """Whether the scores by which a recipe's actor learns agree with those of another one, which are returns."""
+        parts, other = (Iteration(each, self.base, first=True) for each in (recipe, returned))
+        return Stage(
+            name="credit",
+            act=partial(credit.credit, recipe=recipe),
+            settings={"data": data.settings(recipe.data)},
+            inputs={
+                **parts.inputs,
+                credit.RANKED: parts.ranked,
+                credit.RETURNED: other.ranked,
+            },
         )
 
     def learnt(self, recipe: Recipe) -> int:

@@ -33,6 +33,9 @@ BY_KIND = {"rank.pairs": "halves-by-kind"}
 MATCHED = {"critic.pairs.match_turns": True}
 LIMIT = {"critic.pairs.limit_negatives": True}
 
+RETURNS = "returns"
+"""The method whose scores are what others' are held against (`credit`)."""
+
 METHODS: tuple[Method, ...] = (
     Method(name="zero-shot", label="Zero-shot", group="main", goal="", paper=22.4),
     Method(name="rft", label="Rejection fine-tuning", group="main", goal="rft", paper=28.2),
@@ -74,7 +77,7 @@ METHODS: tuple[Method, ...] = (
         changes={"rank.scores": "pmi"},
     ),
     Method(
-        name="returns",
+        name=RETURNS,
         label="Monte-Carlo returns, no critic",
         group="ablation",
         goal="actor",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from colbench.errors import DataError
 from sweet_rl_trainer.reproduce import comparison, departures, exchanges, sections
 from sweet_rl_trainer.reproduce.headline import sentences
-from sweet_rl_trainer.reproduce.methods import METHODS, NAMED
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, RETURNS
 from sweet_rl_trainer.reproduce.plots import draw
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.tables import find, full_label, on_tests
@@ -78,6 +78,7 @@ def markdown(results: Results, charts: Mapping[str, str]) -> str:
         "tried": sections.tried(results),
         "judged": sections.judged(results),
         "timed": sections.timed(results),
+        "credited": sections.credited(results),
         "scaled": sections.scaled(results),
         "turned": sections.turned(results),
         "exchanged": exchanges.exchanged(results),
@@ -137,6 +138,8 @@ def _missing(results: Results) -> Iterator[str]:
         yield f"less data: {escape('; '.join(full_label(NAMED[each]) for each in scaled))}"
     if len(results.study.get("exchanged", [])) > 1 and not results.exchanges:
         yield "answers exchanged"
+    if RETURNS in planned and not results.credits:
+        yield "credit turn by turn"
     if not results.costs:
         yield "time and memory"
 

@@ -82,6 +82,30 @@ class Critic(Struct, frozen=True, kw_only=True):
     """By the number of facts that are hidden."""
 
 
+ANY, OTHERS, ANSWERS, ONE_OF_EACH = "any two", "two that ask on", "two answers", "one of each"
+KINDS = (ANY, OTHERS, ANSWERS, ONE_OF_EACH)
+"""Of two candidates for a turn."""
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """Of candidates for the same turn, how scores go with Monte-Carlo returns."""
+
+    kind: str
+    """One of `KINDS`."""
+    pairs: int
+    """Those with different returns."""
+    share: tuple[float, float, float]
+    """How often the one with the higher return has the higher score; its 95 % interval."""
+
+
+class Credit(Struct, frozen=True, kw_only=True):
+    """Whether the scores that a method learns from agree with what came of the candidates."""
+
+    method: str
+    seed: int
+    agreements: tuple[Agreement, ...]
+
+
 class Exchange(Struct, frozen=True, kw_only=True):
     """The dialogues of one method on the test tasks, with answers that another one wrote."""
 
@@ -132,3 +156,4 @@ class Results(Struct, frozen=True, kw_only=True):
     scaling: tuple[Scaling, ...]
     costs: tuple[Cost, ...]
     exchanges: tuple[Exchange, ...] = ()
+    credits: tuple[Credit, ...] = ()

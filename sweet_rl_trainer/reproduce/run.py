@@ -27,8 +27,8 @@ from colbench.errors import DataError, UserError
 from colbench.run_folder import hold
 from sweet_rl_trainer.reference import model_digest
 from sweet_rl_trainer.reproduce.graph import Graph
-from sweet_rl_trainer.reproduce.methods import METHODS, Method
-from sweet_rl_trainer.reproduce.results import Cost, Critic, Exchange, Results, Row, Scaling
+from sweet_rl_trainer.reproduce.methods import METHODS, RETURNS, Method
+from sweet_rl_trainer.reproduce.results import Cost, Credit, Critic, Exchange, Results, Row, Scaling
 from sweet_rl_trainer.reproduce.scales import Scale
 from sweet_rl_trainer.reproduce.study import Study
 from sweet_rl_trainer.stages.base import model_in
@@ -38,8 +38,8 @@ RESULTS = "results.json"
 PROMPT = "no-prompt.txt"
 BASE = "base"
 LOCK = ".lock"
-Part = Row | Critic | Scaling | Exchange
-OF_A_METHOD = "rows", "critics", "scaling", "costs"
+Part = Row | Critic | Scaling | Credit | Exchange
+PARTS = "rows", "critics", "scaling", "costs", "credits", "exchanges"
 
 
 class Runner:
@@ -101,7 +101,7 @@ def run(
         version=colbench.__version__,
         machine=machine(),
         base=_facts(base) | _learnt(graph.base, out),
-        **dict.fromkeys((*OF_A_METHOD, "exchanges"), ()),
+        **dict.fromkeys(PARTS, ()),
     )
     redone = methods if only else METHODS
     done = 0
@@ -125,14 +125,23 @@ def _others(out: Path, redone: Sequence[Method]) -> dict[str, tuple[Any, ...]]:
     """What is there of methods that are not done here."""
     names = {method.name for method in redone}
     if not (out / RESULTS).is_file():
-        return dict.fromkeys((*OF_A_METHOD, "exchanges"), ())
+        return dict.fromkeys(PARTS, ())
     there = read(out)
-    found: dict[str, tuple[Any, ...]] = {
-        kind: tuple(each for each in getattr(there, kind) if each.method not in names)
-        for kind in OF_A_METHOD
+    return {
+        kind: tuple(each for each in getattr(there, kind) if not _methods(each) <= names)
+        for kind in PARTS
     }
-    kept = (each for each in there.exchanges if not {each.asker, each.writer} <= names)
-    return {**found, "exchanges": tuple(kept)}
+
+
+def _methods(part: Part | Cost) -> set[str]:
+    """Those that have to be done for it."""
+    match part:
+        case Exchange():
+            return {part.asker, part.writer}
+        case Credit():
+            return {part.method, RETURNS}
+        case _:
+            return {part.method}
 
 
 def _with(results: Results, part: Part, runner: Runner) -> Results:
@@ -143,6 +152,8 @@ def _with(results: Results, part: Part, runner: Runner) -> Results:
             results = replace(results, critics=(*results.critics, part))
         case Scaling():
             results = replace(results, scaling=(*results.scaling, part))
+        case Credit():
+            results = replace(results, credits=(*results.credits, part))
         case Exchange():
             results = replace(results, exchanges=(*results.exchanges, part))
     return replace(results, costs=tuple(runner.costs.values()))
@@ -191,6 +202,10 @@ def _parts(
         yield rows[method.name, seed]
         if method.goal == "actor":
             yield study.critic(method, seed)
+    judged = [method for method in methods if method.goal == "actor" and method.name != RETURNS]
+    for method in judged if RETURNS in {each.name for each in methods} else ():
+        runner.now = method.name, first
+        yield study.credit(method, first)
     exchanged = [method.name for method in methods if method.name in scale.exchanged]
     for seed, (asker, writer) in product(seeds, permutations(exchanged, 2)):
         runner.now = asker, seed

@@ -14,7 +14,7 @@ from sweet_rl_trainer.reproduce.curves import (
     spent,
 )
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED
-from sweet_rl_trainer.reproduce.results import Results
+from sweet_rl_trainer.reproduce.results import KINDS, Credit, Results
 from sweet_rl_trainer.reproduce.tables import (
     full_label,
     on_tests,
@@ -157,6 +157,25 @@ def timed(results: Results) -> str | None:
         cells = (_bounds(shares[n]) if n in shares else NOTHING for n in numbers)
         lines.append([escape(full_label(each.method)), *cells])
     return table(("scores of", *(f"{n} hidden " for n in numbers)), lines)
+
+
+def credited(results: Results) -> str | None:
+    """How scores of replies agree with returns, by kind."""
+    by_method = {each.method: each for each in results.credits}
+    lines = [
+        [
+            escape(full_label(method)),
+            *(_agreement(by_method[method.name], kind) for kind in KINDS),
+        ]
+        for method in METHODS
+        if method.name in by_method
+    ]
+    return table(("scores of", *(f"{kind} " for kind in KINDS)), lines) if lines else None
+
+
+def _agreement(credit: Credit, kind: str) -> str:
+    found = {each.kind: each for each in credit.agreements}
+    return f"{_bounds(found[kind].share)} of {found[kind].pairs:,}" if kind in found else NOTHING
 
 
 def side(bounds: tuple[float, float, float], level: float) -> str:

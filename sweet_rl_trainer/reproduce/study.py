@@ -9,12 +9,12 @@ import msgspec
 
 from sweet_rl_trainer.checkpoints import checkpoints, slim
 from sweet_rl_trainer.recipe import Recipe
-from sweet_rl_trainer.reproduce import judge, timing
+from sweet_rl_trainer.reproduce import credit, judge, timing
 from sweet_rl_trainer.reproduce.choose import best_step, best_try
 from sweet_rl_trainer.reproduce.evaluate import outcomes
 from sweet_rl_trainer.reproduce.graph import Graph
-from sweet_rl_trainer.reproduce.methods import NAMED, Method
-from sweet_rl_trainer.reproduce.results import Critic, Exchange, Row, Scaling, Step, Try
+from sweet_rl_trainer.reproduce.methods import NAMED, RETURNS, Method
+from sweet_rl_trainer.reproduce.results import Credit, Critic, Exchange, Row, Scaling, Step, Try
 from sweet_rl_trainer.stages.stage import Stage
 from sweet_rl_trainer.stages.training import RUN, last_values
 
@@ -52,6 +52,12 @@ class Study:
         found = msgspec.structs.asdict(judge.read(self._made(judgement))) if judgement else {}
         timed = timing.read(self._made(self._graph.timing(recipe)))
         return Critic(method=method.name, seed=seed, timing=timed, **found)
+
+    def credit(self, method: Method, seed: int) -> Credit:
+        """How the scores that the method learns from go with returns."""
+        mine, returned = (self._graph.recipe(each, seed) for each in (method, NAMED[RETURNS]))
+        found = credit.read(self._made(self._graph.credit(mine, returned)))
+        return Credit(method=method.name, seed=seed, agreements=found)
 
     def scaling(self, method: Method, seed: int, share: float, rate: float) -> Scaling:
         """The method with a share of the training tasks; its checkpoint is chosen as in a row."""

@@ -1,0 +1,94 @@
+"""Whether credit goes where it is due: scores of candidates against what came of them when the dialogue went on.
+
+FOLDER/credit.json   `results.Agreement` for each kind of two candidates
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from colbench.messages import ANSWER_MARKER
+from colbench.stats import mean_interval
+from sweet_rl_trainer.recipe import Recipe
+from sweet_rl_trainer.reproduce.results import ANSWERS, ANY, KINDS, ONE_OF_EACH, OTHERS, Agreement
+from sweet_rl_trainer.reproduce.text import bounds
+from sweet_rl_trainer.stages import data
+from sweet_rl_trainer.stages.rank import read_scored
+from sweet_rl_trainer.stages.stage import Job
+
+if TYPE_CHECKING:
+    from sweet_rl_trainer.ranking.score import Scored
+
+CREDIT = "credit.json"
+RANKED, RETURNED = "ranked", "returned"
+"""Inputs: the same candidates, with a method's scores and with their returns; the others are those of the dialogues."""
+
+
+def credit(job: Job, recipe: Recipe) -> dict[str, Any]:
+    """Count, and say the share over all kinds."""
+    dialogues = data.load(recipe.data, job.inputs).by_id
+    scored, returned = (read_scored(job.inputs[name], dialogues) for name in (RANKED, RETURNED))
+    found = agreements(scored, returned)
+    (job.folder / CREDIT).write_bytes(msgspec.json.encode(found))
+    return {"agreement": next((each.share[0] for each in found if each.kind == ANY), None)}
+
+
+def read(folder: Path) -> tuple[Agreement, ...]:
+    """What was found."""
+    return msgspec.json.decode((folder / CREDIT).read_bytes(), type=tuple[Agreement, ...])
+
+
+def agreements(scored: Iterable[Scored], returned: Iterable[Scored]) -> tuple[Agreement, ...]:
+    """Of two candidates of a turn with different returns, how often the better has the higher score. A tie is half.
+
+    Each task counts the same, in it each turn, and in that each two candidates. Kinds without any two are left out.
+    """
+    by_turn = {_turn(each): each for each in returned}
+    found: dict[str, dict[str, list[float]]] = {kind: defaultdict(list) for kind in KINDS}
+    counts = dict.fromkeys(KINDS, 0)
+    for each in scored:
+        for kind, right in _by_kind(each, by_turn[_turn(each)]).items():
+            found[kind][each.candidates.turn.trajectory.task_hash].append(sum(right) / len(right))
+            counts[kind] += len(right)
+    return tuple(
+        Agreement(
+            kind=kind, pairs=counts[kind], share=bounds(mean_interval(list(by_task.values())))
+        )
+        for kind, by_task in found.items()
+        if by_task
+    )
+
+
+def _by_kind(scored: Scored, returned: Scored) -> dict[str, list[float]]:
+    """For each two candidates of a turn whether scores and returns agree."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for kind, right in _pairs(scored, returned):
+        found[kind].append(right)
+        found[ANY].append(right)
+    return found
+
+
+def _pairs(scored: Scored, returned: Scored) -> Iterator[tuple[str, float]]:
+    replies = scored.candidates.replies
+    for one, other in combinations(range(len(replies)), 2):
+        scores = scored.scores[one], scored.scores[other]
+        returns = returned.scores[one], returned.scores[other]
+        if None not in (*scores, *returns) and returns[0] != returns[1]:
+            answers = sum(ANSWER_MARKER in replies[n].text for n in (one, other))
+            right = (
+                0.5
+                if scores[0] == scores[1]
+                else float((scores > scores[::-1]) == (returns > returns[::-1]))
+            )
+            yield (OTHERS, ONE_OF_EACH, ANSWERS)[answers], right
+
+
+def _turn(scored: Scored) -> tuple[str, int]:
+    turn = scored.candidates.turn
+    return turn.trajectory.id, turn.number
