@@ -9,7 +9,10 @@ from msgspec.structs import replace
 
 from sweet_rl_trainer.reproduce.methods import METHODS
 from sweet_rl_trainer.reproduce.results import (
+    KINDS,
+    Agreement,
     Cost,
+    Credit,
     Critic,
     Outcome,
     Results,
@@ -112,7 +115,14 @@ def whole(seeds=3):
         for name in ("mtdpo", "sweet"):
             test = outcomes(marks(8 + seed))
             scaling.append(Scaling(method=name, seed=seed, share=0.5, tasks=500, test=test))
-    return results(rows, critics=tuple(critics), scaling=tuple(scaling), costs=tuple(costs))
+    agreement = Agreement(kind=KINDS[0], pairs=100, share=(0.6, 0.5, 0.7))
+    return results(
+        rows,
+        critics=tuple(critics),
+        scaling=tuple(scaling),
+        costs=tuple(costs),
+        credits=(Credit(method="sweet", seed=0, agreements=(agreement,)),),
+    )
 
 
 def timed(critic, timing):
