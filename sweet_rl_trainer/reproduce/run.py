@@ -2,7 +2,7 @@
 
 OUT/NAME-KEY/       the stages
 OUT/base            the base model, a link into them
-OUT/results.json    `results.Results`, as far as it goes
+OUT/results.json    what was found, as far as it goes (`stored`)
 OUT/report/         the report
 """
 
@@ -23,23 +23,21 @@ from rich.console import Console
 from rich.text import Text
 
 import colbench
-from colbench.errors import DataError, UserError
+from colbench.errors import UserError
 from colbench.run_folder import hold
 from sweet_rl_trainer.reference import model_digest
 from sweet_rl_trainer.reproduce.graph import Graph
 from sweet_rl_trainer.reproduce.methods import METHODS, RETURNS, Method
 from sweet_rl_trainer.reproduce.results import Cost, Credit, Critic, Exchange, Results, Row, Scaling
 from sweet_rl_trainer.reproduce.scales import Scale
+from sweet_rl_trainer.reproduce.stored import LOCK, PARTS, add, read
 from sweet_rl_trainer.reproduce.study import Study
 from sweet_rl_trainer.stages.base import model_in
 from sweet_rl_trainer.stages.stage import Stage, order
 
-RESULTS = "results.json"
 PROMPT = "no-prompt.txt"
 BASE = "base"
-LOCK = ".lock"
 Part = Row | Critic | Scaling | Credit | Exchange
-PARTS = "rows", "critics", "scaling", "costs", "credits", "exchanges"
 
 
 class Runner:
@@ -89,6 +87,7 @@ def run(
 
     Gives what was found after each part for which something was done, and in the end.
     """
+    read(out)  # what is damaged is told of before anything is done
     (out / PROMPT).write_bytes(b"")
     graph = Graph(scale, out / PROMPT)
     runner = Runner(out)
@@ -97,20 +96,19 @@ def run(
     _link(out / BASE, model_in(base))
     own = Results(
         scale=name,
-        study=msgspec.to_builtins(scale),
+        study=msgspec.json.decode(msgspec.json.encode(scale)),
         version=colbench.__version__,
         machine=machine(),
         base=_facts(base) | _learnt(graph.base, out),
         **dict.fromkeys(PARTS, ()),
     )
-    redone = methods if only else METHODS
     done = 0
     for part in _parts(Study(graph, runner.made), runner, methods, scale, range(seeds)):
         own = _with(own, part, runner)
         if runner.done > done:
             done = runner.done
-            yield _save(own, out, redone)
-    yield _save(own, out, redone)
+            yield add(own, out)
+    yield add(own, out)
 
 
 def _link(place: Path, folder: Path) -> None:
@@ -119,29 +117,6 @@ def _link(place: Path, folder: Path) -> None:
         part.unlink(missing_ok=True)
         part.symlink_to(folder.relative_to(place.parent))
         part.replace(place)
-
-
-def _others(out: Path, redone: Sequence[Method]) -> dict[str, tuple[Any, ...]]:
-    """What is there of methods that are not done here."""
-    names = {method.name for method in redone}
-    if not (out / RESULTS).is_file():
-        return dict.fromkeys(PARTS, ())
-    there = read(out)
-    return {
-        kind: tuple(each for each in getattr(there, kind) if not _methods(each) <= names)
-        for kind in PARTS
-    }
-
-
-def _methods(part: Part | Cost) -> set[str]:
-    """Those that have to be done for it."""
-    match part:
-        case Exchange():
-            return {part.asker, part.writer}
-        case Credit():
-            return {part.method, RETURNS}
-        case _:
-            return {part.method}
 
 
 def _with(results: Results, part: Part, runner: Runner) -> Results:
@@ -157,29 +132,6 @@ def _with(results: Results, part: Part, runner: Runner) -> Results:
         case Exchange():
             results = replace(results, exchanges=(*results.exchanges, part))
     return replace(results, costs=tuple(runner.costs.values()))
-
-
-def _save(own: Results, out: Path, redone: Sequence[Method]) -> Results:
-    """Write what was found here, beside what others have found, and give both."""
-    with hold(out / LOCK, out, wait=True):
-        there = _others(out, redone)
-        both = {
-            kind: (*(each for each in found if each not in getattr(own, kind)), *getattr(own, kind))
-            for kind, found in there.items()
-        }
-        results = replace(own, **both)
-        part = out / f"{RESULTS}.part"
-        part.write_bytes(msgspec.json.encode(results))
-        part.rename(out / RESULTS)
-    return results
-
-
-def read(out: Path) -> Results:
-    """What was found before. Raises DataError if that is damaged, or of another version."""
-    try:
-        return msgspec.json.decode((out / RESULTS).read_bytes(), type=Results)
-    except msgspec.DecodeError as cause:
-        raise DataError(f"{out / RESULTS}: {cause}; delete it, it is made anew") from cause
 
 
 def _parts(

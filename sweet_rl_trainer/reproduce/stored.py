@@ -1,0 +1,72 @@
+"""What a study has found, in its file: several calls, one after the other or at once, each add their parts.
+
+OUT/results.json   `results.Results`
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from colbench.errors import DataError
+from colbench.run_folder import hold
+from sweet_rl_trainer.reproduce.results import (
+    Cost,
+    Credit,
+    Critic,
+    Exchange,
+    Results,
+    Row,
+    Scaling,
+)
+
+RESULTS, LOCK = "results.json", ".lock"
+PARTS = "rows", "critics", "scaling", "costs", "credits", "exchanges"
+"""The fields of results that calls add to."""
+
+
+def read(out: Path) -> Results | None:
+    """What was found before, if anything. Raises DataError if that is damaged, or of another version."""
+    if not (out / RESULTS).is_file():
+        return None
+    try:
+        return msgspec.json.decode((out / RESULTS).read_bytes(), type=Results)
+    except msgspec.DecodeError as cause:
+        raise DataError(f"{out / RESULTS}: {cause}; delete it, it is made anew") from cause
+
+
+def add(own: Results, out: Path) -> Results:
+    """Write what was found by a call beside what is there, and give both."""
+    with hold(out / LOCK, out, wait=True):
+        there = read(out)
+        both = merged(there, own) if there else own
+        part = out / f"{RESULTS}.part"
+        part.write_bytes(msgspec.json.encode(both))
+        part.rename(out / RESULTS)
+    return both
+
+
+def merged(there: Results, own: Results) -> Results:
+    """Own parts, and those of others that are not in them; none of another study, or from another base."""
+    if (there.study, there.base) != (own.study, own.base):
+        return own
+    return replace(own, **{kind: _both(getattr(there, kind), getattr(own, kind)) for kind in PARTS})
+
+
+def _both(there: tuple[Any, ...], own: tuple[Any, ...]) -> tuple[Any, ...]:
+    made = set(map(_place, own))
+    return (*(each for each in there if _place(each) not in made), *own)
+
+
+def _place(part: Row | Critic | Credit | Scaling | Exchange | Cost) -> tuple[Any, ...]:
+    """What of two parts is the same where one stands for the other."""
+    match part:
+        case Exchange():
+            return part.asker, part.writer, part.seed
+        case Scaling():
+            return part.method, part.seed, part.share
+        case _:
+            return part.method, part.seed
