@@ -129,7 +129,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     scores: Preset = "critic"
     continuations: Count = 8
-    """Dialogues that are played on after each candidate, where scores are `returns`."""
+    """Dialogues that the first run's agent plays on after each candidate, where scores are `returns`."""
     pairs: ChoiceRule = "halves"
     pairs_per_turn: Count = 4
     """Paper."""

@@ -1,7 +1,7 @@
 """Monte-Carlo returns as scores: credit for a reply without any model of it, at the price of playing on.
 
-The scores of a perfect critic, up to noise: what comes of a reply when whoever held the dialogue goes on after it. So a
-policy that learns from them tells what is lost by a critic, and what by learning from pairs of replies as such.
+The scores of a perfect critic, up to noise: what comes of a reply when an agent goes on after it. So a policy that
+learns from them tells what is lost by a critic, and what by learning from pairs of replies as such.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def _missing(results: Results) -> Iterator[str]:
     if none := [full_label(each) for each in members if not tests[each.name]]:
         yield f"on the test tasks: {escape('; '.join(none))}"
     for each in members:
-        wanted = seeds if each.group in repeated else {min(seeds)}
+        wanted = seeds if each.group in repeated else set(sorted(seeds)[:1])
         if tests[each.name] and (lacking := sorted(wanted - tests[each.name])):
             shown = listed([str(seed) for seed in lacking])
             yield f"{escape(full_label(each))}: {'seed' if len(lacking) == 1 else 'seeds'} {shown}"
@@ -138,8 +138,10 @@ def _missing(results: Results) -> Iterator[str]:
         yield f"less data: {escape('; '.join(full_label(NAMED[each]) for each in scaled))}"
     if len(results.study.get("exchanged", [])) > 1 and not results.exchanges:
         yield "answers exchanged"
-    if RETURNS in planned and not results.credits:
-        yield "credit turn by turn"
+    credited = {each.method for each in results.credits} | {RETURNS}
+    actors = [each for each in members if each.goal == "actor" and each.name not in credited]
+    if RETURNS in planned and actors:
+        yield f"credit turn by turn: {escape('; '.join(map(full_label, actors)))}"
     if not results.costs:
         yield "time and memory"
 

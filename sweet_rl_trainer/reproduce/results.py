@@ -130,6 +130,8 @@ class Scaling(Struct, frozen=True, kw_only=True):
 class Cost(Struct, frozen=True, kw_only=True):
     """What one stage took."""
 
+    key: str
+    """The stage's."""
     stage: str
     method: str
     """"": it serves several."""

@@ -63,6 +63,7 @@ class Runner:
                 self.done += 1
             method, seed = self.now
             cost = Cost(
+                key=stage.key,
                 stage=stage.name,
                 method=method,
                 seed=seed,
@@ -103,7 +104,7 @@ def run(
         **dict.fromkeys(PARTS, ()),
     )
     done = 0
-    for part in _parts(Study(graph, runner.made), runner, methods, scale, range(seeds)):
+    for part in parts(Study(graph, runner.made), runner, methods, scale, range(seeds)):
         own = _with(own, part, runner)
         if runner.done > done:
             done = runner.done
@@ -134,12 +135,13 @@ def _with(results: Results, part: Part, runner: Runner) -> Results:
     return replace(results, costs=tuple(runner.costs.values()))
 
 
-def _parts(
+def parts(
     study: Study, runner: Runner, methods: Sequence[Method], scale: Scale, seeds: Sequence[int]
 ) -> Iterator[Part]:
     """All parts, the main rows of all seeds first; the first seed's rows choose the rates of the others.
 
-    The curve over the amount of data is the first seed's.
+    Groups that the scale does not repeat, credit and the curve over the amount of data have the first seed alone.
+    Credit is only had with the returns, an exchange with both of its methods.
     """
     rows: dict[tuple[str, int], Row] = {}
     first = min(seeds)
@@ -160,8 +162,9 @@ def _parts(
         yield study.credit(method, first)
     exchanged = [method.name for method in methods if method.name in scale.exchanged]
     for seed, (asker, writer) in product(seeds, permutations(exchanged, 2)):
-        runner.now = asker, seed
-        yield study.exchange(rows[asker, seed], rows[writer, seed])
+        if {(asker, seed), (writer, seed)} <= rows.keys():
+            runner.now = asker, seed
+            yield study.exchange(rows[asker, seed], rows[writer, seed])
     for method in methods:
         runner.now = method.name, first
         for share in scale.shares if method.name in scale.scaling else ():

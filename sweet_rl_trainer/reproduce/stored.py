@@ -68,5 +68,7 @@ def _place(part: Row | Critic | Credit | Scaling | Exchange | Cost) -> tuple[Any
             return part.asker, part.writer, part.seed
         case Scaling():
             return part.method, part.seed, part.share
+        case Cost():
+            return (part.key,)
         case _:
             return part.method, part.seed

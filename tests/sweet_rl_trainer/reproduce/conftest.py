@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
-from sweet_rl_trainer.reproduce.methods import METHODS
+from sweet_rl_trainer.reproduce.methods import METHODS, RETURNS
 from sweet_rl_trainer.reproduce.results import (
     KINDS,
     Agreement,
@@ -98,7 +98,14 @@ def whole(seeds=3):
             test = marks(successes + seed - 1)
             rows.append(row(method.name, test, seed=seed, tries=tries, step=step))
             costs.append(
-                Cost(stage="evaluate", method=method.name, seed=seed, seconds=60, memory=2**30)
+                Cost(
+                    key=f"{method.name}-{seed}",
+                    stage="evaluate",
+                    method=method.name,
+                    seed=seed,
+                    seconds=60,
+                    memory=2**30,
+                )
             )
             if method.goal == "actor":
                 best_of = ((1, 0.3, 0.2, 0.4), (2, 0.4, 0.3, 0.5), (4, 0.5, 0.4, 0.6))
@@ -121,7 +128,11 @@ def whole(seeds=3):
         critics=tuple(critics),
         scaling=tuple(scaling),
         costs=tuple(costs),
-        credits=(Credit(method="sweet", seed=0, agreements=(agreement,)),),
+        credits=tuple(
+            Credit(method=method.name, seed=0, agreements=(agreement,))
+            for method in METHODS
+            if method.goal == "actor" and method.name != RETURNS
+        ),
     )
 
 

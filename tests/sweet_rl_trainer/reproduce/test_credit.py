@@ -6,14 +6,20 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 
+from functools import partial
+
 from msgspec.structs import replace
 
 from colbench.messages import Message
 from sweet_rl_trainer.ranking.score import Scored
 from sweet_rl_trainer.ranking.turns import Candidates, Reply, Turn
-from sweet_rl_trainer.reproduce.credit import agreements
+from sweet_rl_trainer.recipe import read
+from sweet_rl_trainer.reproduce.credit import RANKED, RETURNED, agreements, credit
+from sweet_rl_trainer.reproduce.credit import read as stored
 from sweet_rl_trainer.reproduce.results import Credit
 from sweet_rl_trainer.reproduce.sections import credited
+from sweet_rl_trainer.stages.plan import plan
+from sweet_rl_trainer.stages.stage import Stage
 from sweet_rl_trainer.trajectories import Trajectory
 
 ANSWER, OTHER = "I WANT TO ANSWER: 1", "And what else?"
@@ -75,11 +81,29 @@ def test_each_task_counts_the_same_and_in_it_each_turn():
     assert found(*turns)["any two"] == (5, pytest.approx((0.5 + 1) / 2))
 
 
+def test_rankings_of_a_study_are_compared(small_recipe, tmp_path):
+    recipe = read(str(small_recipe), ["rank.scores=pmi"])
+    *before, last = plan(recipe, "rank")
+    for stage in (*before, last):
+        stage.run(tmp_path)
+    same = Stage(
+        name="credit",
+        act=partial(credit, recipe=recipe),
+        settings={},
+        inputs={**last.inputs, RANKED: last, RETURNED: last},
+    )
+    said = same.run(tmp_path).said
+    kinds = stored(same.folder(tmp_path))
+    assert said == {"agreement": 1.0}
+    assert {each.share[0] for each in kinds} == {1.0}
+    assert sum(each.pairs for each in kinds if each.kind == "any two") > 0
+
+
 def test_the_table_has_a_row_for_each_method_and_nothing_for_a_kind_that_was_not_found(make):
     scored, returned = ranked("t", "1/1q 2/2q")
-    credit = Credit(method="pmi", seed=0, agreements=agreements([scored], [returned]))
+    found = Credit(method="pmi", seed=0, agreements=agreements([scored], [returned]))
     assert credited(make.results()) is None
-    head, _, line = credited(replace(make.results(), credits=(credit,))).split("\n")
+    head, _, line = credited(replace(make.results(), credits=(found,))).split("\n")
     assert head == "| scores of | any two | two that ask on | two answers | one of each |"
     assert line.startswith("| PMI scorer, no critic | 100.0 % (")
     assert line.endswith(" of 1 | – | – |")

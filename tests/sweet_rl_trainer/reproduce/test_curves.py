@@ -142,10 +142,10 @@ def test_dialogues_by_their_number_of_turns(make):
 
 def test_costs_are_added_up():
     costs = [
-        Cost(stage="actor", method="sweet", seed=0, seconds=10, memory=5),
-        Cost(stage="critic", method="sweet", seed=0, seconds=5, memory=None),
-        Cost(stage="actor", method="sweet", seed=1, seconds=30, memory=7),
-        Cost(stage="actor", method="", seed=1, seconds=1, memory=None),
+        Cost(key="a", stage="actor", method="sweet", seed=0, seconds=10, memory=5),
+        Cost(key="b", stage="critic", method="sweet", seed=0, seconds=5, memory=None),
+        Cost(key="c", stage="actor", method="sweet", seed=1, seconds=30, memory=7),
+        Cost(key="d", stage="actor", method="", seed=1, seconds=1, memory=None),
     ]
 
     def told(**ways):

@@ -165,6 +165,18 @@ def test_ablations_of_the_first_seed_alone_lack_nothing_where_no_more_was_planne
         assert (lacking in page) == missing
 
 
+def test_a_study_without_any_row_has_a_report_whatever_it_repeats(make):
+    assert "Unfinished" in markdown(make.results(study={"repeated": ["main"]}), {})
+
+
+def test_credit_is_missing_of_each_method_by_itself(make):
+    whole = make.whole()
+    credits = tuple(each for each in whole.credits if each.method != "pmi")
+    assert "credit turn by turn" not in markdown(whole, {})
+    page = markdown(replace(whole, credits=credits), {})
+    assert "- credit turn by turn: PMI scorer, no critic\n" in page
+
+
 def test_scores_of_no_model_are_judged_by_when_they_say_to_answer_alone(make):
     timing = (Timing(hidden=0, turns=5, share=(0.9, 0.8, 1.0)),)
     found = Critic(method="returns", seed=0, timing=timing)

@@ -36,7 +36,11 @@ def test_a_call_replaces_its_own_parts_and_keeps_the_others(make, tmp_path):
         ),
         ("scaling", Scaling(method="rft", seed=0, share=0.5, tasks=1, test=()), {"share": 0.25}),
         ("credits", Credit(method="pmi", seed=0, agreements=()), {"method": "sweet"}),
-        ("costs", Cost(stage="rft", method="rft", seed=0, seconds=1, memory=None), {"seed": 1}),
+        (
+            "costs",
+            Cost(key="a", stage="rft", method="rft", seed=0, seconds=1, memory=None),
+            {"key": "b"},
+        ),
     ],
 )
 def test_parts_stand_for_one_another_where_they_are_of_the_same_place(kind, part, changes, make):

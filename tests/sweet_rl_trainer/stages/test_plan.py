@@ -182,6 +182,11 @@ def test_a_change_has_done_anew_what_it_reaches_and_nothing_else(change, expecte
     assert changed(small(), small(change)) == expected
 
 
+def test_more_continuations_rank_anew(small):
+    one, other = (small("rank.scores=returns", f"rank.continuations={count}") for count in (2, 4))
+    assert changed(one, other) == FROM_RANK - {"diagnose, ranked"}
+
+
 @pytest.mark.parametrize(
     "change", ["grpo.train.steps=3", "lora.rank=4", "model.template_args.enable_thinking=false"]
 )
