@@ -21,7 +21,7 @@ from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
 from colbench.task import row_from_task
 from sweet_rl_trainer.critic.montecarlo import Opening
-from sweet_rl_trainer.critic.prefix import Plan, Script
+from sweet_rl_trainer.critic.prefix import Plan, Script, told_apart
 from sweet_rl_trainer.harness import evaluate
 
 PLAN, TASKS, LOG, RUN = "plan.json", "tasks.jsonl", "log.txt", "run"
@@ -67,7 +67,7 @@ class HarnessContinuations:
 
     def _plan(self, openings: Sequence[Opening], count: int) -> Plan:
         config = self.config
-        return Plan(
+        plan = Plan(
             agent=config.agent,
             agent_args=_arguments(config.agent_args, config.agent_prompt),
             human=config.human,
@@ -84,6 +84,7 @@ class HarnessContinuations:
                 for number, each in enumerate(openings, 1)
             ),
         )
+        return told_apart(plan)
 
     def _beginning(self, folder: Path, plan: Plan) -> RunConfig:
         """The run of a plan's folder."""
@@ -98,6 +99,7 @@ class HarnessContinuations:
             human_prompt=None,
             tasks=str(folder / TASKS),
             trials=plan.trials,
+            seed=plan.seed,
             limit=None,
             task_ids=(),
             record_tokens=False,

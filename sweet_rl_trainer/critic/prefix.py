@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from colbench.config import ArgValue
 from colbench.dialogue import opened
@@ -52,6 +53,25 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The run's."""
     trials: int
     scripts: tuple[Script, ...]
+
+
+def told_apart(plan: Plan) -> Plan:
+    """The plan with the next seed by which no two of its dialogues have the same request and the same seed."""
+    while len(_replies(plan)) < len(plan.scripts) * plan.trials:
+        plan = replace(plan, seed=plan.seed + 1)
+    return plan
+
+
+def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
+    """What the agent says, by the request and the dialogue's seed: it is told no more of a dialogue."""
+    return {
+        (
+            script.heard[0],
+            cell_seed(plan.seed, script.task_id, script.task_hash, trial),
+        ): script.replies
+        for script in plan.scripts
+        for trial in range(plan.trials)
+    }
 
 
 class _Prefix:
@@ -94,7 +114,7 @@ class _Prefix:
 class PrefixAgent(_Prefix):
     """Says a script's replies, then what the plan's agent says.
 
-    It knows a dialogue's script by the request and the dialogue's seed, since an agent is told no more.
+    Raises DataError for a plan whose dialogues it cannot tell apart (`told_apart`).
     """
 
     kind: Kind = "agent"
@@ -102,16 +122,9 @@ class PrefixAgent(_Prefix):
     def __init__(self, *, plan: str) -> None:
         super().__init__(plan=plan)
         self.domains = getattr(self.then, "domains", ("backend", "frontend"))
-        self._replies = {
-            (script.heard[0], self._seed(script, trial)): script.replies
-            for script in self.plan.scripts
-            for trial in range(self.plan.trials)
-        }
+        self._replies = _replies(self.plan)
         if len(self._replies) < len(self.plan.scripts) * self.plan.trials:
             raise DataError(f"{plan}: two of its dialogues have the same seed; plan with another")
-
-    def _seed(self, script: Script, trial: int) -> int:
-        return cell_seed(self.plan.seed, script.task_id, script.task_hash, trial)
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:

@@ -16,7 +16,7 @@ from colbench.run_folder import RunFolder
 from colbench.task import Task
 from sweet_rl_trainer.critic.continuations import HarnessContinuations
 from sweet_rl_trainer.critic.montecarlo import agreement, compare, opening, sample_turns
-from sweet_rl_trainer.critic.prefix import Plan, PrefixAgent, PrefixHuman, Script
+from sweet_rl_trainer.critic.prefix import Plan, PrefixAgent, PrefixHuman, Script, told_apart
 from sweet_rl_trainer.ranking.turns import Candidates, Reply, Turn
 from sweet_rl_trainer.trajectories import Trajectory, read_run
 
@@ -161,6 +161,18 @@ def test_a_file_that_is_no_plan_and_dialogues_that_cannot_be_told_apart_are_refu
     agent, human = PrefixAgent(plan=str(path)), PrefixHuman(plan=str(path))
     assert agent.describe()["then_class"] == "colbench_agents.blank:Blank"
     assert agent.describe()["plan"] == human.describe()["plan"]
+
+
+def test_a_plan_has_the_next_seed_that_tells_its_dialogues_apart():
+    few = plan(scripts=(Script(task_id="a", task_hash="b", heard=("Write it.",), replies=("?",)),))
+    assert told_apart(few) is few
+    many = next(
+        each
+        for seed in range(100)
+        if told_apart(each := msgspec.structs.replace(few, seed=seed, trials=60_000)).seed != seed
+    )
+    assert told_apart(many).seed > many.seed
+    assert told_apart(told_apart(many)) == told_apart(many)
 
 
 async def test_who_goes_on_is_started_and_stopped(tmp_path):
