@@ -58,7 +58,7 @@ def merged(there: Results, own: Results) -> Results:
 
 def _both(there: tuple[Any, ...], own: tuple[Any, ...]) -> tuple[Any, ...]:
     made = set(map(_place, own))
-    return (*(each for each in there if _place(each) not in made), *own)
+    return (*own, *(each for each in there if _place(each) not in made))
 
 
 def _place(part: Row | Critic | Credit | Scaling | Exchange | Cost) -> tuple[Any, ...]:

@@ -47,7 +47,7 @@ def test_parts_stand_for_one_another_where_they_are_of_the_same_place(kind, part
     there = replace(make.results(), **{kind: (part,)})
     assert getattr(merged(there, there), kind) == (part,)
     other = replace(part, **changes)
-    assert getattr(merged(there, replace(there, **{kind: (other,)})), kind) == (part, other)
+    assert getattr(merged(there, replace(there, **{kind: (other,)})), kind) == (other, part)
 
 
 @pytest.mark.parametrize("changes", [{"study": {"what": "else"}}, {"base": {"digest": "else"}}])
