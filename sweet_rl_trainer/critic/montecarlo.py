@@ -162,8 +162,21 @@ def _right(turn: Returns) -> Iterator[float]:
     for (score, value), (other, worse) in combinations(
         zip(turn.scores, turn.returns, strict=True), 2
     ):
-        if value != worse:
-            yield 0.5 if score == other else float((score > other) == (value > worse))
+        right = agree((score, other), (value, worse))
+        if right is not None:
+            yield right
+
+
+def agree(scores: tuple[float, float], returns: tuple[float, float]) -> float | None:
+    """Of two candidates, whether the one with the higher return has the higher score: 1 or 0, for equal scores 0.5.
+
+    None where the returns are equal.
+    """
+    if returns[0] == returns[1]:
+        return None
+    if scores[0] == scores[1]:
+        return 0.5
+    return float((scores[0] > scores[1]) == (returns[0] > returns[1]))
 
 
 def _distinct(scored: Scored) -> list[int]:

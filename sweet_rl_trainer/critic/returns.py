@@ -1,7 +1,7 @@
 """Monte-Carlo returns as scores: credit for a reply without any model of it, at the price of playing on.
 
-The scores of a perfect critic, up to noise: what comes of a reply when an agent goes on after it. So a policy that
-learns from them tells what is lost by a critic, and what by learning from pairs of replies as such.
+What comes of a reply when an agent goes on after it: right on average, whatever the reply is like, but noisy where only
+a few dialogues are played on.
 """
 
 from __future__ import annotations

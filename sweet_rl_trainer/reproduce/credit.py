@@ -15,6 +15,7 @@ import msgspec
 
 from colbench.messages import ANSWER_MARKER
 from colbench.stats import mean_interval
+from sweet_rl_trainer.critic.montecarlo import agree
 from sweet_rl_trainer.recipe import Recipe
 from sweet_rl_trainer.reproduce.results import ANSWERS, ANY, KINDS, ONE_OF_EACH, OTHERS, Agreement
 from sweet_rl_trainer.reproduce.text import bounds
@@ -75,18 +76,18 @@ def _by_kind(scored: Scored, returned: Scored) -> dict[str, list[float]]:
 
 
 def _pairs(scored: Scored, returned: Scored) -> Iterator[tuple[str, float]]:
-    replies = scored.candidates.replies
-    for one, other in combinations(range(len(replies)), 2):
-        scores = scored.scores[one], scored.scores[other]
-        returns = returned.scores[one], returned.scores[other]
-        if None not in (*scores, *returns) and returns[0] != returns[1]:
-            answers = sum(ANSWER_MARKER in replies[n].text for n in (one, other))
-            right = (
-                0.5
-                if scores[0] == scores[1]
-                else float((scores > scores[::-1]) == (returns > returns[::-1]))
-            )
-            yield (OTHERS, ONE_OF_EACH, ANSWERS)[answers], right
+    """The kind of each two candidates with scores and different returns, and whether these agree."""
+    known = [
+        (ANSWER_MARKER in reply.text, score, value)
+        for reply, score, value in zip(
+            scored.candidates.replies, scored.scores, returned.scores, strict=True
+        )
+        if score is not None and value is not None
+    ]
+    for (one, score, value), (other, second, worse) in combinations(known, 2):
+        right = agree((score, second), (value, worse))
+        if right is not None:
+            yield (OTHERS, ONE_OF_EACH, ANSWERS)[one + other], right
 
 
 def _turn(scored: Scored) -> tuple[str, int]:
