@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Group, Method
+from sweet_rl_trainer.reproduce.methods import NAMED, Group, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.tables import (
     Difference,
@@ -12,6 +12,7 @@ from sweet_rl_trainer.reproduce.tables import (
     holm,
     on_tests,
     orderings,
+    planned,
     rows_of,
 )
 from sweet_rl_trainer.reproduce.text import (
@@ -52,7 +53,9 @@ def measured(results: Results, group: Group) -> str:
         "unanswered ",
         "tokens a reply ",
     )
-    members = [each for each in METHODS if each.group == group]
+    members = [each for each in planned(results) if each.group == group]
+    if not members:
+        return "None in this study."
     return "\n\n".join(
         (
             table(heads, (_measured(results, each) for each in members)),

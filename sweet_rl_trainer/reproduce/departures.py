@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from colbench.errors import UserError
 from sweet_rl_trainer.deviations import STAGES, deviations
 from sweet_rl_trainer.recipe import convert
-from sweet_rl_trainer.reproduce.methods import METHODS
+from sweet_rl_trainer.reproduce.methods import Method
 from sweet_rl_trainer.reproduce.tables import full_label
 from sweet_rl_trainer.reproduce.text import code, escape, plain, table
 
 
-def methods() -> str:
+def methods(members: Iterable[Method]) -> str:
     """What each method changes in the recipe that all share."""
     lines = [
         [
@@ -22,7 +22,7 @@ def methods() -> str:
             ", ".join(code(f"{key} = {plain(value)}") for key, value in each.changes.items())
             or "–",
         ]
-        for each in METHODS
+        for each in members
     ]
     return table(("method", "training", "changes of the recipe"), lines)
 

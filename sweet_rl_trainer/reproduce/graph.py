@@ -33,6 +33,8 @@ from sweet_rl_trainer.stages.base import base
 from sweet_rl_trainer.stages.plan import Iteration
 from sweet_rl_trainer.stages.stage import Source, Stage
 
+BASE = {"name": "base"}
+"""The model of a recipe: that stage, whatever its folder."""
 SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed")
 
 
@@ -50,7 +52,15 @@ class Graph:
         last = _imitating(recipe, base(recipe))
         for _ in range(self.scale.base_rounds - 1):
             last = _imitating(recipe, last)
-        return last
+        return _imitating(self._own, last) if self.scale.own else last
+
+    @property
+    def _own(self) -> Recipe:
+        """How the base learns from its own dialogues, in which it is told no more than a policy."""
+        tables = self._tables(self.scale.own) | {"model": BASE}
+        for run in tables.get("collect", ()):
+            run["agent_prompt"] = self._prompt
+        return convert(tables, "[own]")
 
     def recipe(
         self, method: Method, seed: int, *, rate: float | None = None, share: float = 1.0
@@ -58,7 +68,7 @@ class Graph:
         """How a method is trained: with its own learning rate, or another; on a share of the training tasks."""
         tables = self._tables(self.scale.recipe)
         run = replace(self.run(self.scale.train, self.scale.trials, seed), record_tokens=True)
-        tables["model"] = {"name": "base"}  # the stage of that name, whatever its folder
+        tables["model"] = BASE
         tables["collect"] = [msgspec.to_builtins(run)]
         changes = {**dict.fromkeys(SEEDS, seed), "data.share": share, **method.changes}
         if rate is not None:

@@ -84,7 +84,7 @@ def _orderings(results: Results) -> Iterator[str]:
         return
     clear = [each for each in found if each.paper > each.noise]
     yield (
-        f"Of the {len(found)} orderings that the paper's numbers imply: {_counted(found)}. Of the {len(clear)} "
+        f"Of {count(len(found), 'ordering')} that the paper's numbers imply: {_counted(found)}. Of the {len(clear)} "
         f"that stand out of the paper's own noise: {_counted(clear)}."
     )
 

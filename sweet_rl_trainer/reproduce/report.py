@@ -17,7 +17,7 @@ from sweet_rl_trainer.reproduce.headline import sentences
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, RETURNS
 from sweet_rl_trainer.reproduce.plots import draw
 from sweet_rl_trainer.reproduce.results import Results
-from sweet_rl_trainer.reproduce.tables import find, full_label, on_tests
+from sweet_rl_trainer.reproduce.tables import find, full_label, on_tests, planned
 from sweet_rl_trainer.reproduce.text import (
     code,
     count,
@@ -84,7 +84,7 @@ def markdown(results: Results, charts: Mapping[str, str]) -> str:
         "exchanged": exchanges.exchanged(results),
         "costs": sections.costs(results),
         "settings": departures.settings(results.study),
-        "methods": departures.methods(),
+        "methods": departures.methods(planned(results)),
         "all settings": departures.everything(results.study),
     }
     for name, told in PICTURED.items():
@@ -117,8 +117,7 @@ def _facts(results: Results) -> dict[str, str | None]:
 
 def _missing(results: Results) -> Iterator[str]:
     """What this study was to have and has not yet."""
-    planned = results.study.get("methods", list(NAMED))
-    members = [each for each in METHODS if each.name in planned]
+    members = planned(results)
     tests = {each.name: on_tests(results, each.name).keys() for each in members}
     seeds = {row.seed for row in results.rows if row.test}
     repeated = results.study.get("repeated", [each.group for each in members])
@@ -140,7 +139,7 @@ def _missing(results: Results) -> Iterator[str]:
         yield "answers exchanged"
     credited = {each.method for each in results.credits} | {RETURNS}
     actors = [each for each in members if each.goal == "actor" and each.name not in credited]
-    if RETURNS in planned and actors:
+    if RETURNS in {each.name for each in members} and actors:
         yield f"credit turn by turn: {escape('; '.join(map(full_label, actors)))}"
     if not results.costs:
         yield "time and memory"

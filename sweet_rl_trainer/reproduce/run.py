@@ -37,6 +37,7 @@ from sweet_rl_trainer.stages.stage import Stage, order
 
 PROMPT = "no-prompt.txt"
 BASE = "base"
+LEARNT = ("dialogues", "tokens")
 Part = Row | Critic | Scaling | Credit | Exchange
 
 
@@ -100,7 +101,7 @@ def run(
         study=msgspec.json.decode(msgspec.json.encode(scale)),
         version=colbench.__version__,
         machine=machine(),
-        base=_facts(base) | _learnt(graph.base, out),
+        base=_facts(base) | _learnt(graph, out),
         **dict.fromkeys(PARTS, ()),
     )
     done = 0
@@ -187,11 +188,13 @@ def machine() -> str:
     return f"{where}; Python {platform.python_version()}, {versions}"
 
 
-def _learnt(base: Stage, out: Path) -> dict[str, Any]:
-    """What the base was made of."""
-    reports = {stage.name: stage.report(out) for stage in order(base)}
-    data = reports["rft-data"]
-    return {name: data.said[name] for name in ("dialogues", "tokens")} if data else {}
+def _learnt(graph: Graph, out: Path) -> dict[str, Any]:
+    """What the base was made of, and what of its own it has learnt from."""
+    made = [stage.report(out) for stage in order(graph.base) if stage.name == "rft-data"]
+    said = [report.said for report in made if report]
+    found = {name: said[0][name] for name in LEARNT}
+    own = {f"own {name}": said[-1][name] for name in LEARNT} if graph.scale.own else {}
+    return found | own
 
 
 def _facts(folder: Path) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """How large a study is: tables of settings, shipped as `scales/NAME.toml`.
 
-`[base]` is the recipe that makes the base model, `[recipe]` the one that all methods share; a method changes it
-(`methods`), and a seed its seeds.
+`[base]` is the recipe that makes the base model, `[own]` one by which it then learns from its own dialogues, `[recipe]`
+the one that all methods share; a method changes it (`methods`), and a seed its seeds. `like` names another scale, which
+has all that a file does not say itself.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class Scale(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     base_rounds: Count = 1
     """How often the base is trained, with the learning rate high again each time."""
     base: dict[str, Any]
+    own: dict[str, Any] = {}
+    """By what the base learns from its own dialogues, before anything is compared; empty: it does not."""
     recipe: dict[str, Any]
 
 
@@ -80,5 +83,11 @@ def read(name: str) -> Scale:
     """A shipped scale. Raises UserError if there is none of that name."""
     if name not in shipped():
         raise UserError(f"--scale {name}: expected one of {', '.join(shipped())}")
+    return msgspec.convert(_tables(name), Scale)
+
+
+def _tables(name: str) -> dict[str, Any]:
     text = files("sweet_rl_trainer").joinpath("reproduce", "scales", f"{name}.toml")
-    return msgspec.convert(tomllib.loads(text.read_text("utf-8")), Scale)
+    tables = tomllib.loads(text.read_text("utf-8"))
+    like = tables.pop("like", None)
+    return {**_tables(like), **tables} if like else tables

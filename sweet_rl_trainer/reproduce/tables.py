@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from colbench.stats import BLOCK, RESAMPLES, ROUNDING, SEED, Interval, mean_interval
-from sweet_rl_trainer.reproduce.methods import METHODS, Group, Method
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Group, Method
 from sweet_rl_trainer.reproduce.results import Outcome, Results, Row
 
 Measure = Callable[[Outcome], float]
@@ -206,6 +206,12 @@ def holm(chances: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def planned(results: Results) -> list[Method]:
+    """The methods of the study, and those of which there is a row all the same."""
+    names = {*results.study.get("methods", NAMED), *(row.method for row in results.rows)}
+    return [method for method in METHODS if method.name in names]
+
+
 def against(results: Results, other: str, group: Group | None = None) -> dict[str, Difference]:
     """All methods (of a group) against one of them, by name; those without numbers are left out."""
     theirs = on_tests(results, other)
@@ -241,9 +247,9 @@ class Ordering(Struct, frozen=True, kw_only=True):
 
 
 def orderings(results: Results) -> list[Ordering]:
-    """Every two methods of which the paper has numbers, the greatest difference first."""
+    """Every two methods of the study of which the paper has numbers, the greatest difference first."""
     known = sorted(
-        ((method.paper, method) for method in METHODS if method.paper is not None),
+        ((method.paper, method) for method in planned(results) if method.paper is not None),
         key=lambda each: -each[0],
     )
     tests = {method.name: on_tests(results, method.name) for _, method in known}

@@ -17,6 +17,7 @@ from sweet_rl_trainer.reproduce.methods import METHODS
 from sweet_rl_trainer.reproduce.run import chosen
 from sweet_rl_trainer.reproduce.scales import read, shipped
 from sweet_rl_trainer.runs import named
+from sweet_rl_trainer.stages import collect
 from sweet_rl_trainer.stages.stage import order
 
 NAMED = {method.name: method for method in METHODS}
@@ -44,6 +45,26 @@ def test_dialogues_are_as_long_as_the_scale_says_and_demonstrators_as_they_like(
     assert short.run("tasks", 1, 0) == replace(graph.run("tasks", 1, 0), max_turns=2)
     assert short.base.key == graph.base.key
     assert policy(short, "rft").key != policy(graph, "rft").key
+
+
+def test_a_base_may_learn_from_its_own_dialogues_before_anything_is_compared(tmp_path):
+    prompt = tmp_path / "none.txt"
+    prompt.write_text("")
+    plain, tuned = (Graph(read(name), prompt) for name in ("cpu", "cpu-finetuned"))
+    before, after = ({stage.key: stage for stage in order(each.base)} for each in (plain, tuned))
+    added = [stage for key, stage in after.items() if key not in before]
+    assert [stage.name for stage in added] == ["collect", "collect", "rft-data", "rft", "export"]
+    own = next(stage for stage in added if stage.name == "collect" and stage.inputs)
+    assert own.inputs["model"].key == plain.base.key
+    run = replace(plain.run(own.settings["tasks"], 1, 0), record_tokens=True)
+    assert own.settings == collect.settings(run)
+
+
+def test_a_scale_has_what_it_does_not_say_from_the_one_it_is_like():
+    plain, tuned = read("cpu"), read("cpu-finetuned")
+    assert not plain.own
+    assert (tuned.test, tuned.recipe, tuned.rates) == (plain.test, plain.recipe, plain.rates)
+    assert tuned.methods != plain.methods
 
 
 def test_all_methods_of_a_scale_are_known_and_have_rates(graph):

@@ -100,7 +100,7 @@ def test_the_headline_follows_the_numbers(make):
 def test_the_headline_counts_orderings(make):
     rows = [make.row("sweet", make.marks(18)), make.row("mtdpo", make.marks(3))]
     assert (
-        "Of the 21 orderings that the paper's numbers imply: 1 as in the paper, 20 missing"
+        "Of 21 orderings that the paper's numbers imply: 1 as in the paper, 20 missing"
         in headline(make.results(rows))
     )
 
@@ -196,6 +196,10 @@ def test_what_a_smaller_study_leaves_out_is_not_missing(make):
     told = headline(results)
     assert "on the test tasks:" not in told.partition("Missing")[2]
     assert "critics:" not in told
+    page = markdown(results, {})
+    assert "SWEET-RL, " not in page
+    assert "None in this study." in section(page, "Ablations")
+    assert "Of 1 ordering that" in headline(results)
 
 
 def test_one_seed_is_enough(make, tmp_path):
