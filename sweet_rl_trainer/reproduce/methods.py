@@ -96,6 +96,13 @@ METHODS: tuple[Method, ...] = (
         },
     ),
     Method(
+        name="trajectory-mean",
+        label="… one mean over all tokens",
+        group="ablation",
+        goal="actor",
+        changes={"critic.weights": "trajectory-mean"},
+    ),
+    Method(
         name="mean-over-turns",
         label="… mean over turns",
         group="remedy",
