@@ -26,6 +26,7 @@ class Method(Struct, frozen=True, kw_only=True):
 
 
 NO_HIDDEN = {"critic.hidden": "none", "rank.scores": "critic-without-hidden"}
+ALL_TOKENS = {"critic.weights": "trajectory-mean"}
 AVERAGED = {"critic.weights": "turn-mean-averaged"}
 APART = {"critic.weights": "last-turn-apart", "critic.train.likelihood_weight": 1.0}
 CALIBRATED = {"rank.calibrate": True}
@@ -89,7 +90,7 @@ METHODS: tuple[Method, ...] = (
         group="ablation",
         goal="actor",
         changes={
-            "critic.weights": "trajectory-mean",
+            **ALL_TOKENS,
             "critic.hidden": "released-order",
             "rank.scores": "released",
             "actor.train.likelihood_over": "everything",
@@ -100,7 +101,7 @@ METHODS: tuple[Method, ...] = (
         label="… one mean over all tokens",
         group="ablation",
         goal="actor",
-        changes={"critic.weights": "trajectory-mean"},
+        changes=ALL_TOKENS,
     ),
     Method(
         name="mean-over-turns",
@@ -157,6 +158,13 @@ METHODS: tuple[Method, ...] = (
         group="remedy",
         goal="actor",
         changes=APART | CALIBRATED,
+    ),
+    Method(
+        name="trajectory-mean-calibrated",
+        label="… one mean over all tokens, calibrated",
+        group="remedy",
+        goal="actor",
+        changes=ALL_TOKENS | CALIBRATED,
     ),
 )
 
