@@ -30,6 +30,7 @@ ALL_TOKENS = {"critic.weights": "trajectory-mean"}
 AVERAGED = {"critic.weights": "turn-mean-averaged"}
 APART = {"critic.weights": "last-turn-apart", "critic.train.likelihood_weight": 1.0}
 CALIBRATED = {"rank.calibrate": True}
+ANCHORED = {"actor.train.likelihood_weight": 1.0}
 BY_KIND = {"rank.pairs": "halves-by-kind"}
 MATCHED = {"critic.pairs.match_turns": True}
 LIMIT = {"critic.pairs.limit_negatives": True}
@@ -165,6 +166,13 @@ METHODS: tuple[Method, ...] = (
         group="remedy",
         goal="actor",
         changes=ALL_TOKENS | CALIBRATED,
+    ),
+    Method(
+        name="trajectory-mean-anchored",
+        label="… one mean over all tokens, calibrated, actor anchored",
+        group="remedy",
+        goal="actor",
+        changes=ALL_TOKENS | CALIBRATED | ANCHORED,
     ),
 )
 

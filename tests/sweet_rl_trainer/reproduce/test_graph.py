@@ -81,17 +81,20 @@ def test_all_methods_learn_from_the_same_dialogues_of_the_same_base(graph):
     assert policy(graph, "zero-shot") is graph.base
 
 
+def asked(names, *stages):
+    """The settings of stages that methods ask for, each once."""
+    changes = [NAMED[name].changes.items() for name in names]
+    return {str({key: value for key, value in each if key.startswith(stages)}) for each in changes}
+
+
 def test_critics_differ_and_what_was_sampled_is_shared(graph):
     actors = [name for name in graph.scale.methods if NAMED[name].goal == "actor"]
-    found = [stages(policy(graph, name)) for name in actors]
-    assert len({each["sample"] for each in found}) == 1
-    assert len({each["rank"] for each in found}) == len(actors)
-    asked = {
-        str({key: value for key, value in NAMED[name].changes.items() if key.startswith("critic.")})
-        for name, each in zip(actors, found, strict=True)
-        if "critic" in each
-    }
-    assert len({each["critic"] for each in found if "critic" in each}) == len(asked)
+    found = {name: stages(policy(graph, name)) for name in actors}
+    assert len({each["sample"] for each in found.values()}) == 1
+    assert len({each["rank"] for each in found.values()}) == len(asked(actors, "critic.", "rank."))
+    assert len({each["actor"] for each in found.values()}) == len(actors)
+    judged = [name for name in actors if "critic" in found[name]]
+    assert len({found[name]["critic"] for name in judged}) == len(asked(judged, "critic."))
 
 
 def test_another_rate_trains_another_policy_by_the_same_critic(graph):
