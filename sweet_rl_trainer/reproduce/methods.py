@@ -162,14 +162,14 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         name="trajectory-mean-calibrated",
-        label="… one mean over all tokens, calibrated",
+        label="… one mean, calibrated",
         group="remedy",
         goal="actor",
         changes=ALL_TOKENS | CALIBRATED,
     ),
     Method(
         name="trajectory-mean-anchored",
-        label="… one mean over all tokens, calibrated, actor anchored",
+        label="… one mean, anchored",
         group="remedy",
         goal="actor",
         changes=ALL_TOKENS | CALIBRATED | ANCHORED,
