@@ -33,8 +33,6 @@ from sweet_rl_trainer.stages.base import base
 from sweet_rl_trainer.stages.plan import Iteration
 from sweet_rl_trainer.stages.stage import Source, Stage
 
-BASE = {"name": "base"}
-"""The model of a recipe: that stage, whatever its folder."""
 SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed")
 
 
@@ -57,7 +55,7 @@ class Graph:
     @property
     def _own(self) -> Recipe:
         """How the base learns from its own dialogues, in which it is told no more than a policy."""
-        tables = self._tables(self.scale.own) | {"model": BASE}
+        tables = self._of_base(self.scale.own)
         for run in tables.get("collect", ()):
             run["agent_prompt"] = self._prompt
         return convert(tables, "[own]")
@@ -66,9 +64,8 @@ class Graph:
         self, method: Method, seed: int, *, rate: float | None = None, share: float = 1.0
     ) -> Recipe:
         """How a method is trained: with its own learning rate, or another; on a share of the training tasks."""
-        tables = self._tables(self.scale.recipe)
+        tables = self._of_base(self.scale.recipe)
         run = replace(self.run(self.scale.train, self.scale.trials, seed), record_tokens=True)
-        tables["model"] = BASE
         tables["collect"] = [msgspec.to_builtins(run)]
         changes = {**dict.fromkeys(SEEDS, seed), "data.share": share, **method.changes}
         if rate is not None:
@@ -176,6 +173,10 @@ class Graph:
             max_turns=self.scale.max_turns,
             seed=seed,
         )
+
+    def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
+        """Tables of a recipe that starts from the base: the stage of that name, whatever its folder."""
+        return self._tables(tables) | {"model": {"name": "base"}}
 
     def _tables(self, tables: dict[str, Any]) -> dict[str, Any]:
         """A recipe's tables, a copy, with the prompt."""
