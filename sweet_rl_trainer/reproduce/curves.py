@@ -8,7 +8,7 @@ from statistics import fmean
 from msgspec import Struct
 
 from colbench.stats import Interval
-from sweet_rl_trainer.reproduce.methods import METHODS, Method
+from sweet_rl_trainer.reproduce.methods import METHODS, TURNS, Method
 from sweet_rl_trainer.reproduce.results import Cost, Critic, Outcome, Results, Row, Step, Try
 from sweet_rl_trainer.reproduce.tables import (
     BySeed,
@@ -153,6 +153,9 @@ class Judge(Struct, frozen=True, kw_only=True):
     """Of all seeds."""
     accuracy: Bounds | None
     """None where no model scores."""
+    matched_pairs: int
+    matched: Bounds | None
+    """Accuracy among pairs of dialogues with as many turns; None where a seed has no such pair."""
     with_turns: float
     best_of: tuple[tuple[int, Bounds], ...]
     """For each n that all seeds have."""
@@ -161,14 +164,15 @@ class Judge(Struct, frozen=True, kw_only=True):
 
 
 def judges(results: Results) -> list[Judge]:
-    """All scores, in the order of the methods."""
+    """All scores, in the order of the methods, then the number of turns."""
+    scores = (*METHODS, TURNS)
     by_method = {
         method.name: {each.seed: each for each in results.critics if each.method == method.name}
-        for method in METHODS
+        for method in scores
     }
     return [
         _judge(method, list(by_method[method.name].values()))
-        for method in METHODS
+        for method in scores
         if by_method[method.name]
     ]
 
@@ -179,11 +183,14 @@ def _judge(method: Method, critics: Sequence[Critic]) -> Judge:
     timings = [{one.hidden: one.share for one in each.timing} for each in critics]
     hidden = set.intersection(*(set(timing) for timing in timings))
     known = [each.accuracy for each in critics if each.accuracy]
+    matched = [each.matched for each in critics if each.matched]
     return Judge(
         method=method,
         seeds=len(critics),
         pairs=sum(each.pairs for each in critics),
         accuracy=averaged(known) if known else None,
+        matched_pairs=sum(each.matched_pairs for each in critics),
+        matched=averaged(matched) if len(matched) == len(critics) else None,
         with_turns=fmean(each.with_turns for each in critics),
         best_of=tuple((n, averaged([curve[n] for curve in curves])) for n in sorted(common)),
         timing=tuple((n, averaged([each[n] for each in timings])) for n in sorted(hidden)),

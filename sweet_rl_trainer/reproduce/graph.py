@@ -8,6 +8,7 @@ exchange    one checkpoint on the test tasks, with answers that another one writ
 timing      when the scores of candidates say to answer
 credit      whether these scores agree with returns
 judge       a critic's scores of the base's dialogues about the validation tasks
+count       what their number of turns is worth, taken as a score
 """
 
 from __future__ import annotations
@@ -110,7 +111,6 @@ class Graph:
         if not TERMS[recipe.rank.scores]:
             return None
         parts = Iteration(recipe, self.base, first=True)
-        run = replace(self.run(self.scale.validation, self.scale.best_of, 0), record_tokens=True)
         table = recipe.critic
         critic = {} if recipe.rank.scores == "pmi" else {judge.CRITIC: parts.critic}
         return Stage(
@@ -118,12 +118,26 @@ class Graph:
             act=partial(judge.judge, recipe=recipe),
             settings={
                 "hidden": table.hidden,
-                "pairs": [table.pairs.rule, table.pairs.margin],
                 "weights": table.weights,
                 "max_length": table.max_length,
+                **_paired(recipe),
             },
-            inputs={"model": self.base, judge.DIALOGUES: parts.collecting(run), **critic},
+            inputs={"model": self.base, judge.DIALOGUES: self._judged(parts), **critic},
         )
+
+    def counting(self, recipe: Recipe) -> Stage:
+        """What the number of turns is worth as a score of the same dialogues."""
+        parts = Iteration(recipe, self.base, first=True)
+        return Stage(
+            name="count",
+            act=partial(judge.count, recipe=recipe),
+            settings=_paired(recipe),
+            inputs={judge.DIALOGUES: self._judged(parts)},
+        )
+
+    def _judged(self, parts: Iteration) -> Stage:
+        run = self.run(self.scale.validation, self.scale.best_of, 0)
+        return parts.collecting(replace(run, record_tokens=True))
 
     def timing(self, recipe: Recipe) -> Stage:
         """When the scores by which a recipe's actor learns say to answer."""
@@ -183,6 +197,12 @@ class Graph:
         copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(tables))
         assign(copy, "data.system", self._prompt)
         return copy
+
+
+def _paired(recipe: Recipe) -> dict[str, Any]:
+    """Which pairs are judged, and what is found of them: a stage that found less is done anew."""
+    pairs = recipe.critic.pairs
+    return {"pairs": [pairs.rule, pairs.margin], "finds": list(judge.Judged.__struct_fields__)}
 
 
 def _imitating(recipe: Recipe, model: Stage | Source) -> Stage:

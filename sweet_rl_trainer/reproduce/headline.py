@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from sweet_rl_trainer.reproduce.curves import ends, judges
+from sweet_rl_trainer.reproduce.curves import Bounds, ends, judges
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.sections import side
@@ -125,15 +125,23 @@ def _endings(results: Results) -> Iterator[str]:
 
 
 def _critics(results: Results) -> Iterator[str]:
-    """Critics against chance, and against the score that needs no training."""
+    """Critics against chance, and against the scores that need no training."""
+    found = judges(results)
+    if told := _sides([(each.method, each.accuracy) for each in found if each.accuracy]):
+        yield f"Pair accuracy of the critics against 50 %, by the interval: {told}."
+    if told := _sides([(each.method, each.matched) for each in found if each.matched]):
+        yield f"The same where both dialogues have as many turns: {told}."
+
+
+def _sides(shares: Iterable[tuple[Method, Bounds]]) -> str:
+    """Scores by where their interval lies."""
     by_side: dict[str, list[str]] = {}
-    for each in judges(results):
-        if each.accuracy:
-            named = f"{_name(each.method)} ({percent(each.accuracy[0])})"
-            by_side.setdefault(side(each.accuracy, 0.5), []).append(named)
-    parts = [f"{verdict}: {'; '.join(names)}" for verdict, names in sorted(by_side.items())]
-    if parts:
-        yield f"Pair accuracy of the critics against 50 %, by the interval: {' — '.join(parts)}."
+    for method, bounds in shares:
+        named = f"{_name(method)} ({percent(bounds[0])})"
+        by_side.setdefault(side(bounds, 0.5), []).append(named)
+    return " — ".join(
+        f"{verdict}: {'; '.join(names)}" for verdict, names in sorted(by_side.items())
+    )
 
 
 def _timing(results: Results) -> Iterator[str]:

@@ -1,5 +1,8 @@
 """What a critic is worth: its scores of the base's dialogues on validation tasks, of which it has seen none.
 
+Better dialogues may simply be longer, so a critic that counts turns has some accuracy too: beside that of all pairs
+stands that of dialogues with as many turns, and what counting alone is worth.
+
 FOLDER/judged.json   `Judged`
 """
 
@@ -12,12 +15,13 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from colbench.stats import mean_interval
 from sweet_rl_trainer.critic.best_of import of_dialogues
 from sweet_rl_trainer.critic.correlation import correlation
 from sweet_rl_trainer.examples import side_examples
-from sweet_rl_trainer.pairs import make_pairs
+from sweet_rl_trainer.pairs import Pair, make_pairs
 from sweet_rl_trainer.ranking.score import score_sides, sums
 from sweet_rl_trainer.recipe import DataSettings, PairSettings, Recipe
 from sweet_rl_trainer.reproduce.text import bounds
@@ -39,23 +43,41 @@ class Judged(Struct, frozen=True, kw_only=True):
 
     pairs: int
     accuracy: tuple[float, float, float]
+    matched_pairs: int
+    """Those whose two dialogues have as many turns."""
+    matched: tuple[float, float, float] | None
+    """Accuracy among these; None where there is none."""
     with_turns: float
     best_of: tuple[tuple[int, float, float, float], ...]
 
 
 def judge(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Score all dialogues, and say how often the better one of two scores higher."""
-    settings = DataSettings(held_out=0, system=recipe.data.system)
-    dialogues = data.load(settings, job.inputs).train
-    scores = _scores(job, recipe, dialogues)
-    found = judged(dialogues, scores, recipe.critic.pairs)
-    (job.folder / JUDGED).write_bytes(msgspec.json.encode(found))
-    return {"accuracy": found.accuracy[0], "pairs": found.pairs}
+    dialogues = _dialogues(job, recipe)
+    return _written(job, judged(dialogues, _scores(job, recipe, dialogues), recipe.critic.pairs))
+
+
+def count(job: Job, recipe: Recipe) -> dict[str, Any]:
+    """The same of the number of turns, as if it were a score; it says nothing of dialogues with as many."""
+    dialogues = _dialogues(job, recipe)
+    turns = {each.id: float(len(each.said)) for each in dialogues}
+    found = judged(dialogues, turns, recipe.critic.pairs)
+    return _written(job, replace(found, matched=None))
 
 
 def read(folder: Path) -> Judged:
     """What was found."""
     return msgspec.json.decode((folder / JUDGED).read_bytes(), type=Judged)
+
+
+def _dialogues(job: Job, recipe: Recipe) -> Sequence[Trajectory]:
+    settings = DataSettings(held_out=0, system=recipe.data.system)
+    return data.load(settings, job.inputs).train
+
+
+def _written(job: Job, found: Judged) -> dict[str, Any]:
+    (job.folder / JUDGED).write_bytes(msgspec.json.encode(found))
+    return {"accuracy": found.accuracy[0], "pairs": found.pairs}
 
 
 def _scores(job: Job, recipe: Recipe, dialogues: Sequence[Trajectory]) -> dict[str, float]:
@@ -88,20 +110,27 @@ def judged(
 ) -> Judged:
     """Of dialogues and their scores by id; pairs are those of the rule and its margin. A tie is half a win."""
     scored = [each for each in dialogues if each.id in scores]
-    by_task: dict[str, list[float]] = defaultdict(list)
-    for pair in make_pairs(scored, chosen.rule, margin=chosen.margin):
-        margin = scores[pair.chosen.id] - scores[pair.rejected.id]
-        by_task[pair.chosen.task_hash].append(0.5 if margin == 0 else float(margin > 0))
-    accuracy = mean_interval(list(by_task.values()))
+    pairs = make_pairs(scored, chosen.rule, margin=chosen.margin)
+    alike = [each for each in pairs if len(each.chosen.said) == len(each.rejected.said)]
     turns = correlation(
         [scores[each.id] for each in scored], [len(each.said) for each in scored]
     ).pearson
     curve = of_dialogues(scored, scores)
     return Judged(
-        pairs=sum(map(len, by_task.values())),
-        accuracy=bounds(accuracy),
+        pairs=len(pairs),
+        accuracy=_accuracy(pairs, scores),
+        matched_pairs=len(alike),
+        matched=_accuracy(alike, scores) if alike else None,
         with_turns=turns or 0.0,
         best_of=tuple(
             (each.count, *bounds(each.reward)) for each in (curve.curve if curve else ())
         ),
     )
+
+
+def _accuracy(pairs: Sequence[Pair], scores: dict[str, float]) -> tuple[float, float, float]:
+    by_task: dict[str, list[float]] = defaultdict(list)
+    for pair in pairs:
+        margin = scores[pair.chosen.id] - scores[pair.rejected.id]
+        by_task[pair.chosen.task_hash].append(0.5 if margin == 0 else float(margin > 0))
+    return bounds(mean_interval(list(by_task.values())))

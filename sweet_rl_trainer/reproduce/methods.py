@@ -38,6 +38,9 @@ LIMIT = {"critic.pairs.limit_negatives": True}
 RETURNS = "returns"
 """The method whose scores are what others' are held against (`credit`)."""
 
+TURNS = Method(name="turns", label="Number of turns, no model", group="ablation", goal="")
+"""A score that critics are held against; no row of the tables."""
+
 METHODS: tuple[Method, ...] = (
     Method(name="zero-shot", label="Zero-shot", group="main", goal="", paper=22.4),
     Method(name="rft", label="Rejection fine-tuning", group="main", goal="rft", paper=28.2),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from colbench.errors import DataError
 from sweet_rl_trainer.reproduce import comparison, departures, exchanges, sections
 from sweet_rl_trainer.reproduce.headline import sentences
-from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, RETURNS
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, RETURNS, TURNS
 from sweet_rl_trainer.reproduce.plots import draw
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.tables import find, full_label, on_tests, planned
@@ -52,7 +52,7 @@ def write(results: Results, folder: Path) -> Path:
     Raises DataError for results of a method that is not known.
     """
     parts = (results.rows, results.critics, results.scaling)
-    if unknown := {each.method for part in parts for each in part} - NAMED.keys():
+    if unknown := {each.method for part in parts for each in part} - {*NAMED, TURNS.name}:
         raise DataError(f"results of unknown methods: {', '.join(sorted(unknown))}")
     charts = draw(results)
     (folder / CHARTS).mkdir(parents=True, exist_ok=True)

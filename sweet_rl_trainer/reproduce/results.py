@@ -70,10 +70,15 @@ class Critic(Struct, frozen=True, kw_only=True):
     """What the scores that a method learns from are worth; of held-out dialogues only those of a model."""
 
     method: str
+    """A name of `methods.METHODS`, or that of `methods.TURNS`."""
     seed: int
     pairs: int = 0
     accuracy: tuple[float, float, float] | None = None
     """Share of the pairs whose better dialogue has the higher score, and its 95 % interval."""
+    matched_pairs: int = 0
+    """Those whose two dialogues have as many turns."""
+    matched: tuple[float, float, float] | None = None
+    """The same share among these."""
     with_turns: float = 0.0
     """Pearson's correlation of dialogues' scores with their number of turns."""
     best_of: tuple[tuple[int, float, float, float], ...] = ()

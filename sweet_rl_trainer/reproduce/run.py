@@ -142,7 +142,8 @@ def parts(
     """All parts, the main rows of all seeds first; the first seed's rows choose the rates of the others.
 
     Groups that the scale does not repeat, credit and the curve over the amount of data have the first seed alone.
-    Credit is only had with the returns, an exchange with both of its methods.
+    Turns are counted where a critic is judged; credit is only had with the returns, an exchange with
+    both of its methods.
     """
     rows: dict[tuple[str, int], Row] = {}
     first = min(seeds)
@@ -158,6 +159,9 @@ def parts(
         if method.goal == "actor":
             yield study.critic(method, seed)
     judged = [method for method in methods if method.goal == "actor" and method.name != RETURNS]
+    if judged:
+        runner.now = "", first
+        yield study.counting()
     for method in judged if RETURNS in {each.name for each in methods} else ():
         runner.now = method.name, first
         yield study.credit(method, first)

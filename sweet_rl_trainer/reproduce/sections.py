@@ -126,6 +126,7 @@ def judged(results: Results) -> str | None:
         "pair accuracy (95 % interval) ",
         "against 50 %",
         "pairs ",
+        "of as many turns ",
         "score and turns ",
         *(f"best of {n} " for n in counts),
     )
@@ -138,6 +139,7 @@ def judged(results: Results) -> str | None:
                 _bounds(accuracy),
                 side(accuracy, 0.5),
                 f"{each.pairs:,}",
+                f"{_bounds(each.matched)} of {each.matched_pairs:,}" if each.matched else NOTHING,
                 signed(each.with_turns, 2),
                 *(_bounds(curve[n]) if n in curve else NOTHING for n in counts),
             ]

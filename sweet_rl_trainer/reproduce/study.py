@@ -13,7 +13,7 @@ from sweet_rl_trainer.reproduce import credit, judge, timing
 from sweet_rl_trainer.reproduce.choose import best_step, best_try
 from sweet_rl_trainer.reproduce.evaluate import outcomes
 from sweet_rl_trainer.reproduce.graph import Graph
-from sweet_rl_trainer.reproduce.methods import NAMED, RETURNS, Method
+from sweet_rl_trainer.reproduce.methods import NAMED, RETURNS, TURNS, Method
 from sweet_rl_trainer.reproduce.results import Credit, Critic, Exchange, Row, Scaling, Step, Try
 from sweet_rl_trainer.stages.stage import Stage
 from sweet_rl_trainer.stages.training import RUN, last_values
@@ -52,6 +52,11 @@ class Study:
         found = msgspec.structs.asdict(judge.read(self._made(judgement))) if judgement else {}
         timed = timing.read(self._made(self._graph.timing(recipe)))
         return Critic(method=method.name, seed=seed, timing=timed, **found)
+
+    def counting(self) -> Critic:
+        """What the number of turns is worth as a score, of the same dialogues for all critics."""
+        made = self._made(self._graph.counting(self._graph.recipe(NAMED["sweet"], 0)))
+        return Critic(method=TURNS.name, seed=0, **msgspec.structs.asdict(judge.read(made)))
 
     def credit(self, method: Method, seed: int) -> Credit:
         """How the scores that the method learns from go with returns."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from colbench.stats import mean_interval
 from sweet_rl_trainer.reproduce.curves import (
@@ -14,6 +15,7 @@ from sweet_rl_trainer.reproduce.curves import (
     scaling,
     spent,
 )
+from sweet_rl_trainer.reproduce.methods import TURNS
 from sweet_rl_trainer.reproduce.results import Cost, Critic, Scaling
 
 
@@ -98,6 +100,24 @@ def test_critics_are_averaged_over_seeds(make):
     assert pmi.accuracy == pytest.approx((0.7, 0.55, 0.8))
     assert [n for n, _ in pmi.best_of] == [1, 2]
     assert pmi.best_of[1][1] == pytest.approx((0.45, 0.35, 0.55))
+
+
+def test_accuracy_of_as_many_turns_is_averaged_where_all_seeds_have_it(make):
+    one, other = critic(0, (0.6, 0.5, 0.7), ()), critic(1, (0.8, 0.6, 0.9), ())
+    both = [
+        replace(one, matched=(0.5, 0.3, 0.7), matched_pairs=4),
+        replace(other, matched=(0.7, 0.5, 0.9), matched_pairs=6),
+    ]
+    (found,) = judges(make.results(critics=both))
+    assert found.matched_pairs == 10
+    assert found.matched == pytest.approx((0.6, 0.4, 0.8))
+    (found,) = judges(make.results(critics=(both[0], other)))
+    assert found.matched is None
+
+
+def test_the_number_of_turns_stands_after_the_critics(make):
+    found = [critic(0, (0.8, 0.7, 0.9), (), TURNS.name), critic(0, (0.6, 0.5, 0.7), ())]
+    assert [each.method.name for each in judges(make.results(critics=found))] == ["pmi", "turns"]
 
 
 def test_averaged_intervals_are_no_narrower_than_that_of_the_average():

@@ -117,6 +117,13 @@ def test_critics_of_all_seeds_are_judged_on_the_same_dialogues(graph):
     assert one.key != other.key
 
 
+def test_turns_are_counted_of_the_same_dialogues(graph):
+    recipe = graph.recipe(NAMED["sweet"], 0)
+    counting = graph.counting(recipe)
+    assert counting.inputs[DIALOGUES].key == graph.judgement(recipe).inputs[DIALOGUES].key
+    assert counting.key == graph.counting(graph.recipe(NAMED["pmi"], 1)).key
+
+
 def test_returns_are_no_scores_of_dialogues(graph):
     assert graph.judgement(graph.recipe(NAMED["returns"], 0)) is None
     assert graph.judgement(graph.recipe(NAMED["pmi"], 0)) is not None

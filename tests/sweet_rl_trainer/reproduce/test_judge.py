@@ -45,6 +45,27 @@ def test_accuracy_is_the_mean_over_tasks_of_the_pairs_that_are_in_order():
     assert 0 <= low <= found.accuracy[0] <= high <= 1
 
 
+def test_dialogues_with_as_many_turns_are_looked_at_by_themselves():
+    dialogues = [
+        *(dialogue("a1", 1.0, turns=4), dialogue("a2", 0.0, turns=4), dialogue("a3", 0.0)),
+        *(dialogue("b1", 1.0), dialogue("b2", 0.0), dialogue("b3", 0.5, turns=3)),
+    ]
+    scores = {"a1": 1.0, "a2": 2.0, "a3": 0.0, "b1": 4.0, "b2": 1.0, "b3": 3.0}
+    found = judged(dialogues, scores, PairSettings())
+    assert (found.pairs, found.matched_pairs) == (4, 2)
+    assert (found.accuracy[0], found.matched[0]) == (pytest.approx(0.75), pytest.approx(0.5))
+    counted = judged(dialogues, {each.id: len(each.said) for each in dialogues}, PairSettings())
+    assert counted.matched[0] == 0.5
+    assert counted.accuracy[0] == pytest.approx(((0.5 + 1) / 2 + (0.5 + 0) / 2) / 2)
+
+
+def test_without_two_dialogues_of_as_many_turns_there_is_no_accuracy_of_them():
+    found = judged(
+        [dialogue("a1", 1.0, turns=4), dialogue("a2", 0.0)], {"a1": 1.0, "a2": 0.0}, PairSettings()
+    )
+    assert (found.matched_pairs, found.matched) == (0, None)
+
+
 def test_a_critic_that_likes_turns_is_seen_by_its_correlation():
     dialogues = [dialogue("a1", 1.0, turns=5), dialogue("a2", 0.0, turns=2), dialogue("b1", 0.0, 3)]
     found = judged(

@@ -25,6 +25,9 @@ class Asked:
     def critic(self, method, seed):
         return "critic", method.name, seed
 
+    def counting(self):
+        return ("counting",)
+
     def credit(self, method, seed):
         return "credit", method.name, seed
 
@@ -56,7 +59,12 @@ def test_the_main_rows_come_first_and_only_they_are_repeated():
         ("critic", "sweet", 1),
         ("row", "pmi", 0, "pmi's"),
         ("critic", "pmi", 0),
+        ("counting",),
     ]
+
+
+def test_turns_are_counted_where_critics_are_judged():
+    assert ("counting",) not in asked("zero-shot", "rft", "returns", "mtdpo")
 
 
 def test_credit_is_had_with_the_returns():

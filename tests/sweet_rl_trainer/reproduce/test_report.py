@@ -10,7 +10,7 @@ from rich.console import Console
 
 from colbench.errors import DataError
 from sweet_rl_trainer.reproduce import report
-from sweet_rl_trainer.reproduce.methods import METHODS
+from sweet_rl_trainer.reproduce.methods import METHODS, TURNS
 from sweet_rl_trainer.reproduce.report import markdown
 from sweet_rl_trainer.reproduce.results import Critic, Timing
 
@@ -122,6 +122,19 @@ def test_the_headline_holds_critics_against_chance(make):
     critics = (critic("sweet", (0.6, 0.52, 0.7)), critic("pmi", (0.6, 0.49, 0.7)))
     told = headline(make.results(critics=critics))
     assert "above: SWEET-RL (60.0 %) — not decided: PMI scorer, no critic (60.0 %)" in told
+
+
+def test_critics_are_held_against_the_number_of_turns(make):
+    one = replace(critic("sweet", (0.8, 0.7, 0.9)), matched=(0.7, 0.4, 0.9), matched_pairs=1234)
+    other = replace(critic(TURNS.name, (0.82, 0.75, 0.9)), matched_pairs=1234)
+    results = make.results(critics=(one, other))
+    told = headline(results)
+    assert "above: SWEET-RL (80.0 %); Number of turns, no model (82.0 %)." in told
+    assert "as many turns: not decided: SWEET-RL (70.0 %)." in told
+    table = section(markdown(results, {}), "Critics")
+    assert row(table, "SWEET-RL")[4] == "70.0 % (40.0 to 90.0) of 1,234"
+    cells = row(table, "Number of turns, no model")
+    assert (cells[1], cells[4]) == ("82.0 % (75.0 to 90.0)", "–")
 
 
 def test_a_study_that_has_hardly_begun_has_a_report(make, tmp_path):
