@@ -6,7 +6,7 @@ colbench eval --agent http://127.0.0.1:8000 --limit 20
 
 import json
 import re
-import sys
+from argparse import ArgumentParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 READY = {
@@ -68,6 +68,8 @@ class Server(ThreadingHTTPServer):
 
 
 if __name__ == "__main__":
-    with Server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 8000), Handler) as server:
+    options = ArgumentParser(description="An agent for ColBench over HTTP, on 127.0.0.1.")
+    options.add_argument("port", type=int, nargs="?", default=8000, help="0: any that is free")
+    with Server(("127.0.0.1", options.parse_args().port), Handler) as server:
         print(f"http://127.0.0.1:{server.server_port}", flush=True)
         server.serve_forever()
