@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-SCALES = ("cpu", "gpu")
+SCALES = ("cpu", "cpu-finetuned", "gpu")
 
 
 def add_to(commands: Any) -> None:
@@ -18,9 +18,9 @@ def add_to(commands: Any) -> None:
         "reproduce", help=text, description=f"{text[0].upper()}{text[1:]}."
     )
     add = parser.add_argument
-    add("--scale", choices=SCALES, default="cpu", help="how large (default: cpu)")
+    add("--scale", choices=SCALES, default="cpu", help="what is compared, and how large (default: cpu)")
     add("--seeds", metavar="N", type=int, default=3, help="seeds, from 0 on (default: 3)")
-    add("--quick", action="store_true", help="a few minutes, to see that all parts work")
+    add("--quick", action="store_true", help="of scale cpu, in a few minutes, to see that all parts work")
     add(
         "--only",
         metavar="METHOD",
@@ -52,10 +52,11 @@ def run(args: argparse.Namespace) -> None:
     if args.seeds < 1:
         raise UserError(f"--seeds {args.seeds}: at least 1")
     name = f"{args.scale}-quick" if args.quick else args.scale
+    scale = read(name)
     out: Path = args.out or Path("training") / f"reproduce-{name}"
     out.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True)
-    for results in study(name, read(name), out, seeds=args.seeds, only=args.only):
+    for results in study(name, scale, out, seeds=args.seeds, only=args.only):
         report.write(results, out / "report")
     console.print(report.summary(results))
     print(out / "report" / report.PAGE)

@@ -14,6 +14,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 from colbench.run_folder import hold  # noqa: E402
 from sweet_rl_trainer.cli import main  # noqa: E402
 from sweet_rl_trainer.recipe import shipped, text  # noqa: E402
+from sweet_rl_trainer.reproduce import scales  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -208,3 +209,17 @@ def test_a_dry_run_says_why_there_are_no_examples(small_recipe, collected, capfd
     runs = ["--runs", str(collected[1])]
     assert main(["critic", str(small_recipe), *runs, "--dry-run"]) == 0
     assert "no task has one" in " ".join(capfd.readouterr().out.split())
+
+
+@pytest.mark.parametrize("scale", [name for name in scales.shipped() if "quick" not in name])
+def test_every_scale_of_a_study_can_be_asked_for(scale, fails, tmp_path):
+    said = fails("reproduce", "--scale", scale, "--seeds", "0", "--out", tmp_path / "out")
+    assert said == "--seeds 0: at least 1"
+    said = fails("reproduce", "--scale", scale, "--only", "luck", "--out", tmp_path / "out")
+    assert said.startswith("--only luck: expected one of zero-shot, rft, ")
+
+
+def test_a_quick_study_is_one_of_scale_cpu(fails, tmp_path):
+    said = fails("reproduce", "--scale", "gpu", "--quick", "--out", tmp_path / "out")
+    assert said == "--scale gpu-quick: expected one of cpu, cpu-finetuned, cpu-quick, gpu"
+    assert not (tmp_path / "out").exists()
