@@ -18,9 +18,18 @@ def add_to(commands: Any) -> None:
         "reproduce", help=text, description=f"{text[0].upper()}{text[1:]}."
     )
     add = parser.add_argument
-    add("--scale", choices=SCALES, default="cpu", help="what is compared, and how large (default: cpu)")
+    add(
+        "--scale",
+        choices=SCALES,
+        default="cpu",
+        help="what is compared, and how large (default: cpu)",
+    )
     add("--seeds", metavar="N", type=int, default=3, help="seeds, from 0 on (default: 3)")
-    add("--quick", action="store_true", help="of scale cpu, in a few minutes, to see that all parts work")
+    add(
+        "--quick",
+        action="store_true",
+        help="of scale cpu, in a few minutes, to see that all parts work",
+    )
     add(
         "--only",
         metavar="METHOD",
