@@ -22,6 +22,7 @@ from sweet_rl_trainer.quiet import quiet
 
 quiet()
 
+from sweet_rl_trainer.asks_on import AsksOn  # noqa: E402
 from sweet_rl_trainer.chat import Chat  # noqa: E402
 from sweet_rl_trainer.generate import context_of, ends_of, generate  # noqa: E402
 from sweet_rl_trainer.key_values import Prefixes  # noqa: E402
@@ -38,7 +39,8 @@ HELD = 32_768
 class LocalAgent(PromptedAgent):
     """`local:FOLDER` or `local:OWNER/NAME[@REVISION]`; sampled as `openai:` is.
 
-    `dtype` is that of the weights, `rows` the replies in a batch. Raises UserError for what is no checkpoint.
+    `dtype` is that of the weights, `rows` the replies in a batch. Without `answers` it is kept from answering
+    (`asks_on`). Raises UserError for what is no checkpoint.
     """
 
     def __init__(
@@ -51,10 +53,11 @@ class LocalAgent(PromptedAgent):
         max_tokens: int = 1024,
         dtype: Precision = "float32",
         rows: int = 64,
+        answers: bool = True,
     ) -> None:
         self._local = LocalChat(model, dtype=dtype, rows=rows)
         super().__init__(
-            self._local,
+            self._local if answers else AsksOn(self._local),
             prompt=prompt,
             single_turn=single_turn,
             temperature=temperature,

@@ -225,6 +225,8 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Runs of `colbench eval`; `{model}` in an agent's name is the folder of the model."""
     evaluate: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval` with what was exported, `{model}`, after each iteration."""
+    negatives: tuple[RunConfig, ...] = ()
+    """Runs of which only the dialogues that ran into the turn limit count, as rejected ones; see `data.negatives`."""
     told: tuple[RunConfig, ...] = ()
     """Runs of agents that know c: RFT imitates them, too, behind c, and so makes a model that heeds it."""
     critic: CriticSettings
@@ -242,8 +244,8 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def shipped() -> list[str]:
     """The names of the recipes in the package."""
-    found = (each.name for each in files("sweet_rl_trainer").joinpath("recipes").iterdir())
-    return sorted(name[:-5] for name in found if name.endswith(".toml"))
+    found = files("sweet_rl_trainer").joinpath("recipes").iterdir()
+    return sorted(each.name[:-5] for each in found if each.name.endswith(".toml"))
 
 
 def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Recipe:
@@ -368,12 +370,10 @@ def _said(cause: msgspec.ValidationError) -> str:
 
 
 def _problems(recipe: Recipe) -> Iterator[str]:
-    if bool(recipe.model.name) == bool(recipe.model.tiny):
-        yield (
-            "model.name: give the model to train, a folder or a name on the hub (--model)"
-            if not recipe.model.name
-            else "model.name and model.tiny: give one of the two"
-        )
+    if recipe.model.name and recipe.model.tiny:
+        yield "model.name and model.tiny: give one of the two"
+    if not (recipe.model.name or recipe.model.tiny):
+        yield "model.name: give the model to train, a folder or a name on the hub (--model)"
     if recipe.iterations > 1 and not any("{model}" in each.agent for each in recipe.collect):
         yield "iterations: a [[collect]] table with {model} in its agent is needed to collect from the actor"
     if recipe.sample.server not in {"in-process", "vllm"} and "@http" not in recipe.sample.server:

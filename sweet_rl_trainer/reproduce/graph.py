@@ -68,6 +68,9 @@ class Graph:
         tables = self._of_base(self.scale.recipe)
         run = replace(self.run(self.scale.train, self.scale.trials, seed), record_tokens=True)
         tables["collect"] = [msgspec.to_builtins(run)]
+        if method.endless:
+            silent = replace(run, trials=1, agent_args=run.agent_args | {"answers": False})
+            tables["negatives"] = [msgspec.to_builtins(silent)]
         changes = {**dict.fromkeys(SEEDS, seed), "data.share": share, **method.changes}
         if rate is not None:
             changes[f"{method.goal}.train.learning_rate"] = rate

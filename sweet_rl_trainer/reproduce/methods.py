@@ -21,6 +21,8 @@ class Method(Struct, frozen=True, kw_only=True):
     """The training that makes the policy; "": none, the base itself."""
     changes: Mapping[str, Any] = {}
     """Settings of the recipe, by key."""
+    endless: bool = False
+    """Whether dialogues of the base that is kept from answering are among the rejected ones."""
     paper: float | None = None
     """Success rate in the paper's Table 2 or 3 (backend), in percent."""
 
@@ -127,6 +129,7 @@ METHODS: tuple[Method, ...] = (
         group="remedy",
         goal="actor",
         changes=LIMIT,
+        endless=True,
     ),
     Method(
         name="all-remedies",
@@ -134,6 +137,7 @@ METHODS: tuple[Method, ...] = (
         group="remedy",
         goal="actor",
         changes=AVERAGED | MATCHED | LIMIT,
+        endless=True,
     ),
     Method(
         name="answer-apart",

@@ -23,8 +23,9 @@ from sweet_rl_trainer.stages.stage import Source
 from sweet_rl_trainer.trajectories import Trajectory, from_official, read_run
 
 ROLLOUTS = "rollouts.jsonl"
-RUNS, OFFICIAL, NEGATIVES, COLLECTED, TOLD = "runs", "official", "negatives", "collected", "told"
-"""What the inputs are called, with a number behind."""
+RUNS, OFFICIAL, COLLECTED, TOLD = "runs", "official", "collected", "told"
+NEGATIVES, ENDLESS = "negatives", "endless"
+"""What the inputs are called, with a number behind; told and endless dialogues are collected ones, too."""
 
 
 class Data(Struct, frozen=True, kw_only=True):
@@ -86,7 +87,8 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
     train, held_out = split(_distinct(read), data.held_out, seed=data.seed)
     train = part(train, data.share, seed=data.seed)
     wanted = {each.task_hash for each in train}
-    extra = _distinct([*map(of_run, _named(inputs, NEGATIVES))], "negatives ")
+    endless = [*_named(inputs, NEGATIVES), *(path / RUN for path in _named(inputs, ENDLESS))]
+    extra = _distinct([*map(of_run, endless)], "negatives ")
     knowing = _distinct([of_run(path / RUN) for path in _named(inputs, TOLD)], "told ")
     return Data(
         train=train,

@@ -12,6 +12,7 @@ exported: the base, and `{model}` of those who talk in `[[collect]]`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
@@ -110,20 +111,22 @@ class Iteration:
             raise UserError(
                 "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] table"
             )
-        collected = {
-            f"{data.COLLECTED}{number}": self.collecting(config)
-            for number, config in enumerate(recipe.collect)
-        }
+        collected = self._collected(data.COLLECTED, recipe.collect)
         extra = {name: each for name, each in named.items() if name.startswith(data.NEGATIVES)}
         return {"model": self.model, **collected, **extra}
 
     @property
     def told(self) -> Inputs:
         """The dialogues of those who know c."""
-        return {
-            f"{data.TOLD}{number}": self.collecting(config)
-            for number, config in enumerate(self.recipe.told)
-        }
+        return self._collected(data.TOLD, self.recipe.told)
+
+    @property
+    def endless(self) -> Inputs:
+        """The dialogues that are rejected ones, where they ran into the turn limit."""
+        return self._collected(data.ENDLESS, self.recipe.negatives)
+
+    def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:
+        return {f"{name}{n}": self.collecting(config) for n, config in enumerate(configs)}
 
     def collecting(self, config: RunConfig) -> Stage:
         """One run of the harness."""
@@ -138,7 +141,8 @@ class Iteration:
     def critic_data(self) -> Stage:
         """Pairs of dialogues, with c."""
         table = self.recipe.critic
-        return self._examples("critic", table, _of_pairs(table) | {"hidden": table.hidden})
+        settings = _of_pairs(table) | {"hidden": table.hidden}
+        return self._examples("critic", table, settings, self.endless)
 
     @cached_property
     def critic(self) -> Stage:
@@ -206,7 +210,7 @@ class Iteration:
     def baseline(self, name: Literal["rft", "mtdpo"], table: RftSettings | MtdpoSettings) -> Stage:
         """RFT or multi-turn DPO."""
         if isinstance(table, MtdpoSettings):
-            made = self._examples(name, table, _of_pairs(table))
+            made = self._examples(name, table, _of_pairs(table), self.endless)
         else:
             settings = {"at_least": table.at_least, "max_length": table.max_length}
             told = self.told

@@ -62,6 +62,13 @@ def test_a_reply_that_does_not_fit_the_model_s_context_is_the_agent_s_failure(
         assert each["scores"]["default"]["value"] == 0
 
 
+def test_a_model_that_is_kept_from_answering_says_what_it_would_say(small_model, tmp_path):
+    assert evaluate(small_model, tmp_path / "run", "--agent-arg", "answers=false") == 0
+    for each in rollouts(tmp_path / "run").values():
+        drawn = [turn["agent_usage"]["requests"] for turn in each["turns"]]
+        assert drawn == [1, 1, 1]  # it never would answer
+
+
 def test_what_is_no_checkpoint_is_refused(tmp_path, capsys):
     assert evaluate(tmp_path, tmp_path / "run") == 2
     assert str(tmp_path) in capsys.readouterr().err

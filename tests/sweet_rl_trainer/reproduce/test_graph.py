@@ -75,9 +75,10 @@ def test_all_methods_of_a_scale_are_known_and_have_rates(graph):
 
 
 def test_all_methods_learn_from_the_same_dialogues_of_the_same_base(graph):
-    found = [stages(policy(graph, name)) for name in graph.scale.methods[1:]]
-    assert len({each["base"] for each in found}) == 1
-    assert len({each["collect"] for each in found}) == 1
+    names = graph.scale.methods[1:]
+    assert len({stages(policy(graph, name))["base"] for name in names}) == 1
+    collected = [graph.recipe(NAMED[name], 0).collect for name in names]
+    assert collected == [collected[0]] * len(names)
     assert policy(graph, "zero-shot") is graph.base
 
 
@@ -115,6 +116,19 @@ def test_critics_of_all_seeds_are_judged_on_the_same_dialogues(graph):
     one, other = (graph.judgement(graph.recipe(NAMED["sweet"], seed)) for seed in (0, 1))
     assert one.inputs[DIALOGUES].key == other.inputs[DIALOGUES].key
     assert one.key != other.key
+
+
+def test_negatives_are_the_base_s_own_dialogues_without_an_answer(graph):
+    recipe = graph.recipe(NAMED["limit-negatives"], 1)
+    (collected,), (negatives,) = recipe.collect, recipe.negatives
+    assert negatives == replace(
+        collected, trials=1, agent_args=collected.agent_args | {"answers": False}
+    )
+    (data,) = (
+        each for each in order(policy(graph, "limit-negatives")) if each.name == "critic-data"
+    )
+    assert data.inputs["endless0"].inputs == {"model": graph.base}
+    assert not graph.recipe(NAMED["sweet"], 1).negatives
 
 
 def test_turns_are_counted_of_the_same_dialogues(graph):

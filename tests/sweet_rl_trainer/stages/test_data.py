@@ -71,6 +71,14 @@ def test_extra_negatives_are_of_tasks_to_train_on_alone(collected, endless):
     assert not {each.id for each in data.negatives} & set(data.by_id)
 
 
+def test_collected_negatives_are_read_as_runs_of_them_are(collected, endless, tmp_path):
+    (tmp_path / RUN).symlink_to(endless)
+    data = DataSettings(held_out=0.3, runs=strings(collected))
+    inputs = {name: each.path for name, each in sources(data).items()}
+    found = load(data, inputs | {"endless0": tmp_path})
+    assert found.negatives == loaded(runs=strings(collected), negatives=(str(endless),)).negatives
+
+
 def test_dialogues_of_those_who_know_are_of_tasks_to_train_on_alone(collected, tmp_path):
     (tmp_path / RUN).symlink_to(collected[0])
     data = DataSettings(held_out=0.3, runs=strings(collected))

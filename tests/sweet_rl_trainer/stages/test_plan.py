@@ -88,6 +88,15 @@ def test_those_who_know_are_imitated_by_rft_alone(small):
     assert names(plan(small(told))) == names(plan(small()))
 
 
+def test_dialogues_that_are_rejected_ones_are_among_the_pairs_of_dialogues_alone(small):
+    negatives = 'negatives=[{agent="interviewer", max_turns=2}]'
+    for goal in (None, "mtdpo"):
+        with_them = plan(small(negatives), goal)
+        assert names(with_them) == ["collect", *names(plan(small(), goal))]
+        having = {each.name for each in with_them if "endless0" in each.inputs}
+        assert having == {"mtdpo-data" if goal else "critic-data"}
+
+
 def test_an_export_has_the_trained_model_and_its_base(small):
     *_, actor, export = plan(small())
     assert set(export.inputs) == {"model", "trained"}

@@ -1,0 +1,44 @@
+"""A chat model that is kept from answering, for dialogues that run into the turn limit (`Recipe.negatives`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from colbench.config import derive_seed
+from colbench.interfaces import ChatModel
+from colbench.messages import ANSWER_MARKER, Message, Usage
+
+DRAWS = 16
+
+
+class AsksOn:
+    """What the model says when it says no answer: of up to `DRAWS` draws the first that is none, else the last."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    async def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tokens: bool = False,
+    ) -> Message:
+        """The next message; its usage is that of all draws."""
+        usage = Usage()
+        for draw in range(DRAWS):
+            said = await self._model.chat(
+                messages,
+                temperature=temperature,
+                max_tokens=max_tokens,
+                seed=derive_seed("asks on", seed, draw),
+                tokens=tokens,
+            )
+            usage += said.usage or Usage()
+            if ANSWER_MARKER not in said.content:
+                break
+        return replace(said, usage=usage)
