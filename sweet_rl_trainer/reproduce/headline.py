@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 
 from sweet_rl_trainer.reproduce.curves import Bounds, ends, judges
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Method
@@ -28,6 +29,7 @@ def sentences(results: Results) -> list[str]:
         *_sweet(results),
         *_orderings(results),
         *_remedies(results),
+        *_alike(results),
         *_endings(results),
         *_critics(results),
         *_timing(results),
@@ -105,6 +107,18 @@ def _remedies(results: Results) -> Iterator[str]:
             parts += [f"{verdict}: {'; '.join(names)}"] if names else []
         if parts:
             yield f"Remedies against {_name(NAMED[rival])}: {' — '.join(parts)}."
+
+
+def _alike(results: Results) -> Iterator[str]:
+    """Rows that are another one over again."""
+    for one, other in combinations(METHODS, 2):
+        mine, theirs = (on_tests(results, each.name) for each in (one, other))
+        seeds = mine.keys() & theirs.keys()
+        if seeds and all(mine[seed] == theirs[seed] for seed in seeds):
+            yield (
+                f"**{_name(other)} is {_name(one)} over again**: on the test tasks all their dialogues came out the "
+                f"same, so what sets them apart had no effect."
+            )
 
 
 def _endings(results: Results) -> Iterator[str]:

@@ -124,6 +124,17 @@ def test_the_headline_holds_critics_against_chance(make):
     assert "above: SWEET-RL (60.0 %) — not decided: PMI scorer, no critic (60.0 %)" in told
 
 
+def test_a_row_that_is_another_one_over_again_is_told(make):
+    rows = [
+        make.row("sweet", {"a": "1", "b": "0"}),
+        make.row("limit-negatives", {"a": "1", "b": "0"}),
+        make.row("pmi", {"a": "0", "b": "1"}),
+    ]
+    told = headline(make.results(rows))
+    assert "**SWEET-RL, negatives at the limit is SWEET-RL over again**" in told
+    assert told.count("over again") == 1
+
+
 def test_critics_are_held_against_the_number_of_turns(make):
     one = replace(critic("sweet", (0.8, 0.7, 0.9)), matched=(0.7, 0.4, 0.9), matched_pairs=1234)
     other = replace(critic(TURNS.name, (0.82, 0.75, 0.9)), matched_pairs=1234)
