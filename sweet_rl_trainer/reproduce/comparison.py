@@ -102,10 +102,11 @@ def compared(results: Results, rival: str) -> str | None:
         return None
     adjusted = holm([each.p for each in found.values()])
     heads = (
-        f"less {full_label(NAMED[rival])}",
-        "points (95 % interval) ",
+        f"method (its success less that of {full_label(NAMED[rival])})",
+        "points (95 % interval by task) ",
         "each seed ",
-        "by the interval",
+        "points (95 % interval by seed) ",
+        "by task",
         "p ",
         "p, Holm ",
     )
@@ -113,7 +114,8 @@ def compared(results: Results, rival: str) -> str | None:
         [
             escape(full_label(NAMED[name])),
             points(each.points),
-            _seeds(each),
+            seeds(each),
+            _by_seed(each),
             each.verdict,
             chance(each.p),
             chance(p),
@@ -123,8 +125,16 @@ def compared(results: Results, rival: str) -> str | None:
     return table(heads, lines)
 
 
-def _seeds(found: Difference) -> str:
+def seeds(found: Difference) -> str:
+    """Of each seed, in points."""
     return " · ".join(signed(value * 100) for value in found.seeds)
+
+
+def _by_seed(found: Difference) -> str:
+    if found.by_seed is None:
+        return NOTHING
+    mean, reach = found.by_seed
+    return f"{signed(mean * 100)} ± {reach * 100:.1f}"
 
 
 def ordered(results: Results) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from colbench.messages import ANSWER_MARKER
 from colbench.stats import mean_interval
@@ -28,13 +29,20 @@ if TYPE_CHECKING:
 
 CREDIT = "credit.json"
 RANKED, RETURNED = "ranked", "returned"
-"""Inputs: the same candidates, with a method's scores and with their returns; the others are those of the dialogues."""
+"""Inputs: the same candidates, with a method's scores and with their returns; the others are those of the dialogues.
+
+Without a method's scores, every reply that is no answer is above every answer, and all else is equal.
+"""
 
 
 def credit(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Count, and say the share over all kinds."""
     dialogues = data.load(recipe.data, job.inputs).by_id
-    scored, returned = (read_scored(job.inputs[name], dialogues) for name in (RANKED, RETURNED))
+    returned = read_scored(job.inputs[RETURNED], dialogues)
+    if RANKED in job.inputs:
+        scored = read_scored(job.inputs[RANKED], dialogues)
+    else:
+        scored = [questions_first(each) for each in returned]
     found = agreements(scored, returned)
     (job.folder / CREDIT).write_bytes(msgspec.json.encode(found))
     return {"agreement": next((each.share[0] for each in found if each.kind == ANY), None)}
@@ -43,6 +51,14 @@ def credit(job: Job, recipe: Recipe) -> dict[str, Any]:
 def read(folder: Path) -> tuple[Agreement, ...]:
     """What was found."""
     return msgspec.json.decode((folder / CREDIT).read_bytes(), type=tuple[Agreement, ...])
+
+
+def questions_first(returned: Scored) -> Scored:
+    """The same candidates, each that is no answer above each that is one."""
+    return replace(
+        returned,
+        scores=tuple(float(ANSWER_MARKER not in each.text) for each in returned.candidates.replies),
+    )
 
 
 def agreements(scored: Iterable[Scored], returned: Iterable[Scored]) -> tuple[Agreement, ...]:

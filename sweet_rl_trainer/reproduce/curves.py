@@ -148,9 +148,13 @@ class Judge(Struct, frozen=True, kw_only=True):
     """What the scores that a method learns from are worth, over seeds."""
 
     method: Method
+    others: tuple[Method, ...]
+    """That have the same scores of dialogues, with the first seed."""
     seeds: int
     pairs: int
-    """Of all seeds."""
+    """With each seed the same."""
+    learnt: tuple[int, ...]
+    """Pairs that the critic has learnt from, with each seed."""
     accuracy: Bounds | None
     """None where no model scores."""
     matched_pairs: int
@@ -159,42 +163,64 @@ class Judge(Struct, frozen=True, kw_only=True):
     with_turns: float
     best_of: tuple[tuple[int, Bounds], ...]
     """For each n that all seeds have."""
-    timing: tuple[tuple[int, Bounds], ...]
-    """How often answers score higher, for each number of hidden facts that all seeds have."""
+    timing: tuple[tuple[int, Bounds, int], ...]
+    """How often answers score higher, for each number of hidden facts that all seeds have; and the turns of all."""
 
 
 def judges(results: Results) -> list[Judge]:
     """All scores, in the order of the methods, then the number of turns."""
-    scores = (*METHODS, TURNS)
     by_method = {
         method.name: {each.seed: each for each in results.critics if each.method == method.name}
-        for method in scores
+        for method in (*METHODS, TURNS)
     }
-    return [
-        _judge(method, list(by_method[method.name].values()))
-        for method in scores
-        if by_method[method.name]
-    ]
+    sharing: dict[str, list[Method]] = {}
+    for method in METHODS:
+        for each in list(by_method[method.name].values())[:1]:
+            sharing.setdefault(each.scores, []).append(method)
+    found = []
+    for method in (*METHODS, TURNS):
+        if critics := list(by_method[method.name].values()):
+            shared = sharing.get(critics[0].scores, []) if critics[0].scores else []
+            found.append(_judge(method, [each for each in shared if each is not method], critics))
+    return found
 
 
-def _judge(method: Method, critics: Sequence[Critic]) -> Judge:
+def _judge(method: Method, others: Sequence[Method], critics: Sequence[Critic]) -> Judge:
     curves = [{n: (here, low, high) for n, here, low, high in each.best_of} for each in critics]
     common = set.intersection(*(set(curve) for curve in curves))
-    timings = [{one.hidden: one.share for one in each.timing} for each in critics]
+    timings = [{one.hidden: one for one in each.timing} for each in critics]
     hidden = set.intersection(*(set(timing) for timing in timings))
     known = [each.accuracy for each in critics if each.accuracy]
     matched = [each.matched for each in critics if each.matched]
     return Judge(
         method=method,
+        others=tuple(others),
         seeds=len(critics),
-        pairs=sum(each.pairs for each in critics),
+        pairs=critics[0].pairs,
+        learnt=tuple(each.learnt for each in critics),
         accuracy=averaged(known) if known else None,
-        matched_pairs=sum(each.matched_pairs for each in critics),
+        matched_pairs=critics[0].matched_pairs,
         matched=averaged(matched) if len(matched) == len(critics) else None,
         with_turns=fmean(each.with_turns for each in critics),
         best_of=tuple((n, averaged([curve[n] for curve in curves])) for n in sorted(common)),
-        timing=tuple((n, averaged([each[n] for each in timings])) for n in sorted(hidden)),
+        timing=tuple(
+            (
+                n,
+                averaged([each[n].share for each in timings]),
+                sum(each[n].turns for each in timings),
+            )
+            for n in sorted(hidden)
+        ),
     )
+
+
+def distinct(found: Sequence[Judge]) -> list[Judge]:
+    """Those with scores of dialogues that no one before has."""
+    kept: list[Judge] = []
+    for each in found:
+        if not any(each.method in one.others for one in kept):
+            kept.append(each)
+    return kept
 
 
 def averaged(seeds: Iterable[Bounds]) -> Bounds:

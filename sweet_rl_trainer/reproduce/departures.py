@@ -10,7 +10,7 @@ from sweet_rl_trainer.deviations import STAGES, deviations
 from sweet_rl_trainer.recipe import convert
 from sweet_rl_trainer.reproduce.methods import Method
 from sweet_rl_trainer.reproduce.tables import full_label
-from sweet_rl_trainer.reproduce.text import code, escape, plain, table
+from sweet_rl_trainer.reproduce.text import NOTHING, code, escape, plain, table
 
 
 def methods(members: Iterable[Method]) -> str:
@@ -19,12 +19,38 @@ def methods(members: Iterable[Method]) -> str:
         [
             escape(full_label(each)),
             code(each.goal),
-            ", ".join(code(f"{key} = {plain(value)}") for key, value in each.changes.items())
-            or "–",
+            ", ".join(code(f"{key} = {plain(value)}") for key, value in _changes(each)) or NOTHING,
         ]
         for each in members
     ]
     return table(("method", "training", "changes of the recipe"), lines)
+
+
+STEPS = {
+    "rft": "dialogues",
+    "mtdpo": "pairs of dialogues",
+    "critic": "pairs of dialogues",
+    "actor": "pairs of replies to the same turn",
+}
+"""What a step of each training has some of."""
+
+
+def budget(study: Mapping[str, Any]) -> str | None:
+    """How many steps each training has, and of what; None where the study does not say."""
+    recipe = study.get("recipe", {})
+    trainings = {name: recipe.get(name, {}).get("train", {}) for name in STEPS}
+    lines = [
+        [code(name), f"{each['max_steps']:,}", f"{each['batch_size']:,} {STEPS[name]}"]
+        for name, each in trainings.items()
+        if {"max_steps", "batch_size"} <= each.keys()
+    ]
+    return table(("training", "steps ", "in each"), lines) if lines else None
+
+
+def _changes(method: Method) -> list[tuple[str, object]]:
+    """Of the recipe."""
+    endless = [("negatives", "the base, kept from answering")] if method.endless else []
+    return [*method.changes.items(), *endless]
 
 
 def settings(study: Mapping[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from msgspec import Struct
 
-from sweet_rl_trainer.reproduce.comparison import command
+from sweet_rl_trainer.reproduce.comparison import command, seeds
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.tables import (
@@ -32,6 +32,13 @@ class Parts(Struct, frozen=True, kw_only=True):
     """One asks in place of the other; the mean of that with the one's answers and with the other's."""
     writing: Difference
     """One writes in place of the other; the mean of that in the one's dialogues and in the other's."""
+    more: Difference
+    """What is due to writing less what is due to asking."""
+
+    @property
+    def split(self) -> tuple[Difference, ...]:
+        """As they stand in the table."""
+        return self.whole, self.asking, self.writing, self.more
 
 
 def exchanged(results: Results) -> str | None:
@@ -48,11 +55,17 @@ def exchanged(results: Results) -> str | None:
     split = [
         [
             f"{escape(full_label(NAMED[each.one]))} less {escape(full_label(NAMED[each.other]))}",
-            *(points(part.points) for part in (each.whole, each.asking, each.writing)),
+            *(f"{points(part.points)}; {seeds(part)}" for part in each.split),
         ]
         for each in parts(results)
     ]
-    heads = ("points (95 % interval)", "both ", "by what is asked ", "by what is written ")
+    heads = (
+        "points (95 % interval); each seed",
+        "both ",
+        "by what is asked ",
+        "by what is written ",
+        "written less asked ",
+    )
     folders = ", ".join(code(each.folder) for each in results.exchanges)
     return "\n\n".join(
         (
@@ -75,8 +88,11 @@ def parts(results: Results) -> Iterator[Parts]:
         writing = contrast(
             ((0.5, mine), (-0.5, my_dialogues), (0.5, their_dialogues), (-0.5, theirs))
         )
-        if whole and asking and writing:
-            yield Parts(one=one, other=other, whole=whole, asking=asking, writing=writing)
+        more = contrast(((1.0, their_dialogues), (-1.0, my_dialogues)))
+        if whole and asking and writing and more:
+            yield Parts(
+                one=one, other=other, whole=whole, asking=asking, writing=writing, more=more
+            )
 
 
 def by_seed(results: Results, asker: str, writer: str) -> BySeed:

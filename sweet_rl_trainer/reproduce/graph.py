@@ -7,8 +7,8 @@ evaluate    the base, or a policy's checkpoint, on tasks
 exchange    one checkpoint on the test tasks, with answers that another one writes
 timing      when the scores of candidates say to answer
 credit      whether these scores agree with returns
-judge       a critic's scores of the base's dialogues about the validation tasks
-count       what their number of turns is worth, taken as a score
+score       a critic's scores of the base's dialogues about the validation tasks
+judge       what they are worth, or what the number of turns is, taken as a score
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Graph:
 
     def policy(self, method: Method, recipe: Recipe) -> Stage:
         """The training that makes the policy; the base where there is none."""
-        parts = Iteration(recipe, self.base, first=True)
+        parts = self._parts(recipe)
         match method.goal:
             case "":
                 return self.base
@@ -106,45 +106,57 @@ class Graph:
         run = self.run(self.scale.test, self.scale.test_trials, seed)
         return exchange(asker, writer, run, steps=steps)
 
-    def judgement(self, recipe: Recipe) -> Stage | None:
-        """What the critic of a recipe is worth, on the same dialogues for all; without a critic, the score `pmi`.
+    def scoring(self, recipe: Recipe) -> Stage | None:
+        """The scores of a recipe's critic, of the same dialogues for all; without a critic, those of `pmi`.
 
         None where no model scores: returns are of replies, not of whole dialogues.
         """
         if not TERMS[recipe.rank.scores]:
             return None
-        parts = Iteration(recipe, self.base, first=True)
         table = recipe.critic
-        critic = {} if recipe.rank.scores == "pmi" else {judge.CRITIC: parts.critic}
+        learnt = self.learning(recipe)
+        critic = {judge.CRITIC: self._parts(recipe).critic} if learnt else {}
         return Stage(
-            name="judge",
-            act=partial(judge.judge, recipe=recipe),
+            name="score",
+            act=partial(judge.score, recipe=recipe),
             settings={
                 "hidden": table.hidden,
                 "weights": table.weights,
                 "max_length": table.max_length,
-                **_paired(recipe),
             },
-            inputs={"model": self.base, judge.DIALOGUES: self._judged(parts), **critic},
+            inputs={"model": self.base, judge.DIALOGUES: self._judged(recipe), **critic},
         )
 
-    def counting(self, recipe: Recipe) -> Stage:
-        """What the number of turns is worth as a score of the same dialogues."""
-        parts = Iteration(recipe, self.base, first=True)
+    def judgement(self, recipe: Recipe, scores: Stage | None) -> Stage:
+        """What scores are worth, or without any the number of turns as one."""
+        pairs = recipe.critic.pairs
         return Stage(
-            name="count",
-            act=partial(judge.count, recipe=recipe),
-            settings=_paired(recipe),
-            inputs={judge.DIALOGUES: self._judged(parts)},
+            name="judge",
+            act=partial(judge.judge, recipe=recipe),
+            settings={
+                "pairs": [pairs.rule, pairs.margin],
+                "finds": list(judge.Judged.__struct_fields__),
+            },
+            inputs={
+                judge.DIALOGUES: self._judged(recipe),
+                **({judge.SCORES: scores} if scores else {}),
+            },
         )
 
-    def _judged(self, parts: Iteration) -> Stage:
+    def learning(self, recipe: Recipe) -> Stage | None:
+        """The pairs of dialogues that a recipe's critic learns from; None without a critic."""
+        return None if recipe.rank.scores in {"pmi", "returns"} else self._parts(recipe).critic_data
+
+    def _parts(self, recipe: Recipe) -> Iteration:
+        return Iteration(recipe, self.base, first=True)
+
+    def _judged(self, recipe: Recipe) -> Stage:
         run = self.run(self.scale.validation, self.scale.best_of, 0)
-        return parts.collecting(replace(run, record_tokens=True))
+        return self._parts(recipe).collecting(replace(run, record_tokens=True))
 
     def timing(self, recipe: Recipe) -> Stage:
         """When the scores by which a recipe's actor learns say to answer."""
-        parts = Iteration(recipe, self.base, first=True)
+        parts = self._parts(recipe)
         return Stage(
             name="timing",
             act=partial(timing.timing, recipe=recipe),
@@ -152,18 +164,18 @@ class Graph:
             inputs={**parts.inputs, timing.RANKED: parts.ranked},
         )
 
-    def credit(self, recipe: Recipe, returned: Recipe) -> Stage:
-        """Whether the scores by which a recipe's actor learns agree with those of another one, which are returns."""
-        parts, other = (Iteration(each, self.base, first=True) for each in (recipe, returned))
+    def credit(self, recipe: Recipe | None, returned: Recipe) -> Stage:
+        """Whether the scores by which a recipe's actor learns agree with those of another one, which are returns.
+
+        Without such a recipe: whether questions first, then answers, does.
+        """
+        other = self._parts(returned)
+        ranked = {credit.RANKED: self._parts(recipe).ranked} if recipe else {}
         return Stage(
             name="credit",
-            act=partial(credit.credit, recipe=recipe),
-            settings={"data": data.settings(recipe.data)},
-            inputs={
-                **parts.inputs,
-                credit.RANKED: parts.ranked,
-                credit.RETURNED: other.ranked,
-            },
+            act=partial(credit.credit, recipe=returned),
+            settings={"data": data.settings(returned.data)},
+            inputs={**other.inputs, **ranked, credit.RETURNED: other.ranked},
         )
 
     def learnt(self, recipe: Recipe) -> int:
@@ -200,12 +212,6 @@ class Graph:
         copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(tables))
         assign(copy, "data.system", self._prompt)
         return copy
-
-
-def _paired(recipe: Recipe) -> dict[str, Any]:
-    """Which pairs are judged, and what is found of them: a stage that found less is done anew."""
-    pairs = recipe.critic.pairs
-    return {"pairs": [pairs.rule, pairs.margin], "finds": list(judge.Judged.__struct_fields__)}
 
 
 def _imitating(recipe: Recipe, model: Stage | Source) -> Stage:

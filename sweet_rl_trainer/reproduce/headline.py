@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
-from sweet_rl_trainer.reproduce.curves import Bounds, ends, judges
+from sweet_rl_trainer.reproduce.curves import Bounds, distinct, ends, judges
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.sections import side
@@ -89,6 +89,11 @@ def _orderings(results: Results) -> Iterator[str]:
         f"Of {count(len(found), 'ordering')} that the paper's numbers imply: {_counted(found)}. Of the {len(clear)} "
         f"that stand out of the paper's own noise: {_counted(clear)}."
     )
+    if repeated := [each for each in found if each.ours and len(each.ours.seeds) > 1]:
+        yield (
+            f"Of the {len(repeated)} orderings of methods with several seeds each: {_counted(repeated)}; the others "
+            f"rest on one seed."
+        )
 
 
 def _counted(found: Sequence[Ordering]) -> str:
@@ -140,7 +145,7 @@ def _endings(results: Results) -> Iterator[str]:
 
 def _critics(results: Results) -> Iterator[str]:
     """Critics against chance, and against the scores that need no training."""
-    found = judges(results)
+    found = distinct(judges(results))
     if told := _sides([(each.method, each.accuracy) for each in found if each.accuracy]):
         yield f"Pair accuracy of the critics against 50 %, by the interval: {told}."
     if told := _sides([(each.method, each.matched) for each in found if each.matched]):
@@ -163,10 +168,10 @@ def _timing(results: Results) -> Iterator[str]:
     known = [
         f"{_name(each.method)} {percent(timing[0][0])}"
         for each in judges(results)
-        if (timing := dict(each.timing)) and 0 in timing
+        if (timing := {n: share for n, share, _ in each.timing}) and 0 in timing
     ]
     if known:
         yield (
             "Where nothing is hidden any more, an answer scores higher than another reply in so many cases (50 % is "
-            f"indifference; below it an actor learns to ask on): {'; '.join(known)}."
+            f"indifference; below it scores favour asking on): {'; '.join(known)}."
         )

@@ -3,7 +3,8 @@
 Better dialogues may simply be longer, so a critic that counts turns has some accuracy too: beside that of all pairs
 stands that of dialogues with as many turns, and what counting alone is worth.
 
-FOLDER/judged.json   `Judged`
+FOLDER/scores.json   of `score`: S of each dialogue, by its id
+FOLDER/judged.json   of `judge`: `Judged`
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from colbench.stats import mean_interval
 from sweet_rl_trainer.critic.best_of import of_dialogues
 from sweet_rl_trainer.critic.correlation import correlation
 from sweet_rl_trainer.examples import side_examples
-from sweet_rl_trainer.pairs import Pair, make_pairs
+from sweet_rl_trainer.pairs import SOLVED, Pair, make_pairs
 from sweet_rl_trainer.ranking.score import score_sides, sums
 from sweet_rl_trainer.recipe import DataSettings, PairSettings, Recipe
 from sweet_rl_trainer.reproduce.text import bounds
@@ -33,9 +34,9 @@ from sweet_rl_trainer.stages.stage import Job
 from sweet_rl_trainer.stages.training import REFERENCES, trained
 from sweet_rl_trainer.trajectories import Trajectory
 
-JUDGED = "judged.json"
-CRITIC, DIALOGUES = "critic", f"{data.COLLECTED}0"
-"""Inputs; without a critic, scores are those of `pmi`."""
+SCORED, JUDGED = "scores.json", "judged.json"
+CRITIC, SCORES, DIALOGUES = "critic", "scores", f"{data.COLLECTED}0"
+"""Inputs. Without a critic, scores are those of `pmi`; without scores, it is the number of turns that is judged."""
 
 
 class Judged(Struct, frozen=True, kw_only=True):
@@ -49,20 +50,27 @@ class Judged(Struct, frozen=True, kw_only=True):
     """Accuracy among these; None where there is none."""
     with_turns: float
     best_of: tuple[tuple[int, float, float, float], ...]
+    """n, and the success of the best of n dialogues by score."""
+
+
+def score(job: Job, recipe: Recipe) -> dict[str, Any]:
+    """Score all dialogues, and say how many."""
+    scores = _scores(job, recipe, _dialogues(job, recipe))
+    (job.folder / SCORED).write_bytes(msgspec.json.encode(scores))
+    return {"dialogues": len(scores)}
 
 
 def judge(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Score all dialogues, and say how often the better one of two scores higher."""
-    dialogues = _dialogues(job, recipe)
-    return _written(job, judged(dialogues, _scores(job, recipe, dialogues), recipe.critic.pairs))
-
-
-def count(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """The same of the number of turns, as if it were a score; it says nothing of dialogues with as many."""
-    dialogues = _dialogues(job, recipe)
-    turns = {each.id: float(len(each.said)) for each in dialogues}
-    found = judged(dialogues, turns, recipe.critic.pairs)
-    return _written(job, replace(found, matched=None))
+    """Say how often the better one of two dialogues scores higher."""
+    dialogues, pairs = _dialogues(job, recipe), recipe.critic.pairs
+    if SCORES in job.inputs:
+        scored = (job.inputs[SCORES] / SCORED).read_bytes()
+        found = judged(dialogues, msgspec.json.decode(scored, type=dict[str, float]), pairs)
+    else:
+        turns = {each.id: float(len(each.said)) for each in dialogues}
+        found = replace(judged(dialogues, turns, pairs), matched=None)  # all of these are equal
+    (job.folder / JUDGED).write_bytes(msgspec.json.encode(found))
+    return {"accuracy": found.accuracy[0], "pairs": found.pairs}
 
 
 def read(folder: Path) -> Judged:
@@ -73,11 +81,6 @@ def read(folder: Path) -> Judged:
 def _dialogues(job: Job, recipe: Recipe) -> Sequence[Trajectory]:
     settings = DataSettings(held_out=0, system=recipe.data.system)
     return data.load(settings, job.inputs).train
-
-
-def _written(job: Job, found: Judged) -> dict[str, Any]:
-    (job.folder / JUDGED).write_bytes(msgspec.json.encode(found))
-    return {"accuracy": found.accuracy[0], "pairs": found.pairs}
 
 
 def _scores(job: Job, recipe: Recipe, dialogues: Sequence[Trajectory]) -> dict[str, float]:
@@ -115,7 +118,8 @@ def judged(
     turns = correlation(
         [scores[each.id] for each in scored], [len(each.said) for each in scored]
     ).pearson
-    curve = of_dialogues(scored, scores)
+    succeeded = [replace(each, reward=float(each.reward >= SOLVED)) for each in scored]
+    curve = of_dialogues(succeeded, scores)
     return Judged(
         pairs=len(pairs),
         accuracy=_accuracy(pairs, scores),

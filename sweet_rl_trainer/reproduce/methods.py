@@ -41,7 +41,8 @@ RETURNS = "returns"
 """The method whose scores are what others' are held against (`credit`)."""
 
 TURNS = Method(name="turns", label="Number of turns, no model", group="ablation", goal="")
-"""A score that critics are held against; no row of the tables."""
+QUESTIONS = Method(name="questions", label="Questions first, no model", group="ablation", goal="")
+"""Scores that critics are held against; no rows of the tables."""
 
 METHODS: tuple[Method, ...] = (
     Method(name="zero-shot", label="Zero-shot", group="main", goal="", paper=22.4),
@@ -141,7 +142,7 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         name="answer-apart",
-        label="… answer apart, anchored",
+        label="… answer apart",
         group="remedy",
         goal="actor",
         changes=APART,

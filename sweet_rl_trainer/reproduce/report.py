@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colbench.errors import DataError
-from sweet_rl_trainer.reproduce import comparison, departures, exchanges, sections
+from sweet_rl_trainer.reproduce import comparison, departures, exchanges, following, sections
 from sweet_rl_trainer.reproduce.headline import sentences
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, RETURNS, TURNS
 from sweet_rl_trainer.reproduce.plots import draw
@@ -79,12 +79,14 @@ def markdown(results: Results, charts: Mapping[str, str]) -> str:
         "judged": sections.judged(results),
         "timed": sections.timed(results),
         "credited": sections.credited(results),
+        "followed": following.followed(results),
         "scaled": sections.scaled(results),
         "turned": sections.turned(results),
         "exchanged": exchanges.exchanged(results),
         "costs": sections.costs(results),
         "settings": departures.settings(results.study),
         "methods": departures.methods(planned(results)),
+        "budget": departures.budget(results.study),
         "all settings": departures.everything(results.study),
     }
     for name, told in PICTURED.items():
@@ -112,6 +114,7 @@ def _facts(results: Results) -> dict[str, str | None]:
         "headline": "\n".join(f"- {each}" for each in sentences(results)),
         "missing": "\n".join(["**Unfinished.** Missing:", "", *missing]) if missing else "",
         "tested": _tested(results),
+        "rates note": escape(results.study.get("rates_note", "")),
     }
 
 
@@ -124,7 +127,7 @@ def _missing(results: Results) -> Iterator[str]:
     if none := [full_label(each) for each in members if not tests[each.name]]:
         yield f"on the test tasks: {escape('; '.join(none))}"
     for each in members:
-        wanted = seeds if each.group in repeated else set(sorted(seeds)[:1])
+        wanted = seeds if {each.group, each.name} & {*repeated} else set(sorted(seeds)[:1])
         if tests[each.name] and (lacking := sorted(wanted - tests[each.name])):
             shown = listed([str(seed) for seed in lacking])
             yield f"{escape(full_label(each))}: {'seed' if len(lacking) == 1 else 'seeds'} {shown}"

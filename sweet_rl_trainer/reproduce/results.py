@@ -83,6 +83,10 @@ class Critic(Struct, frozen=True, kw_only=True):
     """Pearson's correlation of dialogues' scores with their number of turns."""
     best_of: tuple[tuple[int, float, float, float], ...] = ()
     """n, the expected success of the best of n dialogues by score, and its 95 % interval."""
+    scores: str = ""
+    """The folder of the dialogues' scores, in the study's: methods that differ in what they do with them share it."""
+    learnt: int = 0
+    """Pairs of dialogues that the critic has learnt from."""
     timing: tuple[Timing, ...] = ()
     """By the number of facts that are hidden."""
 

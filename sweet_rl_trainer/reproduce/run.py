@@ -27,7 +27,7 @@ from colbench.errors import UserError
 from colbench.run_folder import hold
 from sweet_rl_trainer.reference import model_digest
 from sweet_rl_trainer.reproduce.graph import Graph
-from sweet_rl_trainer.reproduce.methods import METHODS, RETURNS, Method
+from sweet_rl_trainer.reproduce.methods import METHODS, QUESTIONS, RETURNS, Method
 from sweet_rl_trainer.reproduce.results import Cost, Credit, Critic, Exchange, Results, Row, Scaling
 from sweet_rl_trainer.reproduce.scales import Scale
 from sweet_rl_trainer.reproduce.stored import LOCK, PARTS, add, read
@@ -150,7 +150,7 @@ def parts(
     planned = [
         (seed, method)
         for seed, method in product(seeds, methods)
-        if seed == first or method.group in scale.repeated
+        if seed == first or {method.group, method.name} & {*scale.repeated}
     ]
     for seed, method in sorted(planned, key=lambda each: each[1].group != "main"):
         runner.now = method.name, seed
@@ -162,7 +162,7 @@ def parts(
     if judged:
         runner.now = "", first
         yield study.counting()
-    for method in judged if RETURNS in {each.name for each in methods} else ():
+    for method in (*judged, QUESTIONS) if RETURNS in {each.name for each in methods} else ():
         runner.now = method.name, first
         yield study.credit(method, first)
     exchanged = [method.name for method in methods if method.name in scale.exchanged]

@@ -56,9 +56,11 @@ class Scale(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of a dialogue that is not a demonstrator's. Paper: 10."""
     methods: tuple[str, ...]
     """Names of `methods.METHODS`."""
-    repeated: tuple[Group, ...] = get_args(Group)
-    """Those done with every seed; others with the first one alone."""
+    repeated: tuple[str, ...] = get_args(Group)
+    """Groups, and names of methods, that are done with every seed; others with the first one alone."""
     rates: Rates
+    rates_note: str = ""
+    """What else there is to say of their choice."""
     shares: tuple[Share, ...] = ()
     """Of the training tasks, for the curve over the amount of data."""
     scaling: tuple[str, ...] = ()

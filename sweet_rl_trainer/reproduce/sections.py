@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sweet_rl_trainer.reproduce.curves import (
+    Judge,
     Spent,
     attempts,
     by_turns,
+    distinct,
     ends,
     judges,
     scaling,
     spent,
 )
-from sweet_rl_trainer.reproduce.methods import METHODS, NAMED
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, QUESTIONS
 from sweet_rl_trainer.reproduce.results import KINDS, Credit, Results
 from sweet_rl_trainer.reproduce.tables import (
     full_label,
@@ -116,13 +118,14 @@ def tried(results: Results) -> str | None:
 
 
 def judged(results: Results) -> str | None:
-    """What critics are worth."""
-    found = [(each, each.accuracy) for each in judges(results) if each.accuracy]
+    """What critics are worth: each once, with the first method that has it."""
+    found = [(each, each.accuracy) for each in distinct(judges(results)) if each.accuracy]
     if not found:
         return None
     counts = sorted({n for each, _ in found for n, _ in each.best_of})
     heads = (
-        "critic",
+        "scores",
+        "learnt from: pairs ",
         "pair accuracy (95 % interval) ",
         "against 50 %",
         "pairs ",
@@ -135,7 +138,8 @@ def judged(results: Results) -> str | None:
         curve = dict(each.best_of)
         lines.append(
             [
-                escape(full_label(each.method)),
+                _sharing(each),
+                "/".join(f"{n:,}" for n in sorted({*each.learnt})) if any(each.learnt) else NOTHING,
                 _bounds(accuracy),
                 side(accuracy, 0.5),
                 f"{each.pairs:,}",
@@ -147,16 +151,22 @@ def judged(results: Results) -> str | None:
     return table(heads, lines)
 
 
+def _sharing(each: Judge) -> str:
+    others = [other.label.removeprefix("… ") for other in each.others]
+    also = f" (the first seed's also: {'; '.join(others)})" if others else ""
+    return escape(full_label(each.method) + also)
+
+
 def timed(results: Results) -> str | None:
     """How often scores put an answer above another reply, by the number of hidden facts."""
     found = [each for each in judges(results) if each.timing]
     if not found:
         return None
-    numbers = sorted({n for each in found for n, _ in each.timing})
+    numbers = sorted({n for each in found for n, *_ in each.timing})
     lines = []
     for each in found:
-        shares = dict(each.timing)
-        cells = (_bounds(shares[n]) if n in shares else NOTHING for n in numbers)
+        shares = {n: f"{_bounds(share)} of {turns:,}" for n, share, turns in each.timing}
+        cells = (shares.get(n, NOTHING) for n in numbers)
         lines.append([escape(full_label(each.method)), *cells])
     return table(("scores of", *(f"{n} hidden " for n in numbers)), lines)
 
@@ -169,7 +179,7 @@ def credited(results: Results) -> str | None:
             escape(full_label(method)),
             *(_agreement(by_method[method.name], kind) for kind in KINDS),
         ]
-        for method in METHODS
+        for method in (*METHODS, QUESTIONS)
         if method.name in by_method
     ]
     return table(("scores of", *(f"{kind} " for kind in KINDS)), lines) if lines else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from sweet_rl_trainer.reproduce import svg
-from sweet_rl_trainer.reproduce.curves import Judge, by_turns
+from sweet_rl_trainer.reproduce.curves import Judge, by_turns, distinct
 from sweet_rl_trainer.reproduce.methods import METHODS, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.svg import BLUE, FAINT, ORANGE, Panel, whole
@@ -47,7 +47,7 @@ def small(
 
 def best_of_n(found: Sequence[Judge]) -> str | None:
     """For each critic, what choosing the best of n dialogues by it is worth."""
-    known = {each.method.name: each for each in found if len(each.best_of) > 1}
+    known = {each.method.name: each for each in distinct(found) if len(each.best_of) > 1}
     if not known:
         return None
     most = max(each.best_of[-1][0] for each in known.values())

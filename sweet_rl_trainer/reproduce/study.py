@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,7 @@ from sweet_rl_trainer.reproduce import credit, judge, timing
 from sweet_rl_trainer.reproduce.choose import best_step, best_try
 from sweet_rl_trainer.reproduce.evaluate import outcomes
 from sweet_rl_trainer.reproduce.graph import Graph
-from sweet_rl_trainer.reproduce.methods import NAMED, RETURNS, TURNS, Method
+from sweet_rl_trainer.reproduce.methods import NAMED, QUESTIONS, RETURNS, TURNS, Method
 from sweet_rl_trainer.reproduce.results import Credit, Critic, Exchange, Row, Scaling, Step, Try
 from sweet_rl_trainer.stages.stage import Stage
 from sweet_rl_trainer.stages.training import RUN, last_values
@@ -48,19 +49,34 @@ class Study:
     def critic(self, method: Method, seed: int) -> Critic:
         """What the scores that the method learns from are worth."""
         recipe = self._graph.recipe(method, seed)
-        judgement = self._graph.judgement(recipe)
-        found = msgspec.structs.asdict(judge.read(self._made(judgement))) if judgement else {}
         timed = timing.read(self._made(self._graph.timing(recipe)))
-        return Critic(method=method.name, seed=seed, timing=timed, **found)
+        scores, learning = self._graph.scoring(recipe), self._graph.learning(recipe)
+        return Critic(
+            method=method.name,
+            seed=seed,
+            timing=timed,
+            learnt=self._said(learning)["taken"] if learning else 0,
+            scores=self._made(scores).name if scores else "",
+            **(self._judged(recipe, scores) if scores else {}),
+        )
 
     def counting(self) -> Critic:
         """What the number of turns is worth as a score, of the same dialogues for all critics."""
-        made = self._made(self._graph.counting(self._graph.recipe(NAMED["sweet"], 0)))
-        return Critic(method=TURNS.name, seed=0, **msgspec.structs.asdict(judge.read(made)))
+        recipe = self._graph.recipe(NAMED["sweet"], 0)
+        return Critic(method=TURNS.name, seed=0, **self._judged(recipe, None))
+
+    def _judged(self, recipe: Recipe, scores: Stage | None) -> dict[str, Any]:
+        made = self._made(self._graph.judgement(recipe, scores))
+        return msgspec.structs.asdict(judge.read(made))
+
+    def _said(self, stage: Stage) -> dict[str, Any]:
+        report = stage.report(self._made(stage).parent)
+        return report.said if report else {}
 
     def credit(self, method: Method, seed: int) -> Credit:
-        """How the scores that the method learns from go with returns."""
-        mine, returned = (self._graph.recipe(each, seed) for each in (method, NAMED[RETURNS]))
+        """How the scores that the method learns from go with returns; so of `QUESTIONS`."""
+        mine = None if method == QUESTIONS else self._graph.recipe(method, seed)
+        returned = self._graph.recipe(NAMED[RETURNS], seed)
         found = credit.read(self._made(self._graph.credit(mine, returned)))
         return Credit(method=method.name, seed=seed, agreements=found)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
+from statistics import fmean, stdev
 from typing import Literal
 
 from msgspec import Struct
@@ -139,6 +140,19 @@ class Difference(Struct, frozen=True, kw_only=True):
         if low is not None and low > 0:
             return "above"
         return "below" if high is not None and high < 0 else "not decided"
+
+    @property
+    def by_seed(self) -> tuple[float, float] | None:
+        """The mean of the seeds, and how far its 95 % interval by Student's t reaches; None for a single seed.
+
+        Here what training anew changes counts, and the tasks are given.
+        """
+        from scipy.stats import t
+
+        n = len(self.seeds)
+        if n < 2:
+            return None
+        return fmean(self.seeds), float(t.ppf(0.975, n - 1)) * stdev(self.seeds) / n**0.5
 
 
 def difference(mine: BySeed, theirs: BySeed) -> Difference | None:

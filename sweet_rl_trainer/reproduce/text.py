@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from colbench.stats import Interval
 
@@ -90,7 +90,7 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def plain(value: object) -> str:
-    """A setting as text: `3,400,000`, `0.0003`, `a, b`, `yes`."""
+    """A setting as text: `3,400,000`, `0.0003`, `a, b`, `yes`, `key = 1; key = 2`."""
     match value:
         case bool():
             return "yes" if value else "no"
@@ -98,11 +98,18 @@ def plain(value: object) -> str:
             return f"{value:,}"
         case float():
             return f"{value:g}"
-        case list() | tuple():
-            return ", ".join(plain(each) for each in value) or "none"
-        case None | "" | {}:
+        case dict() | list() | tuple():
+            return _several(value) or "none"
+        case None | "":
             return "none"
     return str(value)
+
+
+def _several(values: Mapping[str, object] | Sequence[object]) -> str:
+    if isinstance(values, Mapping):
+        return ", ".join(f"{key} = {plain(each)}" for key, each in values.items())
+    between = "; " if any(isinstance(each, Mapping) for each in values) else ", "
+    return between.join(map(plain, values))
 
 
 def escape(text: str) -> str:

@@ -14,7 +14,7 @@ from colbench.messages import Message
 from sweet_rl_trainer.ranking.score import Scored
 from sweet_rl_trainer.ranking.turns import Candidates, Reply, Turn
 from sweet_rl_trainer.recipe import read
-from sweet_rl_trainer.reproduce.credit import RANKED, RETURNED, agreements, credit
+from sweet_rl_trainer.reproduce.credit import RANKED, RETURNED, agreements, credit, questions_first
 from sweet_rl_trainer.reproduce.credit import read as stored
 from sweet_rl_trainer.reproduce.results import Credit
 from sweet_rl_trainer.reproduce.sections import credited
@@ -79,6 +79,20 @@ def test_each_task_counts_the_same_and_in_it_each_turn():
         ranked("other", "1/1q 2/2q"),  # 1
     ]
     assert found(*turns)["any two"] == (5, pytest.approx((0.5 + 1) / 2))
+
+
+def test_questions_first_is_a_coin_but_between_a_question_and_an_answer():
+    _, returned = ranked("t", "0/0q 0/1q 0/1a 0/3a 0/2a")
+    shares = {
+        each.kind: (each.pairs, each.share[0])
+        for each in agreements([questions_first(returned)], [returned])
+    }
+    assert shares == {
+        "any two": (9, pytest.approx((0.5 + 3 * 0.5 + 0) / 9)),
+        "two that ask on": (1, 0.5),
+        "two answers": (3, 0.5),
+        "one of each": (5, 0.0),
+    }
 
 
 def test_rankings_of_a_study_are_compared(small_recipe, tmp_path):

@@ -9,6 +9,7 @@ from sweet_rl_trainer.reproduce.curves import (
     averaged,
     by_turns,
     curves_of,
+    distinct,
     ends,
     judges,
     mean_curve,
@@ -96,7 +97,7 @@ def test_critics_are_averaged_over_seeds(make):
     )
     sweet, pmi = judges(make.results(critics=found))
     assert sweet.method.name == "sweet"
-    assert (pmi.seeds, pmi.pairs, pmi.with_turns) == (2, 20, 1.0)
+    assert (pmi.seeds, pmi.pairs, pmi.with_turns) == (2, 10, 1.0)
     assert pmi.accuracy == pytest.approx((0.7, 0.55, 0.8))
     assert [n for n, _ in pmi.best_of] == [1, 2]
     assert pmi.best_of[1][1] == pytest.approx((0.45, 0.35, 0.55))
@@ -106,13 +107,31 @@ def test_accuracy_of_as_many_turns_is_averaged_where_all_seeds_have_it(make):
     one, other = critic(0, (0.6, 0.5, 0.7), ()), critic(1, (0.8, 0.6, 0.9), ())
     both = [
         replace(one, matched=(0.5, 0.3, 0.7), matched_pairs=4),
-        replace(other, matched=(0.7, 0.5, 0.9), matched_pairs=6),
+        replace(other, matched=(0.7, 0.5, 0.9), matched_pairs=4),
     ]
     (found,) = judges(make.results(critics=both))
-    assert found.matched_pairs == 10
+    assert found.matched_pairs == 4
     assert found.matched == pytest.approx((0.6, 0.4, 0.8))
     (found,) = judges(make.results(critics=(both[0], other)))
     assert found.matched is None
+
+
+def test_scores_that_several_methods_have_are_told_of_once(make):
+    found = judges(
+        make.results(
+            critics=[
+                replace(critic(0, (0.8, 0.7, 0.9), (), "sweet"), scores="one", learnt=5),
+                replace(critic(1, (0.8, 0.7, 0.9), (), "sweet"), scores="two", learnt=7),
+                replace(critic(0, (0.8, 0.7, 0.9), (), "by-kind"), scores="one"),
+                replace(critic(0, (0.6, 0.5, 0.7), ()), scores="three"),
+                critic(0, (0.7, 0.6, 0.8), (), TURNS.name),
+            ]
+        )
+    )
+    kept = distinct(found)
+    assert [each.method.name for each in kept] == ["sweet", "pmi", "turns"]
+    assert [[one.name for one in each.others] for each in kept] == [["by-kind"], [], []]
+    assert kept[0].learnt == (5, 7)
 
 
 def test_the_number_of_turns_stands_after_the_critics(make):

@@ -39,6 +39,7 @@ def test_a_difference_is_the_sum_of_what_is_asked_and_what_is_written(found):
     assert each.asking.points.mean == pytest.approx(0.25)
     assert each.writing.points.mean == pytest.approx(0.25)
     assert each.asking.seeds == pytest.approx((0.25, 0.25))
+    assert each.more.points.mean == pytest.approx(0)
 
 
 def test_asking_is_compared_with_the_same_writer_and_writing_with_the_same_asker(make, found):
@@ -50,6 +51,7 @@ def test_asking_is_compared_with_the_same_writer_and_writing_with_the_same_asker
     assert each.whole.points.mean == pytest.approx(0.5)
     assert each.asking.points.mean == pytest.approx(0)
     assert each.writing.points.mean == pytest.approx(0.5)
+    assert each.more.points.mean == pytest.approx(0.5)
 
 
 def test_the_tables_name_who_asks_and_who_writes(found):
@@ -60,6 +62,7 @@ def test_the_tables_name_who_asks_and_who_writes(found):
     assert "| 50.0 % (" in first
     assert second.startswith("| Multi-turn DPO | 50.0 % (")
     assert split.split("\n")[2].startswith("| Rejection fine-tuning less Multi-turn DPO | +50.0 (")
+    assert "; +25.0 · +25.0 |" in split
     assert "`sweet-rl reproduce --scale cpu --seeds 2 --only rft --only mtdpo`" in again
     assert "`exchange-1`" in again
 

@@ -12,7 +12,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.errors import UserError
 from sweet_rl_trainer.reproduce.graph import Graph
-from sweet_rl_trainer.reproduce.judge import DIALOGUES
+from sweet_rl_trainer.reproduce.judge import CRITIC, DIALOGUES, SCORES
 from sweet_rl_trainer.reproduce.methods import METHODS
 from sweet_rl_trainer.reproduce.run import chosen
 from sweet_rl_trainer.reproduce.scales import read, shipped
@@ -113,7 +113,7 @@ def test_seeds_share_the_base_and_nothing_after_it(graph):
 
 
 def test_critics_of_all_seeds_are_judged_on_the_same_dialogues(graph):
-    one, other = (graph.judgement(graph.recipe(NAMED["sweet"], seed)) for seed in (0, 1))
+    one, other = (graph.scoring(graph.recipe(NAMED["sweet"], seed)) for seed in (0, 1))
     assert one.inputs[DIALOGUES].key == other.inputs[DIALOGUES].key
     assert one.key != other.key
 
@@ -133,14 +133,34 @@ def test_negatives_are_the_base_s_own_dialogues_without_an_answer(graph):
 
 def test_turns_are_counted_of_the_same_dialogues(graph):
     recipe = graph.recipe(NAMED["sweet"], 0)
-    counting = graph.counting(recipe)
-    assert counting.inputs[DIALOGUES].key == graph.judgement(recipe).inputs[DIALOGUES].key
-    assert counting.key == graph.counting(graph.recipe(NAMED["pmi"], 1)).key
+    scores = graph.scoring(recipe)
+    judged, counted = graph.judgement(recipe, scores), graph.judgement(recipe, None)
+    for each in (judged, counted):
+        assert each.inputs[DIALOGUES].key == scores.inputs[DIALOGUES].key
+    assert judged.inputs.keys() - counted.inputs.keys() == {SCORES}
+    assert counted.key == graph.judgement(graph.recipe(NAMED["pmi"], 1), None).key
+
+
+def test_what_is_done_with_scores_does_not_change_them(graph):
+    one, other, apart = (
+        graph.scoring(graph.recipe(NAMED[name], 0)) for name in ("sweet", "calibrated", "released")
+    )
+    assert one.key == other.key != apart.key
 
 
 def test_returns_are_no_scores_of_dialogues(graph):
-    assert graph.judgement(graph.recipe(NAMED["returns"], 0)) is None
-    assert graph.judgement(graph.recipe(NAMED["pmi"], 0)) is not None
+    returns, pmi = (graph.recipe(NAMED[name], 0) for name in ("returns", "pmi"))
+    assert graph.scoring(returns) is None
+    assert CRITIC not in graph.scoring(pmi).inputs
+    assert (graph.learning(returns), graph.learning(pmi)) == (None, None)
+    assert graph.learning(graph.recipe(NAMED["sweet"], 0)).name == "critic-data"
+
+
+def test_credit_of_no_recipe_is_that_of_questions_first(graph):
+    sweet, returns = (graph.recipe(NAMED[name], 0) for name in ("sweet", "returns"))
+    one, other = graph.credit(sweet, returns), graph.credit(None, returns)
+    assert one.inputs.keys() - other.inputs.keys() == {"ranked"}
+    assert one.inputs["returned"].key == other.inputs["returned"].key
 
 
 def test_answers_are_exchanged_in_the_dialogues_of_the_test_tasks(graph):

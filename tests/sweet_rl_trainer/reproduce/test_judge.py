@@ -74,8 +74,8 @@ def test_a_critic_that_likes_turns_is_seen_by_its_correlation():
     assert found.with_turns == pytest.approx(1.0)
 
 
-def test_the_best_of_n_is_chosen_by_score():
-    dialogues = [dialogue(f"a{n}", float(n == 2)) for n in range(4)]
+def test_the_best_of_n_is_chosen_by_score_and_succeeds_or_does_not():
+    dialogues = [dialogue(f"a{n}", 1.0 if n == 2 else 0.9) for n in range(4)]
     found = judged(dialogues, {"a0": 0.0, "a1": 1.0, "a2": 2.0, "a3": 3.0}, PairSettings())
     assert [(n, mean) for n, mean, *_ in found.best_of] == [
         (1, pytest.approx(0.25)),

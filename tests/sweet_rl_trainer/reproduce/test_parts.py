@@ -38,8 +38,8 @@ class Asked:
         return "scaling", method.name, seed, share, rate
 
 
-def asked(*names, seeds=2, exchanged=(), scaling=(), shares=()):
-    groups = {"repeated": ("main",), "exchanged": exchanged, "scaling": scaling, "shares": shares}
+def asked(*names, seeds=2, exchanged=(), scaling=(), shares=(), repeated=("main",)):
+    groups = {"repeated": repeated, "exchanged": exchanged, "scaling": scaling, "shares": shares}
     scale = replace(read("cpu"), **groups)
     methods = [NAMED[name] for name in names]
     found = parts(Asked(), SimpleNamespace(now=None), methods, scale, range(seeds))
@@ -63,13 +63,24 @@ def test_the_main_rows_come_first_and_only_they_are_repeated():
     ]
 
 
+def test_a_method_may_be_repeated_by_its_name():
+    found = asked("sweet", "pmi", "returns", repeated=("main", "pmi"))
+    assert [each[1:3] for each in found if each[0] == "row"] == [
+        ("sweet", 0),
+        ("sweet", 1),
+        ("pmi", 0),
+        ("returns", 0),
+        ("pmi", 1),
+    ]
+
+
 def test_turns_are_counted_where_critics_are_judged():
     assert ("counting",) not in asked("zero-shot", "rft", "returns", "mtdpo")
 
 
 def test_credit_is_had_with_the_returns():
     found = asked("sweet", "pmi", "returns", seeds=1)
-    assert found[-2:] == [("credit", "sweet", 0), ("credit", "pmi", 0)]
+    assert found[-3:] == [("credit", name, 0) for name in ("sweet", "pmi", "questions")]
 
 
 def test_what_has_a_row_is_exchanged_and_the_first_seed_learns_from_less():

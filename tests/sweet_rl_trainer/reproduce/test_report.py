@@ -143,9 +143,10 @@ def test_critics_are_held_against_the_number_of_turns(make):
     assert "above: SWEET-RL (80.0 %); Number of turns, no model (82.0 %)." in told
     assert "as many turns: not decided: SWEET-RL (70.0 %)." in told
     table = section(markdown(results, {}), "Critics")
-    assert row(table, "SWEET-RL")[4] == "70.0 % (40.0 to 90.0) of 1,234"
+    assert row(table, "SWEET-RL")[5] == "70.0 % (40.0 to 90.0) of 1,234"
     cells = row(table, "Number of turns, no model")
-    assert (cells[1], cells[4]) == ("82.0 % (75.0 to 90.0)", "–")
+    assert cells[1:3] == ["–", "82.0 % (75.0 to 90.0)"]
+    assert cells[5] == "–"
 
 
 def test_a_study_that_has_hardly_begun_has_a_report(make, tmp_path):
@@ -189,6 +190,24 @@ def test_ablations_of_the_first_seed_alone_lack_nothing_where_no_more_was_planne
         assert (lacking in page) == missing
 
 
+def test_a_method_that_is_repeated_by_its_name_lacks_seeds_where_it_has_one(make):
+    whole = make.whole()
+    rows = [each for each in whole.rows if each.seed == 0 or each.method not in {"pmi", "released"}]
+    study = whole.study | {"repeated": ["main", "pmi"]}
+    page = markdown(replace(whole, rows=tuple(rows), study=study), {})
+    assert "PMI scorer, no critic: seeds 1 and 2" in page
+    assert "as in the released code: seed" not in page
+
+
+def test_what_methods_have_for_it_is_told(make):
+    train = {"max_steps": 60, "batch_size": 16, "epochs": 100}
+    study = {"recipe": {"critic": {"train": train}, "actor": {"train": {}}}, "rates_note": "A *b*."}
+    page = markdown(make.results(study=study), {})
+    assert "| `critic` | 60 | 16 pairs of dialogues |" in page
+    assert "\n| `actor` |" not in section(page, "The methods")
+    assert "A \\*b\\*." in section(page, "Along training") + section(page, "Learning rates")
+
+
 def test_a_study_without_any_row_has_a_report_whatever_it_repeats(make):
     assert "Unfinished" in markdown(make.results(study={"repeated": ["main"]}), {})
 
@@ -209,7 +228,7 @@ def test_scores_of_no_model_are_judged_by_when_they_say_to_answer_alone(make):
     judged, timed = section(page, "Critics"), section(page, "When to answer")
     assert "| SWEET-RL |" in judged
     assert "Monte-Carlo returns" not in judged
-    assert row(timed, "Monte-Carlo returns, no critic")[1] == "90.0 % (80.0 to 100.0)"
+    assert row(timed, "Monte-Carlo returns, no critic")[1] == "90.0 % (80.0 to 100.0) of 5"
     assert "Monte-Carlo returns, no critic 90.0 %" in headline(results)
     assert "not decided: SWEET-RL (60.0 %)." in headline(results)
 

@@ -93,6 +93,14 @@ def test_the_p_value_is_that_of_all_signs(seed):
     assert sign_flips(list(values)) == pytest.approx(exact, abs=0.02)
 
 
+def test_an_interval_by_seed_is_student_s(make):
+    # 5, 2 and 2 of 10: the mean is 3, the deviation sqrt(3), t(0.975, 2 degrees) = 4.30265
+    mine = {seed: make.outcomes(make.marks(n, of=10)) for seed, n in enumerate((5, 2, 2))}
+    theirs = {seed: make.outcomes(make.marks(0, of=10)) for seed in range(3)}
+    assert difference(mine, theirs).by_seed == pytest.approx((0.3, 0.430265), abs=1e-5)
+    assert difference({0: mine[0]}, theirs).by_seed is None
+
+
 def test_no_difference_at_all_is_no_finding():
     assert sign_flips([0.0, 0.0]) == 1.0
     assert sign_flips([]) == 1.0

@@ -89,7 +89,18 @@ def test_numbers_in_words():
 
 
 def test_settings_as_text():
-    values = [True, 3_000_000, 3e-4, [1, "b"], [], None, "", {}]
+    values = [
+        True,
+        3_000_000,
+        3e-4,
+        [1, "b"],
+        [],
+        None,
+        "",
+        {},
+        {"a": 1, "b": []},
+        [{"a": 1}, {"b": 2}],
+    ]
     assert [plain(each) for each in values] == [
         "yes",
         "3,000,000",
@@ -99,6 +110,8 @@ def test_settings_as_text():
         "none",
         "none",
         "none",
+        "a = 1, b = none",
+        "a = 1; b = 2",
     ]
 
 

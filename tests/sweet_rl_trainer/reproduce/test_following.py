@@ -1,0 +1,55 @@
+"""What success goes with, against ranks by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from sweet_rl_trainer.reproduce.following import followed
+from sweet_rl_trainer.reproduce.results import Agreement, Credit, Critic
+
+NAMES = ("sweet", "no-hidden", "pmi", "mean-over-turns")
+
+
+@pytest.fixture
+def study(make):
+    """`study(agreements, successes, method…)`: of 20 tasks each."""
+
+    def of(shares, successes, names=NAMES):
+        rows = [
+            make.row(name, make.marks(n), seed=seed)
+            for name, n in zip(names, successes, strict=True)
+            for seed in (0, 1)
+        ]
+        critics = [Critic(method=name, seed=0, accuracy=(0.5, 0.4, 0.6)) for name in names]
+        credits = [
+            Credit(
+                method=name,
+                seed=0,
+                agreements=(Agreement(kind="any two", pairs=9, share=(share, 0, 1)),),
+            )
+            for name, share in zip(names, shares, strict=True)
+        ]
+        return make.results(rows, critics=tuple(critics), credits=tuple(credits))
+
+    return of
+
+
+def cells(table):
+    return [line.strip("| ").split(" | ") for line in table.split("\n")[2:]]
+
+
+def test_the_correlation_is_that_of_ranks(study):
+    found = followed(study((0.6, 0.5, 0.7, 0.8), (8, 2, 15, 9)))
+    # ranks 2 1 3 4 and 2 1 4 3: 1 - 6 * 2 / (4 * 15)
+    assert cells(found) == [["agreement with returns, any two", "4", "+0.80"]]
+
+
+def test_methods_that_differ_by_more_than_their_scores_are_left_out(study):
+    names = (*NAMES, "by-kind", "trajectory-mean-anchored", "returns")
+    found = followed(study((0.6, 0.5, 0.7, 0.8, 0.9, 1, 1), (8, 2, 15, 9, 1, 0, 0), names))
+    assert cells(found) == [["agreement with returns, any two", "4", "+0.80"]]
+
+
+def test_a_few_methods_say_nothing(study, make):
+    assert followed(study((0.6, 0.5, 0.7), (8, 2, 15), NAMES[:3])) is None
+    assert followed(make.results()) is None
