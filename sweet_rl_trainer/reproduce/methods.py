@@ -169,6 +169,13 @@ METHODS: tuple[Method, ...] = (
         changes=APART | CALIBRATED,
     ),
     Method(
+        name="anchored",
+        label="… anchored",
+        group="remedy",
+        goal="actor",
+        changes=ANCHORED,
+    ),
+    Method(
         name="trajectory-mean-calibrated",
         label="… one mean, calibrated",
         group="remedy",
