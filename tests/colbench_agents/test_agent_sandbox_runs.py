@@ -34,7 +34,8 @@ async def main():
     agent.prefix = AgentSandbox(agent.command, hidden=Hidden(places=(), checkouts=())).prefix()
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)):
         print("open", flush=True)
-        await asyncio.sleep(600)
+        while True:  # a signal just before a long wait is only seen after it
+            await asyncio.sleep(0.1)
 
 asyncio.run(main())
 """

@@ -29,7 +29,8 @@ from colbench_agents.vllm import VLLMServer
 async def main():
     async with VLLMServer(sys.argv[1]):
         print("up", flush=True)
-        await asyncio.sleep(600)
+        while True:  # a signal just before a long wait is only seen after it
+            await asyncio.sleep(0.1)
 
 asyncio.run(main())
 """
