@@ -77,10 +77,17 @@ class Named:
 
     def left(self, seconds: float = 20.0) -> list[int]:
         """Those that are still there after so long, asked again and again."""
+        return self._until(lambda found: not found, seconds)
+
+    def begun(self, count: int, seconds: float = 20.0) -> bool:
+        """Whether there are so many: one that is just starting is not seen for a moment."""
+        return len(self._until(lambda found: len(found) >= count, seconds)) >= count
+
+    def _until(self, enough: Callable[[list[int]], bool], seconds: float) -> list[int]:
         deadline = time.monotonic() + seconds
-        while (left := self.processes()) and time.monotonic() < deadline:
+        while not enough(found := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.05)
-        return left
+        return found
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from colbench_agents.vllm import VLLMServer
 async def main():
     async with VLLMServer(sys.argv[1]):
         print("up", flush=True)
-        while True:  # a signal just before a long wait is only seen after it
+        for _ in range(600):  # a signal just before a long wait is only seen after it
             await asyncio.sleep(0.1)
 
 asyncio.run(main())
