@@ -128,19 +128,13 @@ def _alike(results: Results) -> Iterator[str]:
 
 def _endings(results: Results) -> Iterator[str]:
     """Whether training on goes wrong."""
-    for method in METHODS:
-        found = ends(results, method.name)
-        if (
-            found
-            and method.goal == "actor"
-            and (method.name == "sweet" or method.group == "remedy")
-        ):
-            chosen, last = found.chosen, found.last
-            yield (
-                f"{_name(method)}, on the validation tasks: {rate(chosen.success)} at the chosen checkpoints, "
-                f"{rate(last.success)} at the end of training, where {percent(last.unanswered)} of the dialogues "
-                f"have no answer."
-            )
+    if found := ends(results, "sweet"):
+        chosen, last = found.chosen, found.last
+        yield (
+            f"SWEET-RL, on the validation tasks: {rate(chosen.success)} at the chosen checkpoints, "
+            f"{rate(last.success)} at the end of training, where {percent(last.unanswered)} of the dialogues "
+            f"have no answer."
+        )
 
 
 def _critics(results: Results) -> Iterator[str]:
