@@ -243,7 +243,7 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 def scaling(results: Results) -> dict[str, list[Share]]:
-    """For each method that has one: from the smallest share to all tasks, which are the method's rows."""
+    """For each method that has one: from the smallest share to all tasks, the method's rows of the same seeds."""
     return {method.name: curve for method in METHODS if (curve := _shares(results, method.name))}
 
 
@@ -256,7 +256,9 @@ def _shares(results: Results, method: str) -> list[Share]:
             tasks[each.share] = each.tasks
     if not groups:
         return []
-    groups.setdefault(1.0, on_tests(results, method))
+    seeds = {seed for group in groups.values() for seed in group}
+    whole = on_tests(results, method)
+    groups.setdefault(1.0, {seed: whole[seed] for seed in whole if seed in seeds})
     found = [(share, find(groups[share])) for share in sorted(groups)]
     return [Share(share=share, tasks=tasks[share], found=each) for share, each in found if each]
 

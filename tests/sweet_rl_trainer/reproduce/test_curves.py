@@ -160,7 +160,10 @@ def test_all_tasks_are_the_last_point_of_the_curve_over_data(make):
         share("rft", 0.5, {"a": "1", "b": "0"}),
         share("mtdpo", 0.5, {}),
     )
-    rows = [make.row("sweet", {"a": "1", "b": "1"})]
+    rows = [
+        make.row("sweet", {"a": "1", "b": "1"}),
+        make.row("sweet", {"a": "0", "b": "0"}, seed=2),  # which no share has
+    ]
     found = scaling(make.results(rows, scaling=parts))
     assert list(found) == ["rft", "sweet"]
     assert [(each.share, each.tasks, each.found.success.mean) for each in found["sweet"]] == [
