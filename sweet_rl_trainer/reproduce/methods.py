@@ -176,6 +176,14 @@ METHODS: tuple[Method, ...] = (
         changes=ANCHORED,
     ),
     Method(
+        name="limit-anchored",
+        label="… at the limit, anchored",
+        group="remedy",
+        goal="actor",
+        changes=LIMIT | ANCHORED,
+        endless=True,
+    ),
+    Method(
         name="trajectory-mean-calibrated",
         label="… one mean, calibrated",
         group="remedy",
