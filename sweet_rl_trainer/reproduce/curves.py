@@ -173,16 +173,25 @@ def judges(results: Results) -> list[Judge]:
         method.name: {each.seed: each for each in results.critics if each.method == method.name}
         for method in (*METHODS, TURNS)
     }
-    sharing: dict[str, list[Method]] = {}
-    for method in METHODS:
-        for each in list(by_method[method.name].values())[:1]:
-            sharing.setdefault(each.scores, []).append(method)
-    found = []
-    for method in (*METHODS, TURNS):
-        if critics := list(by_method[method.name].values()):
-            shared = sharing.get(critics[0].scores, []) if critics[0].scores else []
-            found.append(_judge(method, [each for each in shared if each is not method], critics))
-    return found
+    known = [
+        (method, list(critics.values()))
+        for method in (*METHODS, TURNS)
+        if (critics := by_method[method.name])
+    ]
+    return [
+        _judge(method, _others(method, critics[0], known), critics) for method, critics in known
+    ]
+
+
+def _others(
+    method: Method, critic: Critic, known: Sequence[tuple[Method, Sequence[Critic]]]
+) -> list[Method]:
+    """Those whose first critic has the same scores of dialogues."""
+    return [
+        other
+        for other, (first, *_) in known
+        if other is not method and critic.scores and first.scores == critic.scores
+    ]
 
 
 def _judge(method: Method, others: Sequence[Method], critics: Sequence[Critic]) -> Judge:

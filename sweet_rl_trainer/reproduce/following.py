@@ -19,16 +19,18 @@ Measure = Callable[[Critic, Credit], float | None]
 
 def followed(results: Results) -> str | None:
     """A table of Spearman's correlations, of the first seed; None with too few methods."""
-    known = [(each, found) for each in METHODS if (found := _first(results, each))]
+    known = [found for each in METHODS if (found := _first(results, each))]
     lines = []
     for name, measure in _measures().items():
         pairs = [
             (value, success)
-            for _, (critic, credit, success) in known
+            for critic, credit, success in known
             if (value := measure(critic, credit)) is not None
         ]
-        if len(pairs) >= FEWEST and (rank := correlation(*zip(*pairs, strict=True)).spearman):
-            lines.append([name, f"{len(pairs)}", signed(rank, 2)])
+        if len(pairs) >= FEWEST:
+            rank = correlation(*zip(*pairs, strict=True)).spearman
+            if rank is not None:  # the measure and success both vary
+                lines.append([name, f"{len(pairs)}", signed(rank, 2)])
     return table(("of the scores", "methods ", "with success "), lines) if lines else None
 
 

@@ -113,9 +113,8 @@ class Graph:
         """
         if not TERMS[recipe.rank.scores]:
             return None
-        table = recipe.critic
-        learnt = self.learning(recipe)
-        critic = {judge.CRITIC: self._parts(recipe).critic} if learnt else {}
+        table, parts = recipe.critic, self._parts(recipe)
+        critic = {judge.CRITIC: parts.critic} if parts.judged else {}
         return Stage(
             name="score",
             act=partial(judge.score, recipe=recipe),
@@ -145,10 +144,8 @@ class Graph:
 
     def learning(self, recipe: Recipe) -> Stage | None:
         """The pairs of dialogues that a recipe's critic learns from; None without a critic."""
-        return None if recipe.rank.scores in {"pmi", "returns"} else self._parts(recipe).critic_data
-
-    def _parts(self, recipe: Recipe) -> Iteration:
-        return Iteration(recipe, self.base, first=True)
+        parts = self._parts(recipe)
+        return parts.critic_data if parts.judged else None
 
     def _judged(self, recipe: Recipe) -> Stage:
         run = self.run(self.scale.validation, self.scale.best_of, 0)
@@ -202,6 +199,9 @@ class Graph:
             max_turns=self.scale.max_turns,
             seed=seed,
         )
+
+    def _parts(self, recipe: Recipe) -> Iteration:
+        return Iteration(recipe, self.base, first=True)
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
         """Tables of a recipe that starts from the base: the stage of that name, whatever its folder."""

@@ -55,7 +55,7 @@ class Study:
             method=method.name,
             seed=seed,
             timing=timed,
-            learnt=self._said(learning)["taken"] if learning else 0,
+            learnt=self._learnt(learning) if learning else 0,
             scores=self._made(scores).name if scores else "",
             **(self._judged(recipe, scores) if scores else {}),
         )
@@ -69,9 +69,9 @@ class Study:
         made = self._made(self._graph.judgement(recipe, scores))
         return msgspec.structs.asdict(judge.read(made))
 
-    def _said(self, stage: Stage) -> dict[str, Any]:
-        report = stage.report(self._made(stage).parent)
-        return report.said if report else {}
+    def _learnt(self, examples: Stage) -> int:
+        report = examples.report(self._made(examples).parent)
+        return report.said["taken"] if report else 0
 
     def credit(self, method: Method, seed: int) -> Credit:
         """How the scores that the method learns from go with returns; so of `QUESTIONS`."""

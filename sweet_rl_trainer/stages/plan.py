@@ -164,12 +164,12 @@ class Iteration:
 
     def checks(self) -> list[Stage]:
         """The diagnoses, as soon as they can be had."""
-        if not self._judged:
+        if not self.judged:
             return []
         return [self.diagnosis(), self.diagnosis({diagnose.RANKED: self.ranked})]
 
     @property
-    def _judged(self) -> bool:
+    def judged(self) -> bool:
         """Whether a critic scores the candidates."""
         return any(term.of == "critic" for term in TERMS[self.recipe.rank.scores])
 
@@ -198,7 +198,7 @@ class Iteration:
         settings["hidden"] = recipe.critic.hidden
         settings["max_length"] = [recipe.critic.max_length, recipe.actor.max_length]
         settings["weights"] = recipe.actor.weights
-        judge: Inputs = {rank.CRITIC: self.critic} if self._judged else {}
+        judge: Inputs = {rank.CRITIC: self.critic} if self.judged else {}
         needed = {**self.inputs, "candidates": self.sampled, **judge}
         return self._stage("rank", rank.rank, settings, needed)
 

@@ -44,6 +44,12 @@ def test_the_correlation_is_that_of_ranks(study):
     assert cells(found) == [["agreement with returns, any two", "4", "+0.80"]]
 
 
+def test_no_correlation_is_told_too(study):
+    # ranks 1 2 3 4 and 2 4 1 3
+    found = followed(study((0.5, 0.6, 0.7, 0.8), (5, 15, 2, 9)))
+    assert cells(found) == [["agreement with returns, any two", "4", "0.00"]]
+
+
 def test_methods_that_differ_by_more_than_their_scores_are_left_out(study):
     names = (*NAMES, "by-kind", "trajectory-mean-anchored", "returns")
     found = followed(study((0.6, 0.5, 0.7, 0.8, 0.9, 1, 1), (8, 2, 15, 9, 1, 0, 0), names))

@@ -71,6 +71,7 @@ def test_all_methods_of_a_scale_are_known_and_have_rates(graph):
     assert set(graph.scale.methods) <= NAMED.keys()
     assert set(graph.scale.scaling) <= set(graph.scale.methods)
     assert set(graph.scale.exchanged) <= set(graph.scale.methods)
+    assert set(graph.scale.repeated) <= {*graph.scale.methods, "main", "ablation", "remedy"}
     assert graph.scale.methods[0] == "zero-shot"
 
 
