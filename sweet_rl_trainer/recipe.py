@@ -7,7 +7,6 @@ are in `recipes/`, and are known by their names.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -22,6 +21,7 @@ from colbench.errors import UserError
 from colbench.task import Domain
 from sweet_rl_trainer.grpo.settings import GrpoSettings
 from sweet_rl_trainer.hidden import Template
+from sweet_rl_trainer.mistakes import said
 from sweet_rl_trainer.pairs import Rule as PairRule
 from sweet_rl_trainer.ranking.choose import Rule as ChoiceRule
 from sweet_rl_trainer.ranking.score import TERMS, Preset
@@ -289,7 +289,7 @@ def convert(table: Mapping[str, Any], place: str) -> Recipe:
     try:
         recipe = msgspec.convert(_with_paper(table), Recipe, strict=True)
     except msgspec.ValidationError as cause:
-        raise UserError(f"{place}: {_said(cause)}") from cause
+        raise UserError(f"{place}: {said(cause, Recipe)}") from cause
     except UserError as cause:
         raise UserError(f"{place}: {cause}") from cause
     if problem := next(_problems(recipe), None):
@@ -344,8 +344,7 @@ def _common(table: Any) -> Mapping[str, Any]:
     try:
         msgspec.convert({**changes, **score}, TrainSettings, strict=True)
     except msgspec.ValidationError as cause:
-        message, _, where = str(cause).partition(" - at `$")
-        raise msgspec.ValidationError(f"{message} - at `$.train{where}") from cause
+        raise UserError(said(cause, TrainSettings, "train")) from cause
     return changes
 
 
@@ -353,20 +352,6 @@ def _table(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise msgspec.ValidationError(f"Expected a table, got {value!r} - at `$.{name}`")
     return value
-
-
-def _said(cause: msgspec.ValidationError) -> str:
-    """What is wrong, in the words of a recipe: `critic.train.beta: expected …`."""
-    message, _, where = str(cause).partition(" - at `")
-    place = where.rstrip("`").removeprefix("$").removeprefix(".")
-    unknown = re.search(r"unknown field `(.+)`", message)
-    if unknown:
-        return f"there is no setting {'.'.join(filter(None, (place, unknown[1])))}"
-    missing = re.search(r"missing required field `(.+)`", message)
-    if missing:
-        return f"{'.'.join(filter(None, (place, missing[1])))} is missing"
-    message = (message[:1].lower() + message[1:]).replace("`", "")
-    return f"{place}: {message}" if place else message
 
 
 def _problems(recipe: Recipe) -> Iterator[str]:

@@ -110,8 +110,30 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("train.beta=high", r"^recipe tiny-cpu: train\.beta: expected float, got str$"),
         ("critic.train.beta=0", r"^recipe tiny-cpu: critic\.train\.beta: expected float > 0\.0$"),
         ("sample.count=1", r"^recipe tiny-cpu: sample\.count: expected int >= 2$"),
-        ("method=dpo", r"^recipe tiny-cpu: method: invalid enum value 'dpo'$"),
-        ("domain=mobile", r"^recipe tiny-cpu: domain: invalid enum value 'mobile'$"),
+        (
+            "method=dpo",
+            r"^recipe tiny-cpu: method: invalid enum value 'dpo'; expected grpo, mtdpo, rft or sweet$",
+        ),
+        (
+            "domain=mobile",
+            r"^recipe tiny-cpu: domain: invalid enum value 'mobile'; expected backend or frontend$",
+        ),
+        (
+            "rank.pairs=all",
+            r"^recipe tiny-cpu: rank\.pairs: invalid enum value 'all'; expected best-worst, .* or",
+        ),
+        (
+            "train.score=points",
+            r"^recipe tiny-cpu: train\.score: invalid enum value 'points'; expected log-ratio or value$",
+        ),
+        (
+            "critic.train.score=points",
+            r"critic\.train\.score: invalid enum value 'points'; expected log-ratio or value$",
+        ),
+        (
+            "lora.quantize=2bit",
+            r"^recipe tiny-cpu: lora\.quantize: invalid enum value '2bit'; expected 4bit",
+        ),
         ("train=3", r"^recipe tiny-cpu: train: expected a table, got 3$"),
         ("critic.train=3", r"^recipe tiny-cpu: critic\.train: expected a table, got 3$"),
         ("critic=3", r"^recipe tiny-cpu: critic: expected a table, got 3$"),
