@@ -10,8 +10,6 @@ eval: $(VENV)/.installed
 
 # A thread each: where there are more threads than cores, they wait for one another.
 test: export OMP_NUM_THREADS := 1
-# Three workers for every two cores: much of what the tests do is to wait.
-test: WORKERS := $(shell echo $$(( $$(nproc) * 3 / 2 )))
 test: $(VENV)/.installed-dev
 	bash tests/browser.sh $(BIN)/python
 	bash tests/node.sh
@@ -20,7 +18,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 25
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 25
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

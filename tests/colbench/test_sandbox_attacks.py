@@ -8,15 +8,19 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from colbench.cli import main
 from colbench.cli.sandbox import print_report
 from colbench.sandbox import probe
 from colbench.sandbox.attacks import Canary, Finding, Report, attack_sandbox, attacks, controls
+from colbench.sandbox.attacks.campaign import LANES
 from colbench.sandbox.attacks.corpus import VICTIM
+from colbench.score import Check
 from colbench.scorers.answers import banned_text
 from colbench.scorers.unit_tests import UnitTestScorer
 
@@ -96,6 +100,44 @@ async def test_without_a_sandbox_the_same_corpus_reports_what_was_reached():
     )
     assert "processes left over" in faults["processes and memory"][0]
     assert set(faults) == kinds - {"a daemon"} | {"processes and memory"}
+
+
+class Slow(UnitTestScorer):
+    """An honest answer runs out of time where the next of `late` says so."""
+
+    def __init__(self, box, late):
+        super().__init__(box)
+        self._late = late
+
+    async def score(self, task, answer):
+        scores = await super().score(task, answer)
+        if scores["default"].value != 1 or not next(self._late):
+            return scores
+        checks = (Check(call="f()", outcome="timeout"),)
+        return {mode: replace(score, value=0.0, checks=checks) for mode, score in scores.items()}
+
+
+@pytest.mark.parametrize(
+    ("late", "faults"),
+    [
+        ([True], ()),
+        ([False, True], ()),
+        (
+            [True] * 4,
+            (
+                "an honest answer that waited behind it ran out of time",
+                "the next honest answer ran out of time",
+            ),
+        ),
+    ],
+    ids=["behind it", "after it", "always"],
+)
+async def test_an_honest_answer_that_ran_out_of_time_counts_if_it_does_so_again(late, faults):
+    told = chain([False] * LANES, late, repeat(False))
+    attack = attacks()[0]
+    report = await attack_sandbox(lambda box: Slow(box, told), tier=WORKING[0], chosen=[attack])
+    assert [found.faults for found in report.findings if found.name == attack.name] == [faults]
+    assert report.sound == (not faults)
 
 
 def test_every_attack_is_run_in_official_mode_too():

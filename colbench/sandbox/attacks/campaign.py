@@ -2,6 +2,8 @@
 
 The attacks run in a few lanes, each with a sandbox of one worker, a scorer and a canary of its own. So one honest
 answer waits in the server that the attack runs in, and another one comes when the attack is over; both must score 1.
+If all that is amiss is that an honest answer ran out of time, as happens on a loaded machine, the attack is repeated,
+and what the second time shows counts.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import asyncio
 import os
 import resource
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
 import msgspec
@@ -22,6 +24,7 @@ from colbench.sandbox.attacks.corpus import VICTIM, Attack, attacks, controls
 from colbench.sandbox.attacks.orphans import adopting_orphans, descendants
 from colbench.sandbox.box import CodeSandbox
 from colbench.sandbox.jobs import Limits
+from colbench.score import Score
 
 LIMITS = Limits(cpu_seconds=0.2, wall_seconds=0.8)
 """Shorter than in a run, because many attacks use up all of it."""
@@ -29,7 +32,9 @@ BUDGET_SECONDS = 15.0
 """What an attack may take at most: all calls in both modes at their limits, and as much again for a loaded machine."""
 BUDGET_BYTES = 400 << 20
 """By which the harness may grow."""
-_LANES = 4
+_LATE = "ran out of time"
+LANES = 4
+"""Attacks at a time."""
 _CHECKS = 40
 
 
@@ -41,6 +46,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     control: bool
     faults: tuple[str, ...]
     """What the attack reached, or what a control lacked; empty when all is well."""
+
+    @property
+    def late(self) -> bool:
+        """Whether nothing is amiss but that an honest answer ran out of time."""
+        return bool(self.faults) and all(fault.endswith(_LATE) for fault in self.faults)
 
     @property
     def ending(self) -> str:
@@ -90,13 +100,14 @@ async def attack_sandbox(
         async with AsyncExitStack() as stack:
             lanes = [
                 await _Lane.open(stack, judge, CodeSandbox(1, allow_unsafe, tier, limits=LIMITS))
-                for _ in range(_LANES)
+                for _ in range(LANES)
             ]
             before = _Footprint()
 
             async def work_off(lane: _Lane) -> None:
                 for attack in waiting:
-                    findings.append(await lane.attempt(attack))
+                    found = await lane.attempt(attack)
+                    findings.append(await lane.attempt(attack) if found.late else found)
                     on_found(findings[-1])
 
             await asyncio.gather(*map(work_off, lanes))
@@ -124,47 +135,53 @@ class _Lane:
     ) -> _Lane:
         await stack.enter_async_context(box)
         lane = cls(box, judge(box), stack.enter_context(Canary()))
-        await lane._values(controls()[0])
+        await lane._scores(controls()[0])
         return lane
 
     async def attempt(self, attack: Attack) -> Finding:
         started = time.monotonic()
         control = attack.aim == "honest"
-        waiting = asyncio.create_task(self._unharmed())
+        waiting = asyncio.create_task(self._harm())
         try:
-            faults = list(self._judged(await self._values(attack), control))
+            faults = list(self._judged(await self._scores(attack), control))
         except Exception as error:  # whatever an attack brings about in the harness is its success
             faults = [f"the harness failed: {type(error).__name__}: {error}"]
         took = time.monotonic() - started
         if took > BUDGET_SECONDS:
             faults.append(f"took {took:.1f} s")
-        if not await waiting:
-            faults.append("an honest answer that waited behind it failed")
-        if not await self._unharmed():
-            faults.append("the next honest answer failed")
+        if harm := await waiting:
+            faults.append(f"an honest answer that waited behind it {harm}")
+        if harm := await self._harm():
+            faults.append(f"the next honest answer {harm}")
         faults += self._canary.traces()
         return Finding(kind=attack.kind, name=attack.name, control=control, faults=tuple(faults))
 
-    async def _values(self, attack: Attack) -> dict[str, float | None]:
-        """The value in each mode; the scores must also be fit to be stored."""
+    async def _scores(self, attack: Attack) -> Mapping[str, Score]:
+        """The score in each mode; they must also be fit to be stored."""
         scores = await self._scorer.score(VICTIM, attack.answer(self._canary))
         msgspec.json.encode(scores)
-        return {mode: score.value for mode, score in scores.items()}
+        return scores
 
-    def _judged(self, values: dict[str, float | None], control: bool) -> Iterator[str]:
+    def _judged(self, scores: Mapping[str, Score], control: bool) -> Iterator[str]:
         if control:
-            if values["default"] != 1:
-                yield f"scored {values['default']} instead of 1"
+            if scores["default"].value != 1:
+                yield f"scored {scores['default'].value} instead of 1"
             return
-        for mode, value in values.items():
-            if value != 0:
-                yield f"scored {value} in {mode} mode"
+        for mode, score in scores.items():
+            if score.value != 0:
+                yield f"scored {score.value} in {mode} mode"
 
-    async def _unharmed(self) -> bool:
+    async def _harm(self) -> str:
+        """What became of an honest answer; empty if it scored 1."""
         try:
-            return (await self._values(controls()[0]))["default"] == 1
+            score = (await self._scores(controls()[0]))["default"]
         except Exception:
-            return False
+            return "failed"
+        if score.value == 1:
+            return ""
+        outcomes = {check.outcome for check in score.checks}
+        late = "timeout" in outcomes and outcomes <= {"passed", "timeout", "skipped"}
+        return _LATE if late else "failed"
 
 
 class _Footprint:
