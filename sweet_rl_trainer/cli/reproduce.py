@@ -60,6 +60,8 @@ def run(args: argparse.Namespace) -> None:
 
     if args.seeds < 1:
         raise UserError(f"--seeds {args.seeds}: at least 1")
+    if args.quick and args.scale != "cpu":
+        raise UserError(f"--quick: of scale cpu only; leave out --scale {args.scale}, or --quick")
     name = f"{args.scale}-quick" if args.quick else args.scale
     scale = read(name)
     out: Path = args.out or Path("training") / f"reproduce-{name}"

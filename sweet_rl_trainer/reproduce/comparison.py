@@ -100,13 +100,13 @@ def compared(results: Results, rival: str) -> str | None:
     found = against(results, rival)
     if not found:
         return None
-    adjusted = holm([each.p for each in found.values()])
+    adjusted = holm({name: each.p for name, each in found.items()})
     heads = (
         f"method (its success less that of {full_label(NAMED[rival])})",
         "points (95 % interval by task) ",
         "each seed ",
         "points (95 % interval by seed) ",
-        "by task",
+        "verdict",
         "p ",
         "p, Holm ",
     )
@@ -115,12 +115,12 @@ def compared(results: Results, rival: str) -> str | None:
             escape(full_label(NAMED[name])),
             points(each.points),
             seeds(each),
-            _by_seed(each),
+            by_seed(each),
             each.verdict,
             chance(each.p),
-            chance(p),
+            chance(adjusted[name]),
         ]
-        for (name, each), p in zip(found.items(), adjusted, strict=True)
+        for name, each in found.items()
     ]
     return table(heads, lines)
 
@@ -130,7 +130,8 @@ def seeds(found: Difference) -> str:
     return " · ".join(signed(value * 100) for value in found.seeds)
 
 
-def _by_seed(found: Difference) -> str:
+def by_seed(found: Difference) -> str:
+    """The mean of the seeds and the reach of its interval, in points."""
     if found.by_seed is None:
         return NOTHING
     mean, reach = found.by_seed

@@ -8,6 +8,7 @@ from statistics import fmean
 from msgspec import Struct
 
 from colbench.stats import Interval
+from sweet_rl_trainer.reproduce.choose import best_step
 from sweet_rl_trainer.reproduce.methods import METHODS, TURNS, Method
 from sweet_rl_trainer.reproduce.results import Cost, Critic, Outcome, Results, Row, Step, Try
 from sweet_rl_trainer.reproduce.tables import (
@@ -114,7 +115,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     rate: float
     tokens: int
     best: tuple[int, float]
-    """The step with the highest success (the first of equals), and that success."""
+    """The step that the rule chooses (`choose`), and its success."""
     last: tuple[int, float]
     chosen: bool
 
@@ -127,19 +128,19 @@ def attempts(results: Results) -> list[Attempt]:
         if method.goal
         for row in rows_of(results, method.name)
         for each in sorted(row.tries, key=lambda each: each.rate)
-        if any(step.outcomes for step in each.curve)
+        if each.curve and all(step.outcomes for step in each.curve)
     ]
 
 
 def _attempt(method: Method, row: Row, tried: Try) -> Attempt:
-    curve = [(step.step, mean(step.outcomes, success)) for step in tried.curve if step.outcomes]
+    best, last = best_step(tried), tried.curve[-1]
     return Attempt(
         method=method,
         seed=row.seed,
         rate=tried.rate,
         tokens=tried.tokens,
-        best=max(curve, key=lambda each: each[1]),
-        last=curve[-1],
+        best=(best.step, mean(best.outcomes, success)),
+        last=(last.step, mean(last.outcomes, success)),
         chosen=tried.rate == row.rate,
     )
 
@@ -160,7 +161,7 @@ class Judge(Struct, frozen=True, kw_only=True):
     matched_pairs: int
     matched: Bounds | None
     """Accuracy among pairs of dialogues with as many turns; None where a seed has no such pair."""
-    with_turns: float
+    with_turns: float | None
     best_of: tuple[tuple[int, Bounds], ...]
     """For each n that all seeds have."""
     timing: tuple[tuple[int, Bounds, int], ...]
@@ -201,6 +202,7 @@ def _judge(method: Method, others: Sequence[Method], critics: Sequence[Critic]) 
     hidden = set.intersection(*(set(timing) for timing in timings))
     known = [each.accuracy for each in critics if each.accuracy]
     matched = [each.matched for each in critics if each.matched]
+    turns = [each.with_turns for each in critics if each.with_turns is not None]
     return Judge(
         method=method,
         others=tuple(others),
@@ -210,7 +212,7 @@ def _judge(method: Method, others: Sequence[Method], critics: Sequence[Critic]) 
         accuracy=averaged(known) if known else None,
         matched_pairs=critics[0].matched_pairs,
         matched=averaged(matched) if len(matched) == len(critics) else None,
-        with_turns=fmean(each.with_turns for each in critics),
+        with_turns=fmean(turns) if len(turns) == len(critics) else None,
         best_of=tuple((n, averaged([curve[n] for curve in curves])) for n in sorted(common)),
         timing=tuple(
             (

@@ -7,10 +7,10 @@ from typing import Any
 
 from colbench.errors import UserError
 from sweet_rl_trainer.deviations import STAGES, deviations
-from sweet_rl_trainer.recipe import convert
+from sweet_rl_trainer.recipe import Recipe, convert
 from sweet_rl_trainer.reproduce.methods import Method
 from sweet_rl_trainer.reproduce.tables import full_label
-from sweet_rl_trainer.reproduce.text import NOTHING, code, escape, plain, table
+from sweet_rl_trainer.reproduce.text import NOTHING, code, count, escape, plain, table
 
 
 def methods(members: Iterable[Method]) -> str:
@@ -36,15 +36,31 @@ STEPS = {
 
 
 def budget(study: Mapping[str, Any]) -> str | None:
-    """How many steps each training has, and of what; None where the study does not say."""
-    recipe = study.get("recipe", {})
-    trainings = {name: recipe.get(name, {}).get("train", {}) for name in STEPS}
+    """How long each training is, and what a step has; None where the study does not say."""
+    recipe = shared(study)
+    if recipe is None:
+        return None
+    trainings = {name: getattr(recipe, name).train for name in STEPS}
     lines = [
-        [code(name), f"{each['max_steps']:,}", f"{each['batch_size']:,} {STEPS[name]}"]
+        [
+            code(name),
+            count(each.max_steps, "step") if each.max_steps else count(each.epochs, "epoch"),
+            f"{each.batch_size:,} {STEPS[name]}",
+        ]
         for name, each in trainings.items()
-        if {"max_steps", "batch_size"} <= each.keys()
     ]
-    return table(("training", "steps ", "in each"), lines) if lines else None
+    return table(("training", "length ", "in each step"), lines)
+
+
+def shared(study: Mapping[str, Any]) -> Recipe | None:
+    """The recipe that all methods share; None if there is none, or none of this version's."""
+    recipe = study.get("recipe")
+    if not isinstance(recipe, Mapping):
+        return None
+    try:
+        return convert({**recipe, "model": {"name": "base"}}, "recipe")
+    except UserError:
+        return None
 
 
 def _changes(method: Method) -> list[tuple[str, object]]:
@@ -54,14 +70,9 @@ def _changes(method: Method) -> list[tuple[str, object]]:
 
 
 def settings(study: Mapping[str, Any]) -> str | None:
-    """Where the shared recipe is not the paper's; None if there is none, or none of this version's."""
-    recipe = study.get("recipe")
-    if not isinstance(recipe, Mapping):
-        return None
-    try:
-        found = deviations(convert({**recipe, "model": {"name": "base"}}, "recipe"), STAGES)
-    except UserError:
-        return None
+    """Where the shared recipe is not the paper's; None where it is not known, or nowhere."""
+    recipe = shared(study)
+    found = deviations(recipe, STAGES) if recipe else []
     lines = [[code(key), escape(plain(ours)), escape(plain(theirs))] for key, ours, theirs in found]
     return table(("setting", "here", "paper"), lines) if lines else None
 

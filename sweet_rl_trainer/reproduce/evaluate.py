@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from colbench.config import RunConfig
+from colbench.report import cells
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.checkpoints import checkpoints
@@ -74,19 +75,26 @@ def _model(policy: Path, step: int) -> Path:
 
 
 def outcomes(folder: Path) -> Iterator[Outcome]:
-    """What came of each dialogue of an evaluation, in the order of tasks and trials."""
+    """What came of each dialogue of an evaluation, in the order of tasks and trials.
+
+    As in the harness's report (`colbench.report.cells`) a failure of the agent is worth 0, and what could not be judged
+    is left out.
+    """
     rollouts = RunFolder(folder / collect.RUN).rollouts()
-    yield from map(_outcome, sorted(rollouts, key=lambda each: (each.task_id, each.trial)))
+    for each in sorted(rollouts, key=lambda each: (each.task_id, each.trial)):
+        value = cells.value(each, "default", "tests_passed")
+        success = cells.success(each, "default")
+        if value is not None and success is not None:
+            yield _outcome(each, value, success=success)
 
 
-def _outcome(rollout: Rollout) -> Outcome:
-    score = rollout.scores.get("default")
+def _outcome(rollout: Rollout, value: float, *, success: bool) -> Outcome:
     spoken = [turn.agent_usage for turn in rollout.turns]
     return Outcome(
         task=rollout.task_id,
         trial=rollout.trial,
-        success=bool(score and score.success),
-        value=(score.value if score else None) or 0.0,
+        success=success,
+        value=value,
         turns=len(rollout.turns),
         answered=rollout.ended_by == "answer",
         reply_tokens=sum(each.completion_tokens for each in spoken if each),

@@ -67,4 +67,9 @@ def _first(results: Results, method: Method) -> tuple[Critic, Credit, float] | N
     success = find({seed: tests[seed]}) if tests else None
     if place not in critics or place not in credits or not success:
         return None
-    return critics[place], credits[place], success.seeds[seed]
+    critic = critics[place]
+    if method.changes.get(
+        "rank.calibrate"
+    ):  # that is of replies: what it learnt from has no dialogue's score
+        critic = Critic(method=critic.method, seed=critic.seed)
+    return critic, credits[place], success.seeds[seed]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
+from colbench.stats import ALPHA
+from sweet_rl_trainer.reproduce.comparison import RIVALS, by_seed
 from sweet_rl_trainer.reproduce.curves import Bounds, distinct, ends, judges
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Method
 from sweet_rl_trainer.reproduce.results import Results
-from sweet_rl_trainer.reproduce.sections import side
 from sweet_rl_trainer.reproduce.tables import (
     Difference,
     Ordering,
@@ -16,10 +17,13 @@ from sweet_rl_trainer.reproduce.tables import (
     difference,
     find,
     full_label,
+    holm,
     on_tests,
     orderings,
+    rows_of,
+    side,
 )
-from sweet_rl_trainer.reproduce.text import count, escape, percent, points, rate
+from sweet_rl_trainer.reproduce.text import count, escape, listed, percent, points, rate
 
 
 def sentences(results: Results) -> list[str]:
@@ -63,7 +67,7 @@ def _best(results: Results) -> Iterator[str]:
 
 
 def _points(ahead: Difference) -> str:
-    decided = ", which the interval does not decide" if ahead.verdict == "not decided" else ""
+    decided = ", which is not decided" if ahead.verdict == "not decided" else ""
     return f"{points(ahead.points)} points{decided}"
 
 
@@ -74,26 +78,30 @@ def _sweet(results: Results) -> Iterator[str]:
         found = difference(mine, on_tests(results, name))
         if found:
             alike = sum(value > 0 for value in found.seeds)
+            again = f", by seed {by_seed(found)}" if found.repeated else ""
             yield (
-                f"SWEET-RL against {_name(NAMED[name])}: {points(found.points)} points, by the interval "
+                f"SWEET-RL against {_name(NAMED[name])}: {points(found.points)} points by task{again}: "
                 f"**{found.verdict}**; higher in {alike} of {count(len(found.seeds), 'seed')}."
             )
 
 
 def _orderings(results: Results) -> Iterator[str]:
+    """Those that rest on several seeds apart from the others."""
     found = orderings(results)
     if all(each.verdict == "missing" for each in found):
         return
+    repeated = [each for each in found if each.ours and each.ours.repeated]
+    single = [each for each in found if each not in repeated]
+    kinds = (
+        ("with several seeds", repeated),
+        ("with one seed, which says nothing of other trainings", single),
+    )
+    told = "; ".join(f"{label}, {len(some)}: {_counted(some)}" for label, some in kinds if some)
     clear = [each for each in found if each.paper > each.noise]
     yield (
-        f"Of {count(len(found), 'ordering')} that the paper's numbers imply: {_counted(found)}. Of the {len(clear)} "
+        f"Of {count(len(found), 'ordering')} that the paper's numbers imply, {told}. Of the {len(clear)} "
         f"that stand out of the paper's own noise: {_counted(clear)}."
     )
-    if repeated := [each for each in found if each.ours and len(each.ours.seeds) > 1]:
-        yield (
-            f"Of the {len(repeated)} orderings of methods with several seeds each: {_counted(repeated)}; the others "
-            f"rest on one seed."
-        )
 
 
 def _counted(found: Sequence[Ordering]) -> str:
@@ -103,21 +111,36 @@ def _counted(found: Sequence[Ordering]) -> str:
 
 
 def _remedies(results: Results) -> Iterator[str]:
-    """Variants of SWEET-RL against the two that matter."""
-    for rival in ("mtdpo", "sweet"):
-        found = against(results, rival, "remedy")
-        parts = []
-        for verdict in ("above", "below", "not decided"):
-            names = [_name(NAMED[name]) for name, each in found.items() if each.verdict == verdict]
-            parts += [f"{verdict}: {'; '.join(names)}"] if names else []
-        if parts:
-            yield f"Remedies against {_name(NAMED[rival])}: {' — '.join(parts)}."
+    """Variants of SWEET-RL against the two that matter: many, so p is adjusted."""
+    for rival in RIVALS:
+        found = against(results, rival)
+        adjusted = holm({name: each.p for name, each in found.items()})
+        sides: dict[str, list[str]] = {}
+        for name, each in found.items():
+            if NAMED[name].group == "remedy":
+                verdict = each.verdict if adjusted[name] < ALPHA else "not decided"
+                sides.setdefault(verdict, []).append(_name(NAMED[name]))
+        if sides:
+            told = " — ".join(
+                f"{verdict}: {'; '.join(sides[verdict])}" for verdict in sorted(sides)
+            )
+            yield f"Remedies against {_name(NAMED[rival])}, with p adjusted for all methods: {told}."
 
 
 def _alike(results: Results) -> Iterator[str]:
-    """Rows that are another one over again."""
-    for one, other in combinations(METHODS, 2):
-        mine, theirs = (on_tests(results, each.name) for each in (one, other))
+    """Rows that are the base's, or another one over again."""
+    trained = [method for method in METHODS if method.goal]
+    for each in trained:
+        if refused := [str(row.seed) for row in rows_of(results, each.name) if not row.step]:
+            yield (
+                f"**No checkpoint of {_name(each)} was better than the base** on the validation tasks (seed "
+                f"{listed(refused)}): its row is the base's."
+            )
+    for one, other in combinations(trained, 2):
+        mine, theirs = (
+            {row.seed: row.test for row in rows_of(results, each.name) if row.test and row.step}
+            for each in (one, other)
+        )
         seeds = mine.keys() & theirs.keys()
         if seeds and all(mine[seed] == theirs[seed] for seed in seeds):
             yield (
@@ -151,7 +174,7 @@ def _sides(shares: Iterable[tuple[Method, Bounds]]) -> str:
     by_side: dict[str, list[str]] = {}
     for method, bounds in shares:
         named = f"{_name(method)} ({percent(bounds[0])})"
-        by_side.setdefault(side(bounds, 0.5), []).append(named)
+        by_side.setdefault(side(*bounds[1:], level=0.5), []).append(named)
     return " — ".join(
         f"{verdict}: {'; '.join(names)}" for verdict, names in sorted(by_side.items())
     )

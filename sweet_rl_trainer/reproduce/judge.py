@@ -48,7 +48,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     """Those whose two dialogues have as many turns."""
     matched: tuple[float, float, float] | None
     """Accuracy among these; None where there is none."""
-    with_turns: float
+    with_turns: float | None
     best_of: tuple[tuple[int, float, float, float], ...]
     """n, and the success of the best of n dialogues by score."""
 
@@ -125,7 +125,7 @@ def judged(
         accuracy=_accuracy(pairs, scores),
         matched_pairs=len(alike),
         matched=_accuracy(alike, scores) if alike else None,
-        with_turns=turns or 0.0,
+        with_turns=turns,
         best_of=tuple(
             (each.count, *bounds(each.reward)) for each in (curve.curve if curve else ())
         ),

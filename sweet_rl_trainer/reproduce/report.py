@@ -6,7 +6,7 @@ Its words are `report.md`, where `{{ … }}` stands for what is computed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from colbench.errors import DataError
 from sweet_rl_trainer.reproduce import comparison, departures, exchanges, following, sections
 from sweet_rl_trainer.reproduce.headline import sentences
-from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, RETURNS, TURNS
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, TURNS
+from sweet_rl_trainer.reproduce.missing import absent, missing
 from sweet_rl_trainer.reproduce.plots import draw
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.tables import find, full_label, on_tests, planned
@@ -93,9 +94,13 @@ def markdown(results: Results, charts: Mapping[str, str]) -> str:
         picture = f"![{told}; the numbers are in the tables]({CHARTS}/{name}.svg)"
         found[f"chart {name}"] = picture if name in charts else ""
 
+    left_out = absent(results)
+
     def put(place: re.Match[str]) -> str:
         content = found[place[1]]
-        return "Not there yet." if content is None else content
+        if content is None:
+            return "None in this study." if place[1] in left_out else "Not there yet."
+        return content
 
     return re.sub(r"\n{3,}", "\n\n", re.sub(r"\{\{ (.+?) \}\}", put, template))
 
@@ -103,7 +108,7 @@ def markdown(results: Results, charts: Mapping[str, str]) -> str:
 def _facts(results: Results) -> dict[str, str | None]:
     """What stands in the text itself."""
     base = ", ".join(f"{key} {plain(each)}" for key, each in results.base.items())
-    missing = [f"- {each}" for each in _missing(results)]
+    lacking = [f"- {each}" for each in missing(results)]
     what = results.study.get("what")
     return {
         "command": code(comparison.command(results)),
@@ -112,40 +117,9 @@ def _facts(results: Results) -> dict[str, str | None]:
         "machine": escape(results.machine),
         "version": escape(results.version),
         "headline": "\n".join(f"- {each}" for each in sentences(results)),
-        "missing": "\n".join(["**Unfinished.** Missing:", "", *missing]) if missing else "",
+        "missing": "\n".join(["**Unfinished.** Missing:", "", *lacking]) if lacking else "",
         "tested": _tested(results),
-        "rates note": escape(results.study.get("rates_note", "")),
     }
-
-
-def _missing(results: Results) -> Iterator[str]:
-    """What this study was to have and has not yet."""
-    members = planned(results)
-    tests = {each.name: on_tests(results, each.name).keys() for each in members}
-    seeds = {row.seed for row in results.rows if row.test}
-    repeated = results.study.get("repeated", [each.group for each in members])
-    if none := [full_label(each) for each in members if not tests[each.name]]:
-        yield f"on the test tasks: {escape('; '.join(none))}"
-    for each in members:
-        wanted = seeds if {each.group, each.name} & {*repeated} else set(sorted(seeds)[:1])
-        if tests[each.name] and (lacking := sorted(wanted - tests[each.name])):
-            shown = listed([str(seed) for seed in lacking])
-            yield f"{escape(full_label(each))}: {'seed' if len(lacking) == 1 else 'seeds'} {shown}"
-    judged = {each.method for each in results.critics}
-    actors = [each for each in members if each.goal == "actor" and each.name not in judged]
-    if actors:
-        yield f"critics: {escape('; '.join(full_label(each) for each in actors))}"
-    learnt = {each.method for each in results.scaling if each.test}
-    if scaled := [each for each in results.study.get("scaling", []) if each not in learnt]:
-        yield f"less data: {escape('; '.join(full_label(NAMED[each]) for each in scaled))}"
-    if len(results.study.get("exchanged", [])) > 1 and not results.exchanges:
-        yield "answers exchanged"
-    credited = {each.method for each in results.credits} | {RETURNS}
-    actors = [each for each in members if each.goal == "actor" and each.name not in credited]
-    if RETURNS in {each.name for each in members} and actors:
-        yield f"credit turn by turn: {escape('; '.join(map(full_label, actors)))}"
-    if not results.costs:
-        yield "time and memory"
 
 
 def _tested(results: Results) -> str:

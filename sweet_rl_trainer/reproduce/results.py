@@ -79,8 +79,8 @@ class Critic(Struct, frozen=True, kw_only=True):
     """Those whose two dialogues have as many turns."""
     matched: tuple[float, float, float] | None = None
     """The same share among these."""
-    with_turns: float = 0.0
-    """Pearson's correlation of dialogues' scores with their number of turns."""
+    with_turns: float | None = None
+    """Pearson's correlation of dialogues' scores with their number of turns; None where either does not vary."""
     best_of: tuple[tuple[int, float, float, float], ...] = ()
     """n, the expected success of the best of n dialogues by score, and its 95 % interval."""
     scores: str = ""
@@ -161,7 +161,8 @@ class Results(Struct, frozen=True, kw_only=True):
     machine: str
     """In words: processors, memory, accelerator, versions of Python, torch and transformers."""
     base: dict[str, Any]
-    """Of the base model: parameters, the beginning of its weights' digest, tokens and dialogues that it learnt from."""
+    """Of the base model: parameters, the beginning of its weights' digest, the dialogues that were made for it
+    (held-out ones among them), and tokens, each as often as it was learnt from."""
     rows: tuple[Row, ...]
     critics: tuple[Critic, ...]
     scaling: tuple[Scaling, ...]

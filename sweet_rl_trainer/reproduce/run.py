@@ -8,6 +8,7 @@ OUT/report/         the report
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,6 @@ from sweet_rl_trainer.stages.stage import Stage, order
 
 PROMPT = "no-prompt.txt"
 BASE = "base"
-LEARNT = ("dialogues", "tokens")
 Part = Row | Critic | Scaling | Credit | Exchange
 
 
@@ -110,7 +110,7 @@ def run(
         if runner.done > done:
             done = runner.done
             yield add(own, out)
-    yield add(own, out)
+    yield add(own, out, whole=not only)
 
 
 def _link(place: Path, folder: Path) -> None:
@@ -194,11 +194,18 @@ def machine() -> str:
 
 def _learnt(graph: Graph, out: Path) -> dict[str, Any]:
     """What the base was made of, and what of its own it has learnt from."""
-    made = [stage.report(out) for stage in order(graph.base) if stage.name == "rft-data"]
-    said = [report.said for report in made if report]
-    found = {name: said[0][name] for name in LEARNT}
-    own = {f"own {name}": said[-1][name] for name in LEARNT} if graph.scale.own else {}
-    return found | own
+
+    def said(name: str, what: str) -> list[int]:
+        reports = (stage.report(out) for stage in order(graph.base) if stage.name == name)
+        return [report.said[what] for report in reports if report]
+
+    dialogues, tokens = said("rft-data", "dialogues"), said("rft", "tokens")
+    rounds = graph.scale.base_rounds
+    found = {"demonstrations": dialogues[0], "tokens learnt from": sum(tokens[:rounds])}
+    if graph.scale.own:
+        own = {"own dialogues": dialogues[-1], "tokens learnt from them": sum(tokens[rounds:])}
+        found |= own
+    return found
 
 
 def _facts(folder: Path) -> dict[str, Any]:
@@ -208,11 +215,4 @@ def _facts(folder: Path) -> dict[str, Any]:
     with safe_open(model_in(folder) / "model.safetensors", framework="pt") as weights:
         shapes = {name: weights.get_slice(name).get_shape() for name in weights.keys()}  # noqa: SIM118
     digest = model_digest(model_in(folder))
-    return {"parameters": sum(map(_size, shapes.values())), "digest": digest[:12]}
-
-
-def _size(shape: Sequence[int]) -> int:
-    size = 1
-    for each in shape:
-        size *= each
-    return size
+    return {"parameters": sum(map(math.prod, shapes.values())), "digest": digest[:12]}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -18,7 +18,6 @@ from colbench.errors import UserError
 from sweet_rl_trainer.reproduce.methods import Group
 from sweet_rl_trainer.settings import Count, Positive
 
-Policy = Literal["rft", "mtdpo", "actor"]
 Share = Annotated[float, Meta(gt=0, lt=1)]
 
 
@@ -59,8 +58,6 @@ class Scale(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     repeated: tuple[str, ...] = get_args(Group)
     """Groups, and names of methods, that are done with every seed; others with the first one alone."""
     rates: Rates
-    rates_note: str = ""
-    """What else there is to say of their choice."""
     shares: tuple[Share, ...] = ()
     """Of the training tasks, for the curve over the amount of data."""
     scaling: tuple[str, ...] = ()

@@ -17,10 +17,7 @@ from sweet_rl_trainer.reproduce.curves import (
 )
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, QUESTIONS
 from sweet_rl_trainer.reproduce.results import KINDS, Credit, Results
-from sweet_rl_trainer.reproduce.tables import (
-    full_label,
-    on_tests,
-)
+from sweet_rl_trainer.reproduce.tables import full_label, on_tests, side
 from sweet_rl_trainer.reproduce.text import (
     NOTHING,
     duration,
@@ -37,7 +34,7 @@ from sweet_rl_trainer.reproduce.text import (
 
 def trained(results: Results) -> str | None:
     """Where trainings go: validation tasks after the first steps, at the chosen checkpoint, at the end."""
-    found = {each: ends(results, NAMED[each].name) for each in NAMED}
+    found = {each: ends(results, each) for each in NAMED}
     known = {name: each for name, each in found.items() if each}
     if not known:
         return None
@@ -141,10 +138,10 @@ def judged(results: Results) -> str | None:
                 _sharing(each),
                 "/".join(f"{n:,}" for n in sorted({*each.learnt})) if any(each.learnt) else NOTHING,
                 _bounds(accuracy),
-                side(accuracy, 0.5),
+                side(*accuracy[1:], level=0.5),
                 f"{each.pairs:,}",
                 f"{_bounds(each.matched)} of {each.matched_pairs:,}" if each.matched else NOTHING,
-                signed(each.with_turns, 2),
+                NOTHING if each.with_turns is None else signed(each.with_turns, 2),
                 *(_bounds(curve[n]) if n in curve else NOTHING for n in counts),
             ]
         )
@@ -188,14 +185,6 @@ def credited(results: Results) -> str | None:
 def _agreement(credit: Credit, kind: str) -> str:
     found = {each.kind: each for each in credit.agreements}
     return f"{_bounds(found[kind].share)} of {found[kind].pairs:,}" if kind in found else NOTHING
-
-
-def side(bounds: tuple[float, float, float], level: float) -> str:
-    """Where an interval lies."""
-    _, low, high = bounds
-    if low > level:
-        return "above"
-    return "below" if high < level else "not decided"
 
 
 def _bounds(bounds: tuple[float, float, float]) -> str:

@@ -38,21 +38,29 @@ def read(out: Path) -> Results | None:
         raise DataError(f"{out / RESULTS}: {cause}; delete it, it is made anew") from cause
 
 
-def add(own: Results, out: Path) -> Results:
-    """Write what was found by a call beside what is there, and give both."""
+def add(own: Results, out: Path, *, whole: bool = False) -> Results:
+    """Write what was found by a call beside what is there, and give both; `whole`: see `merged`."""
     with hold(out / LOCK, out, wait=True):
         there = read(out)
-        both = merged(there, own) if there else own
+        both = merged(there, own, whole=whole) if there else own
         part = out / f"{RESULTS}.part"
         part.write_bytes(msgspec.json.encode(both))
         part.rename(out / RESULTS)
     return both
 
 
-def merged(there: Results, own: Results) -> Results:
-    """Own parts, and those of others that are not in them; none of another study, or from another base."""
-    if (there.study, there.base) != (own.study, own.base):
+def merged(there: Results, own: Results, *, whole: bool = False) -> Results:
+    """Own parts, and those of others that are not in them; none of another study, version or base.
+
+    `whole`: own are all parts that there are with these seeds, so stages of these methods and seeds that have no part
+    in them are those of an earlier form of the study, and not in its costs.
+    """
+    if (there.study, there.version, there.base) != (own.study, own.version, own.base):
         return own
+    if whole:
+        known = {(each.method, each.seed) for each in own.costs}
+        others = (each for each in there.costs if (each.method, each.seed) not in known)
+        there = replace(there, costs=tuple(others))
     return replace(own, **{kind: _both(getattr(there, kind), getattr(own, kind)) for kind in PARTS})
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from colbench.stats import BLOCK, RESAMPLES, ROUNDING, SEED, Interval, mean_interval
-from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Group, Method
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Method
 from sweet_rl_trainer.reproduce.results import Outcome, Results, Row
 
 Measure = Callable[[Outcome], float]
@@ -73,8 +73,6 @@ class Found(Struct, frozen=True, kw_only=True):
     """Tokens, of all replies; None where there was no reply."""
     seeds: dict[int, float]
     """Success of each seed alone."""
-    tasks: int
-    dialogues: int
 
 
 def find(by_seed: BySeed) -> Found | None:
@@ -89,8 +87,6 @@ def find(by_seed: BySeed) -> Found | None:
         unanswered=mean(outcomes, unanswered),
         reply=reply_tokens(outcomes),
         seeds={seed: mean(found, success) for seed, found in by_seed.items() if found},
-        tasks=len({each.task for each in outcomes}),
-        dialogues=len(outcomes),
     )
 
 
@@ -123,6 +119,13 @@ def reply_tokens(outcomes: Sequence[Outcome]) -> float | None:
     return sum(each.reply_tokens for each in outcomes) / replies if replies else None
 
 
+def side(low: float | None, high: float | None, level: float = 0.0) -> Verdict:
+    """Where an interval lies; one without ends lies nowhere."""
+    if low is not None and low > level:
+        return "above"
+    return "below" if high is not None and high < level else "not decided"
+
+
 class Difference(Struct, frozen=True, kw_only=True):
     """How far a method is ahead of another one on the same tasks, with the seeds that both have."""
 
@@ -134,12 +137,18 @@ class Difference(Struct, frozen=True, kw_only=True):
     """The same for each seed alone."""
 
     @property
+    def repeated(self) -> bool:
+        """Whether there are several seeds."""
+        return len(self.seeds) > 1
+
+    @property
     def verdict(self) -> Verdict:
-        """What the interval says."""
-        low, high = self.points.low, self.points.high
-        if low is not None and low > 0:
-            return "above"
-        return "below" if high is not None and high < 0 else "not decided"
+        """What both intervals say, the one by task and the one by seed; of a single seed there is the first alone."""
+        found = {side(self.points.low, self.points.high)}
+        if self.by_seed:
+            mean, reach = self.by_seed
+            found.add(side(mean - reach, mean + reach))
+        return found.pop() if len(found) == 1 else "not decided"
 
     @property
     def by_seed(self) -> tuple[float, float] | None:
@@ -150,7 +159,7 @@ class Difference(Struct, frozen=True, kw_only=True):
         from scipy.stats import t
 
         n = len(self.seeds)
-        if n < 2:
+        if not self.repeated:
             return None
         return fmean(self.seeds), float(t.ppf(0.975, n - 1)) * stdev(self.seeds) / n**0.5
 
@@ -210,13 +219,13 @@ def sign_flips(differences: Sequence[float]) -> float:
     return (extreme + 1) / (RESAMPLES + 1)
 
 
-def holm(chances: Sequence[float]) -> list[float]:
-    """p-values of a family, adjusted so that the chance of any false discovery is bounded (Holm 1979)."""
-    adjusted = [0.0] * len(chances)
+def holm(chances: Mapping[str, float]) -> dict[str, float]:
+    """p-values of a family, by name, adjusted so that the chance of any false discovery is bounded (Holm 1979)."""
+    adjusted: dict[str, float] = {}
     highest = 0.0
-    for place, n in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
-        highest = max(highest, min(1.0, (len(chances) - place) * chances[n]))
-        adjusted[n] = highest
+    for place, name in enumerate(sorted(chances, key=chances.__getitem__)):
+        highest = max(highest, min(1.0, (len(chances) - place) * chances[name]))
+        adjusted[name] = highest
     return adjusted
 
 
@@ -226,13 +235,13 @@ def planned(results: Results) -> list[Method]:
     return [method for method in METHODS if method.name in names]
 
 
-def against(results: Results, other: str, group: Group | None = None) -> dict[str, Difference]:
-    """All methods (of a group) against one of them, by name; those without numbers are left out."""
+def against(results: Results, other: str) -> dict[str, Difference]:
+    """All methods against one of them, by name; those without numbers are left out."""
     theirs = on_tests(results, other)
     found = {
         method.name: difference(on_tests(results, method.name), theirs)
         for method in METHODS
-        if method.name != other and group in {None, method.group}
+        if method.name != other
     }
     return {name: each for name, each in found.items() if each}
 

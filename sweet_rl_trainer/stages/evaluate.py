@@ -6,22 +6,28 @@ FOLDER/report.txt    the report
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from colbench.config import RunConfig
+from colbench.report import cells
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.stages import collect
 from sweet_rl_trainer.stages.stage import Job
 
 
 def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
-    """Make the run, and say the mean of its scores, and the share of successes where there are such."""
+    """Make the run, and say the mean of its scores, and the share of successes, as the harness's report has them.
+
+    None of dialogues that were not judged, and of pages no success.
+    """
     said = collect.collect(job, config)
     rollouts = RunFolder(job.folder / collect.RUN).rollouts()
-    scores = [each.scores.get(config.scoring) for each in rollouts]
-    success = [score.success for score in scores if score and score.success is not None]
-    return {
-        **said,
-        "score": sum((score and score.value) or 0.0 for score in scores) / len(scores),
-        "success": sum(success) / len(scores) if success else None,
-    }
+    scores = [cells.value(each, config.scoring, "tests_passed") for each in rollouts]
+    successes = [cells.success(each, config.scoring) for each in rollouts]
+    return {**said, "score": _mean(scores), "success": _mean(successes)}
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return sum(known) / len(known) if known else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from sweet_rl_trainer.reproduce.following import followed
 from sweet_rl_trainer.reproduce.results import Agreement, Credit, Critic
@@ -54,6 +55,18 @@ def test_methods_that_differ_by_more_than_their_scores_are_left_out(study):
     names = (*NAMES, "by-kind", "trajectory-mean-anchored", "returns")
     found = followed(study((0.6, 0.5, 0.7, 0.8, 0.9, 1, 1), (8, 2, 15, 9, 1, 0, 0), names))
     assert cells(found) == [["agreement with returns, any two", "4", "+0.80"]]
+
+
+def test_calibrated_replies_have_no_scores_of_dialogues(study):
+    results = study((0.6, 0.5, 0.7, 0.8, 0.9), (8, 2, 15, 9, 11), (*NAMES, "calibrated"))
+    accuracies = dict(zip((*NAMES, "calibrated"), (0.5, 0.6, 0.7, 0.8, 0.1), strict=True))
+    critics = [replace(each, accuracy=(accuracies[each.method], 0, 1)) for each in results.critics]
+    found = cells(followed(replace(results, critics=tuple(critics))))
+    # all five: ranks 2 1 3 4 5 and 2 1 5 3 4, 1 - 6 * 6 / (5 * 24); of four 1 2 3 4 and 2 1 4 3
+    assert found == [
+        ["agreement with returns, any two", "5", "+0.70"],
+        ["pair accuracy", "4", "+0.60"],
+    ]
 
 
 def test_a_few_methods_say_nothing(study, make):

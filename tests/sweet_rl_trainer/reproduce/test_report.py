@@ -100,8 +100,8 @@ def test_the_headline_follows_the_numbers(make):
 def test_the_headline_counts_orderings(make):
     rows = [make.row("sweet", make.marks(18)), make.row("mtdpo", make.marks(3))]
     assert (
-        "Of 21 orderings that the paper's numbers imply: 1 as in the paper, 20 missing"
-        in headline(make.results(rows))
+        "Of 21 orderings that the paper's numbers imply, with one seed, which says nothing of other trainings, "
+        "21: 1 as in the paper, 20 missing. " in headline(make.results(rows))
     )
 
 
@@ -126,13 +126,40 @@ def test_the_headline_holds_critics_against_chance(make):
 
 def test_a_row_that_is_another_one_over_again_is_told(make):
     rows = [
-        make.row("sweet", {"a": "1", "b": "0"}),
-        make.row("limit-negatives", {"a": "1", "b": "0"}),
-        make.row("pmi", {"a": "0", "b": "1"}),
+        make.row("sweet", {"a": "1", "b": "0"}, step=10),
+        make.row("limit-negatives", {"a": "1", "b": "0"}, step=10),
+        make.row("pmi", {"a": "0", "b": "1"}, step=10),
+        make.row("released", {"a": "1", "b": "0"}, seed=2),
     ]
     told = headline(make.results(rows))
     assert "**SWEET-RL, negatives at the limit is SWEET-RL over again**" in told
     assert told.count("over again") == 1
+    refused = "**No checkpoint of SWEET-RL, as in the released code was better than the base**"
+    assert f"{refused} on the validation tasks (seed 2)" in told
+
+
+def test_p_values_of_remedies_are_adjusted(make):
+    # 7 of 20 tasks apart: p is 2 / 2 ** 7 = 0.016, and five times that where there are five methods; then four times 0
+    rows = [make.row("sweet", make.marks(8)), make.row("answer-apart", make.marks(1))]
+    ours = "Remedies against SWEET-RL, with p adjusted for all methods"
+    assert f"{ours}: below: SWEET-RL, answer apart." in headline(make.results(rows))
+    names = ("rft", "mtdpo", "pmi", "released")
+    more = [make.row(name, make.marks(8)) for name in names]
+    assert f"{ours}: not decided: SWEET-RL, answer apart." in headline(make.results([*rows, *more]))
+
+
+def test_what_a_study_was_never_to_have_is_not_there_yet_to_come(make):
+    study = {"methods": ["zero-shot", "rft"], "scaling": [], "exchanged": []}
+    page = markdown(make.results(study=study), {})
+    for name in (
+        "Credit turn by turn",
+        "What success goes with",
+        "Amount of data",
+        "Who asks, who writes",
+    ):
+        assert "None in this study." in section(page, name), name
+        assert "Not there yet." not in section(page, name), name
+    assert "Not there yet." in section(markdown(make.results(), {}), "Credit turn by turn")
 
 
 def test_critics_are_held_against_the_number_of_turns(make):
@@ -167,7 +194,11 @@ def test_what_is_missing_is_named(make, tmp_path):
         for each in whole.rows
         if each.method != "pmi" and (each.method, each.seed) != ("rft", 1)
     ]
-    study = whole.study | {"scaling": ["mtdpo", "rft"]}
+    study = whole.study | {
+        "scaling": ["mtdpo", "rft"],
+        "shares": [0.25, 0.5],
+        "exchanged": ["rft", "sweet"],
+    }
     page = written(
         replace(whole, rows=tuple(rows), critics=whole.critics[1:2], study=study), tmp_path
     )
@@ -175,7 +206,11 @@ def test_what_is_missing_is_named(make, tmp_path):
     assert "- on the test tasks: PMI scorer, no critic\n" in missing
     assert "- Rejection fine-tuning: seed 1\n" in missing
     assert "- critics: SWEET-RL; " in missing
-    assert "- less data: Rejection fine-tuning" in missing
+    assert (
+        "- less data: Multi-turn DPO (25 %); Rejection fine-tuning (25 %); Rejection fine-tuning (50 %)\n"
+        in missing
+    )
+    assert "- answers exchanged: 4 of 4\n" in missing
     assert "time and memory" not in missing
     assert row(section(page, "Ablations"), "PMI scorer, no critic")[2] == "missing"
 
@@ -201,11 +236,10 @@ def test_a_method_that_is_repeated_by_its_name_lacks_seeds_where_it_has_one(make
 
 def test_what_methods_have_for_it_is_told(make):
     train = {"max_steps": 60, "batch_size": 16, "epochs": 100}
-    study = {"recipe": {"critic": {"train": train}, "actor": {"train": {}}}, "rates_note": "A *b*."}
+    study = {"recipe": {"critic": {"train": train}, "mtdpo": {"train": {"epochs": 1}}}}
     page = markdown(make.results(study=study), {})
-    assert "| `critic` | 60 | 16 pairs of dialogues |" in page
-    assert "\n| `actor` |" not in section(page, "The methods")
-    assert "A \\*b\\*." in section(page, "Along training") + section(page, "Learning rates")
+    assert "| `critic` | 60 steps | 16 pairs of dialogues |" in page
+    assert "| `mtdpo` | 1 epoch | 8 pairs of dialogues |" in page
 
 
 def test_a_study_without_any_row_has_a_report_whatever_it_repeats(make):

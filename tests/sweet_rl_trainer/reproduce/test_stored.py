@@ -50,7 +50,22 @@ def test_parts_stand_for_one_another_where_they_are_of_the_same_place(kind, part
     assert getattr(merged(there, replace(there, **{kind: (other,)})), kind) == (other, part)
 
 
-@pytest.mark.parametrize("changes", [{"study": {"what": "else"}}, {"base": {"digest": "else"}}])
+def test_what_a_whole_study_no_longer_has_costs_nothing(make):
+    def cost(key, seed=0):
+        return Cost(key=key, stage="judge", method="rft", seed=seed, seconds=1, memory=None)
+
+    there = make.results(costs=(cost("old"), cost("other seed", 1)))
+    own = make.results(costs=(cost("new"),))
+    kept = {each.key for each in merged(there, own).costs}
+    assert kept == {"new", "old", "other seed"}, "another call's"
+    kept = {each.key for each in merged(there, own, whole=True).costs}
+    assert kept == {"new", "other seed"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"study": {"what": "else"}}, {"base": {"digest": "else"}}, {"version": "9"}],
+)
 def test_nothing_of_another_study_is_kept(changes, make):
     there = make.results([make.row("rft", {"a": "1"})])
     own = replace(make.results([make.row("sweet", {"a": "1"})]), **changes)
