@@ -144,7 +144,9 @@ class _Counter:
             line.note = "after the dialogues are collected"
             return
         try:
-            turns = sample.turns(data.load(self._recipe.data, inputs), self._recipe.sample)
+            found = data.load(self._recipe.data, inputs)
+            sample.check_prompts(found, self._recipe)
+            turns = sample.turns(found, self._recipe.sample)
         except DataError as cause:
             line.note = str(cause)
             return

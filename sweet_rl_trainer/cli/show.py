@@ -48,7 +48,10 @@ def result(stages: Sequence[Stage], out: Path) -> None:
         return
     print(folder / MODEL)
     Console(stderr=True).print(
-        Text(f"evaluate it: colbench eval --agent vllm:{folder / MODEL}"), soft_wrap=True
+        Text(
+            f"evaluate it: colbench eval --agent vllm:{folder / MODEL} (local: in place of vllm: needs no server)"
+        ),
+        soft_wrap=True,
     )
 
 

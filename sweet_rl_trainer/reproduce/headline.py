@@ -115,16 +115,18 @@ def _remedies(results: Results) -> Iterator[str]:
     for rival in RIVALS:
         found = against(results, rival)
         adjusted = holm({name: each.p for name, each in found.items()})
+        remedies = {name: each for name, each in found.items() if NAMED[name].group == "remedy"}
         sides: dict[str, list[str]] = {}
-        for name, each in found.items():
-            if NAMED[name].group == "remedy":
-                verdict = each.verdict if adjusted[name] < ALPHA else "not decided"
-                sides.setdefault(verdict, []).append(_name(NAMED[name]))
+        for name, each in remedies.items():
+            verdict = each.verdict if adjusted[name] < ALPHA else "not decided"
+            sides.setdefault(verdict, []).append(_name(NAMED[name]))
         if sides:
             told = " — ".join(
                 f"{verdict}: {'; '.join(sides[verdict])}" for verdict in sorted(sides)
             )
-            yield f"Remedies against {_name(NAMED[rival])}, with p adjusted for all methods: {told}."
+            single = not any(each.repeated for each in remedies.values())
+            rests = " (one seed each)" if single else ""
+            yield f"Remedies{rests} against {_name(NAMED[rival])}, with p adjusted for all methods: {told}."
 
 
 def _alike(results: Results) -> Iterator[str]:

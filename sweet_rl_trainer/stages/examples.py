@@ -19,6 +19,7 @@ from sweet_rl_trainer.recipe import CriticSettings, MtdpoSettings, Recipe, RftSe
 from sweet_rl_trainer.stages import files
 from sweet_rl_trainer.stages.base import chat_of, model_in
 from sweet_rl_trainer.stages.data import Data, load
+from sweet_rl_trainer.stages.sample import check_prompts
 from sweet_rl_trainer.stages.stage import Job
 from sweet_rl_trainer.trajectories import Trajectory
 
@@ -39,6 +40,8 @@ class Made(Struct, frozen=True, kw_only=True):
 def make(job: Job, recipe: Recipe, table: Table) -> dict[str, Any]:
     """Write the examples that the stage's training needs."""
     data = load(recipe.data, job.inputs)
+    if isinstance(table, CriticSettings):
+        check_prompts(data, recipe)
     chat = chat_of(model_in(job.inputs["model"]), recipe.model)
     made = examples(data, chat, table)
     files.write(job.folder / files.TRAIN, made.train)

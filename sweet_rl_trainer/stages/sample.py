@@ -47,7 +47,7 @@ def sample(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Sample at the turns of a share of both sides' trajectories."""
     model = model_in(job.inputs["model"])
     data = load(recipe.data, job.inputs)
-    _check_prompts(data, recipe)
+    check_prompts(data, recipe)
     wanted = turns(data, recipe.sample)
     settings = recipe.sample
     sampler = Sampler(
@@ -83,8 +83,11 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
     ]
 
 
-def _check_prompts(data: Data, recipe: Recipe) -> None:
-    """A server makes its own prompts of messages, among which official files have no system prompt."""
+def check_prompts(data: Data, recipe: Recipe) -> None:
+    """A server makes its own prompts of messages, among which official files have no system prompt.
+
+    Asked before a critic learns from them, too: with another system prompt it would learn anew. Raises UserError.
+    """
     if recipe.sample.server == IN_PROCESS or recipe.data.system is not None:
         return
     if any(each.prompts for each in (*data.train, *data.held_out)):

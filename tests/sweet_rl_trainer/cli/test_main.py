@@ -211,6 +211,37 @@ def test_a_dry_run_says_why_there_are_no_examples(small_recipe, collected, capfd
     assert "no task has one" in " ".join(capfd.readouterr().out.split())
 
 
+@pytest.mark.parametrize("flags", [["--dry-run"], []], ids=["planned", "done"])
+def test_a_server_without_the_system_prompt_is_refused_before_a_critic_learns(
+    flags, small_recipe, fails, tmp_path
+):
+    def turn(text):
+        return {"role": "assistant", "content": f"OUTPUT: {text}", "input": "<s>Ask first."}
+
+    rows = [
+        {
+            "task": {
+                "problem_description": f"Count the late orders of shop {n // 2}.",
+                "ground_truth": "def late(days): return days > 1",
+                "test_cases": {"test1": "late(2)"},
+            },
+            "dialogue_history": [
+                {"role": "user", "content": f"Count the late orders of shop {n // 2}."},
+                turn("I WANT TO ANSWER: def late(days): ..."),
+            ],
+            "reward": n % 2,
+        }
+        for n in range(40)
+    ]
+    path = tmp_path / "official.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    changes = [f"data.official=['{path}']", "data.runs=[]", "sample.server=vllm"]
+    words = [word for change in changes for word in ("--set", change)]
+    said = fails("run", small_recipe, "--out", tmp_path / "out", *words, *flags)
+    assert said.startswith("data.official: the files hold the agent's system prompt in prompt str")
+    assert not list((tmp_path / "out").glob("critic-*/run"))
+
+
 @pytest.mark.parametrize("scale", [name for name in scales.shipped() if "quick" not in name])
 def test_every_scale_of_a_study_can_be_asked_for(scale, fails, tmp_path):
     said = fails("reproduce", "--scale", scale, "--seeds", "0", "--out", tmp_path / "out")

@@ -50,7 +50,9 @@ def test_what_was_not_judged_is_left_out_and_a_failure_of_the_agent_is_none(coll
     first, second, third, *_ = RunFolder(asks).rollouts()
     rollouts = [
         replace(first, scores={}, failure=Failure(boundary="agent", reason="it fell silent")),
-        replace(second, scores={}, failure=Failure(boundary="simulator", reason="the server is gone")),
+        replace(
+            second, scores={}, failure=Failure(boundary="simulator", reason="the server is gone")
+        ),
         replace(
             third,
             scores={"default": replace(third.scores["default"], value=None, success=None)},
