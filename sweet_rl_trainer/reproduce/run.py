@@ -163,7 +163,7 @@ def parts(
         runner.now = "", first
         yield study.counting()
     for method in (*judged, QUESTIONS) if RETURNS in {each.name for each in methods} else ():
-        runner.now = method.name, first
+        runner.now = "" if method is QUESTIONS else method.name, first
         yield study.credit(method, first)
     exchanged = [method.name for method in methods if method.name in scale.exchanged]
     for seed, (asker, writer) in product(seeds, permutations(exchanged, 2)):
