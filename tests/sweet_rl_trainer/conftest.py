@@ -1,6 +1,8 @@
-"""Tiny language models with random weights, the same in every run."""
+"""Tiny language models with random weights, the same in every run, and dialogues to learn from."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
@@ -65,6 +67,37 @@ def collected(tmp_path_factory):
         out = ("--out", str(folder / name))
         assert main(["eval", "--agent", agent, "--max-turns", turns, *tasks, *out]) == 0
     return folder / "asks", folder / "guesses"
+
+
+@pytest.fixture
+def official(tmp_path):
+    """`official(tasks, …)`: a file in the official format, two dialogues for each task; what else a reply holds."""
+
+    def made(tasks, **of_reply):
+        answer = "OUTPUT: I WANT TO ANSWER: def late(days): ..."
+        rows = [
+            {
+                "task": {
+                    "problem_description": (request := f"Count the late orders of shop {n}."),
+                    "ground_truth": "def late(days): return days > 1",
+                    "test_cases": {"test1": "late(2)"},
+                },
+                "dialogue_history": [
+                    {"role": "user", "content": request},
+                    {"role": "assistant", "content": "OUTPUT: How late?", **of_reply},
+                    {"role": "user", "content": "A day."},
+                    {"role": "assistant", "content": answer, **of_reply},
+                ],
+                "reward": reward,
+            }
+            for n in range(tasks)
+            for reward in (0, 1)
+        ]
+        path = tmp_path / "official.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -213,28 +213,9 @@ def test_a_dry_run_says_why_there_are_no_examples(small_recipe, collected, capfd
 
 @pytest.mark.parametrize("flags", [["--dry-run"], []], ids=["planned", "done"])
 def test_a_server_without_the_system_prompt_is_refused_before_a_critic_learns(
-    flags, small_recipe, fails, tmp_path
+    flags, small_recipe, official, fails, tmp_path
 ):
-    def turn(text):
-        return {"role": "assistant", "content": f"OUTPUT: {text}", "input": "<s>Ask first."}
-
-    rows = [
-        {
-            "task": {
-                "problem_description": f"Count the late orders of shop {n // 2}.",
-                "ground_truth": "def late(days): return days > 1",
-                "test_cases": {"test1": "late(2)"},
-            },
-            "dialogue_history": [
-                {"role": "user", "content": f"Count the late orders of shop {n // 2}."},
-                turn("I WANT TO ANSWER: def late(days): ..."),
-            ],
-            "reward": n % 2,
-        }
-        for n in range(40)
-    ]
-    path = tmp_path / "official.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = official(20, input="<s>Ask first.")
     changes = [f"data.official=['{path}']", "data.runs=[]", "sample.server=vllm"]
     words = [word for change in changes for word in ("--set", change)]
     said = fails("run", small_recipe, "--out", tmp_path / "out", *words, *flags)

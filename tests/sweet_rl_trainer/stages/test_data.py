@@ -95,28 +95,9 @@ def test_a_share_of_the_tasks_leaves_the_held_out_ones_alone(collected):
     assert 0 < len(half.train) < len(whole.train)
 
 
-def test_an_official_file_is_read_with_the_system_prompt_that_is_given(tmp_path):
-    rows = [
-        {
-            "task": {
-                "problem_description": f"Count the late orders of shop {n}.",
-                "ground_truth": "def late(days): return days > 1",
-                "test_cases": {"test1": "late(2)"},
-            },
-            "dialogue_history": [
-                {"role": "user", "content": f"Count the late orders of shop {n}."},
-                {"role": "assistant", "content": "OUTPUT: How late?"},
-                {"role": "user", "content": "A day."},
-                {"role": "assistant", "content": "OUTPUT: I WANT TO ANSWER: def late(days): ..."},
-            ],
-            "reward": n % 2,
-        }
-        for n in range(8)
-    ]
-    path = tmp_path / "official.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+def test_an_official_file_is_read_with_the_system_prompt_that_is_given(official, tmp_path):
     (tmp_path / "system.txt").write_text("Ask first.")
-    data = loaded(official=(str(path),), system=str(tmp_path / "system.txt"), seed=1)
+    data = loaded(official=(str(official(4)),), system=str(tmp_path / "system.txt"), seed=1)
     assert len(data.by_id) == 8
     assert {each.messages[0].content for each in data.train} == {"Ask first."}
     assert {each.reward for each in data.by_id.values()} == {0.0, 1.0}
