@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -26,6 +27,7 @@ from sweet_rl_trainer.reproduce.tables import (
     unanswered,
 )
 
+T = TypeVar("T")
 Bounds = tuple[float, float, float]
 """A mean and its interval."""
 Summary = Callable[[Sequence[Outcome]], float]
@@ -230,6 +232,15 @@ def distinct(found: Sequence[Judge]) -> list[Judge]:
     kept: list[Judge] = []
     for each in found:
         if not any(each.method in one.others for one in kept):
+            kept.append(each)
+    return kept
+
+
+def first_of_equals(parts: Iterable[T], value: Callable[[T], object]) -> list[T]:
+    """Without those whose value one before has, such as methods that rank by the same scores."""
+    kept: list[T] = []
+    for each in parts:
+        if value(each) not in map(value, kept):
             kept.append(each)
     return kept
 

@@ -11,6 +11,7 @@ from sweet_rl_trainer.reproduce.curves import (
     by_turns,
     distinct,
     ends,
+    first_of_equals,
     judges,
     scaling,
     spent,
@@ -156,7 +157,8 @@ def _sharing(each: Judge) -> str:
 
 def timed(results: Results) -> str | None:
     """How often scores put an answer above another reply, by the number of hidden facts."""
-    found = [each for each in judges(results) if each.timing]
+    known = [each for each in judges(results) if each.timing]
+    found = first_of_equals(known, lambda each: each.timing)
     if not found:
         return None
     numbers = sorted({n for each in found for n, *_ in each.timing})
@@ -171,13 +173,13 @@ def timed(results: Results) -> str | None:
 def credited(results: Results) -> str | None:
     """How scores of replies agree with returns, by kind."""
     by_method = {each.method: each for each in results.credits}
+    ordered = [by_method[each] for each in (*NAMED, QUESTIONS.name) if each in by_method]
     lines = [
         [
-            escape(full_label(method)),
-            *(_agreement(by_method[method.name], kind) for kind in KINDS),
+            escape(full_label(NAMED.get(each.method, QUESTIONS))),
+            *(_agreement(each, kind) for kind in KINDS),
         ]
-        for method in (*METHODS, QUESTIONS)
-        if method.name in by_method
+        for each in first_of_equals(ordered, lambda each: each.agreements)
     ]
     return table(("scores of", *(f"{kind} " for kind in KINDS)), lines) if lines else None
 

@@ -12,7 +12,7 @@ from colbench.errors import DataError
 from sweet_rl_trainer.reproduce import report
 from sweet_rl_trainer.reproduce.methods import METHODS, TURNS
 from sweet_rl_trainer.reproduce.report import markdown
-from sweet_rl_trainer.reproduce.results import Critic, Timing
+from sweet_rl_trainer.reproduce.results import Agreement, Credit, Critic, Timing
 
 
 def written(results, folder):
@@ -265,6 +265,32 @@ def test_scores_of_no_model_are_judged_by_when_they_say_to_answer_alone(make):
     assert row(timed, "Monte-Carlo returns, no critic")[1] == "90.0 % (80.0 to 100.0) of 5"
     assert "Monte-Carlo returns, no critic 90.0 %" in headline(results)
     assert "not decided: SWEET-RL (60.0 %)." in headline(results)
+
+
+def test_scores_that_another_method_has_already_stand_once(make):
+    def timed(name, share):
+        timing = (Timing(hidden=0, turns=5, share=(share, 0.0, 1.0)),)
+        return replace(critic(name, (0.6, 0.5, 0.7)), timing=timing)
+
+    results = make.results(
+        critics=(timed("sweet", 0.25), timed("anchored", 0.25), timed("calibrated", 0.75)),
+        credits=tuple(
+            Credit(
+                method=name,
+                seed=0,
+                agreements=(Agreement(kind="any two", pairs=9, share=(x, 0, 1)),),
+            )
+            for name, x in (("sweet", 0.6), ("anchored", 0.6), ("pmi", 0.5))
+        ),
+    )
+    page = markdown(results, {})
+    for name, methods in (
+        ("When to answer", ["SWEET-RL", "SWEET-RL, answers calibrated"]),
+        ("Credit turn by turn", ["SWEET-RL", "PMI scorer, no critic"]),
+    ):
+        (table,) = tables(section(page, name))
+        assert [line[0].strip() for line in table[2:]] == methods
+    assert "SWEET-RL 25.0 %; SWEET-RL, answers calibrated 75.0 %." in headline(results)
 
 
 def test_what_a_smaller_study_leaves_out_is_not_missing(make):
