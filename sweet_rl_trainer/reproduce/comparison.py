@@ -115,7 +115,7 @@ def compared(results: Results, rival: str) -> str | None:
             escape(full_label(NAMED[name])),
             points(each.points),
             seeds(each),
-            by_seed(each),
+            points_by_seed(each),
             each.verdict,
             chance(each.p),
             chance(adjusted[name]),
@@ -130,7 +130,7 @@ def seeds(found: Difference) -> str:
     return " · ".join(signed(value * 100) for value in found.seeds)
 
 
-def by_seed(found: Difference) -> str:
+def points_by_seed(found: Difference) -> str:
     """The mean of the seeds and the reach of its interval, in points."""
     if found.by_seed is None:
         return NOTHING

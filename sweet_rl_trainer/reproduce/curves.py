@@ -229,11 +229,7 @@ def _judge(method: Method, others: Sequence[Method], critics: Sequence[Critic]) 
 
 def distinct(found: Sequence[Judge]) -> list[Judge]:
     """Those with scores of dialogues that no one before has."""
-    kept: list[Judge] = []
-    for each in found:
-        if not any(each.method in one.others for one in kept):
-            kept.append(each)
-    return kept
+    return first_of_equals(found, lambda each: {one.name for one in (each.method, *each.others)})
 
 
 def first_of_equals(parts: Iterable[T], value: Callable[[T], object]) -> list[T]:

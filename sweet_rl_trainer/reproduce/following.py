@@ -68,8 +68,7 @@ def _first(results: Results, method: Method) -> tuple[Critic, Credit, float] | N
     if place not in critics or place not in credits or not success:
         return None
     critic = critics[place]
-    if method.changes.get(
-        "rank.calibrate"
-    ):  # that is of replies: what it learnt from has no dialogue's score
+    if method.changes.get("rank.calibrate"):
+        # of replies alone: the scores that it learnt from are not those of dialogues
         critic = Critic(method=critic.method, seed=critic.seed)
     return critic, credits[place], success.seeds[seed]

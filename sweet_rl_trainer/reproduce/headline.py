@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 from colbench.stats import ALPHA
-from sweet_rl_trainer.reproduce.comparison import RIVALS, by_seed
+from sweet_rl_trainer.reproduce.comparison import RIVALS, points_by_seed
 from sweet_rl_trainer.reproduce.curves import Bounds, distinct, ends, first_of_equals, judges
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Method
 from sweet_rl_trainer.reproduce.results import Results
@@ -78,7 +78,7 @@ def _sweet(results: Results) -> Iterator[str]:
         found = difference(mine, on_tests(results, name))
         if found:
             alike = sum(value > 0 for value in found.seeds)
-            again = f", by seed {by_seed(found)}" if found.repeated else ""
+            again = f", by seed {points_by_seed(found)}" if found.repeated else ""
             yield (
                 f"SWEET-RL against {_name(NAMED[name])}: {points(found.points)} points by task{again}: "
                 f"**{found.verdict}**; higher in {alike} of {count(len(found.seeds), 'seed')}."
@@ -90,13 +90,17 @@ def _orderings(results: Results) -> Iterator[str]:
     found = orderings(results)
     if all(each.verdict == "missing" for each in found):
         return
-    repeated = [each for each in found if each.ours and each.ours.repeated]
-    single = [each for each in found if each not in repeated]
-    kinds = (
-        ("with several seeds", repeated),
-        ("with one seed, which says nothing of other trainings", single),
-    )
-    told = "; ".join(f"{label}, {len(some)}: {_counted(some)}" for label, some in kinds if some)
+    known = [(each, each.ours.repeated) for each in found if each.ours]
+    kinds = {
+        "with several seeds": [each for each, repeated in known if repeated],
+        "with one seed, which says nothing of other trainings": [
+            each for each, repeated in known if not repeated
+        ],
+    }
+    parts = [f"{label}, {len(some)}: {_counted(some)}" for label, some in kinds.items() if some]
+    if lacking := len(found) - len(known):
+        parts.append(f"{lacking} missing")
+    told = "; ".join(parts)
     clear = [each for each in found if each.paper > each.noise]
     yield (
         f"Of {count(len(found), 'ordering')} that the paper's numbers imply, {told}. Of the {len(clear)} "
