@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Iterable
 
 from colbench.errors import RenderError, SimulatorError
 from colbench.interfaces import HumanSimulator
@@ -26,10 +28,19 @@ def is_keyless(lock: Lock) -> bool:
     return lock.config.get("human") == HUMAN and named == CLASS and not changed
 
 
-def is_drawn(bundle: str, task_id: str, trial: int, share: float) -> bool:
-    """Whether a cell is in the sample; it goes by the bundle's digest, and so is the same for everybody."""
-    drawn = hashlib.sha256(f"{bundle} {trial} {task_id}".encode()).digest()
-    return int.from_bytes(drawn[:8]) < share * 2**64
+def sample(
+    bundle: str, cells: Iterable[tuple[str, int]], share: float
+) -> frozenset[tuple[str, int]]:
+    """The cells (task and trial) whose human is asked again: `share` of them, rounded up.
+
+    They go by the bundle's digest, and so are the same for everybody.
+    """
+    drawn = sorted(cells, key=lambda cell: _lot(bundle, *cell))
+    return frozenset(drawn[: math.ceil(round(share * len(drawn), 6))])
+
+
+def _lot(bundle: str, task_id: str, trial: int) -> bytes:
+    return hashlib.sha256(f"{bundle} {trial} {task_id}".encode()).digest()
 
 
 async def replay(human: HumanSimulator, task: Task, rollout: Rollout) -> tuple[int, str]:

@@ -20,7 +20,7 @@ from colbench_leaderboard.verify import lock, protocol
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.grid import Grid, report_failure, tasks_hash
 from colbench_leaderboard.verify.outcome import Outcome, accepted, refused
-from colbench_leaderboard.verify.replay import is_drawn, is_keyless
+from colbench_leaderboard.verify.replay import is_keyless, sample
 from colbench_leaderboard.verify.summary import summarise
 from colbench_leaderboard.verify.tally import Tally
 from colbench_leaderboard.verify.transcripts import Transcripts, report_shared
@@ -109,7 +109,8 @@ class _Verification:
 
         domain = self.bundle.lock.tasks.domain
         async with judge(self.settings.equipment, self.tasks, domain) as judges:
-            drawn = ((cell, task, self._is_drawn(cell)) for cell, task in self._cells())
+            sampled = self._sample()
+            drawn = ((cell, task, _key(cell) in sampled) for cell, task in self._cells())
             number = 0
             async for judged in judges.judged(drawn):
                 self.tally.add(judged)
@@ -118,9 +119,11 @@ class _Verification:
         self.tally.finish(self.grid.missing())
         self._report_replay(number)
 
-    def _is_drawn(self, cell: Cell) -> bool:
-        rollout, share = cell.rollout, self.settings.replay
-        return self.keyless and is_drawn(self.bundle.digest, rollout.task_id, rollout.trial, share)
+    def _sample(self) -> frozenset[tuple[str, int]]:
+        """The cells whose human is asked again."""
+        share = self.settings.replay if self.keyless else 0.0
+        cells = ((task.id, trial) for task in self.tasks for trial in range(self.config.trials))
+        return sample(self.bundle.digest, cells, share)
 
     def _report_replay(self, dialogues: int) -> None:
         if not self.keyless:
@@ -152,3 +155,7 @@ class _Verification:
             ),
             scores=scores,
         )
+
+
+def _key(cell: Cell) -> tuple[str, int]:
+    return cell.rollout.task_id, cell.rollout.trial

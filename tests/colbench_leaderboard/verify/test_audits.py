@@ -14,7 +14,7 @@ from colbench_leaderboard.verify.copies import is_copy, syntax
 from colbench_leaderboard.verify.disclosure import Disclosure, disclosure, heard, was_told
 from colbench_leaderboard.verify.findings import MOST, Findings
 from colbench_leaderboard.verify.protocol import check
-from colbench_leaderboard.verify.replay import is_drawn
+from colbench_leaderboard.verify.replay import sample
 
 REFERENCE = """
 def price(words, days):
@@ -167,13 +167,17 @@ def test_what_a_stranger_wrote_cannot_take_over_the_terminal():
     assert "\u202e" not in found.message + found.file
 
 
-def test_the_sample_is_about_the_share_asked_for_and_goes_by_the_bundle():
-    drawn = [is_drawn("d" * 64, f"task-{n}", 0, 0.25) for n in range(4000)]
-    assert 900 < sum(drawn) < 1100
-    other = [is_drawn("e" * 64, f"task-{n}", 0, 0.25) for n in range(4000)]
-    assert drawn != other
-    assert all(is_drawn("d" * 64, f"task-{n}", 0, 1.0) for n in range(100))
-    assert not any(is_drawn("d" * 64, f"task-{n}", 0, 0.0) for n in range(100))
+def test_the_sample_is_the_share_asked_for_rounded_up_and_goes_by_the_bundle():
+    cells = [(f"task-{n}", trial) for n in range(1000) for trial in range(2)]
+    drawn = sample("d" * 64, cells, 0.25)
+    assert len(drawn) == 500
+    assert drawn < set(cells)
+    assert sample("d" * 64, reversed(cells), 0.25) == drawn
+    assert sample("e" * 64, cells, 0.25) != drawn
+    assert sample("d" * 64, cells, 1.0) == set(cells)
+    assert not sample("d" * 64, cells, 0.0)
+    assert len(sample("d" * 64, cells[:6], 0.1)) == 1
+    assert len(sample("d" * 64, cells[:30], 0.1)) == 3
 
 
 def flaws(**changes: object) -> set[str]:

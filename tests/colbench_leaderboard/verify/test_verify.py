@@ -131,7 +131,7 @@ def test_a_part_of_the_dialogues_can_be_replayed_and_the_receipt_says_which_part
     receipt = verify(interviewer, "--replay", "0.5", code=0)
     (note,) = receipt["findings"]
     assert note["rule"] == "replay.sample"
-    assert "of 6 dialogues" in note["message"]
+    assert "in 3 of 6 dialogues" in note["message"]
 
 
 def test_a_run_on_some_tasks_is_verified_on_those(bundle_of, verify):
