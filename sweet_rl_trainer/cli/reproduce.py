@@ -65,7 +65,8 @@ def run(args: argparse.Namespace) -> None:
     name = f"{args.scale}-quick" if args.quick else args.scale
     scale = read(name)
     out: Path = args.out or Path("training") / f"reproduce-{name}"
-    out.mkdir(parents=True, exist_ok=True)
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out {out}: is a file; name a folder, new or that of the study")
     console = Console(stderr=True)
     for results in study(name, scale, out, seeds=args.seeds, only=args.only):
         report.write(results, out / "report")

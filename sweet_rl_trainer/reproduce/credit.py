@@ -20,7 +20,7 @@ from sweet_rl_trainer.critic.montecarlo import agree
 from sweet_rl_trainer.recipe import Recipe
 from sweet_rl_trainer.reproduce.results import ANSWERS, ANY, KINDS, ONE_OF_EACH, OTHERS, Agreement
 from sweet_rl_trainer.reproduce.text import bounds
-from sweet_rl_trainer.stages import data
+from sweet_rl_trainer.stages import data, stage
 from sweet_rl_trainer.stages.rank import read_scored
 from sweet_rl_trainer.stages.stage import Job
 
@@ -49,8 +49,8 @@ def credit(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 def read(folder: Path) -> tuple[Agreement, ...]:
-    """What was found."""
-    return msgspec.json.decode((folder / CREDIT).read_bytes(), type=tuple[Agreement, ...])
+    """What was found. Raises DataError if that is damaged."""
+    return stage.read(folder / CREDIT, tuple[Agreement, ...])
 
 
 def questions_first(returned: Scored) -> Scored:

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from colbench.config import RunConfig
+from colbench.errors import DataError
 from colbench.report import cells
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
@@ -22,7 +23,7 @@ from sweet_rl_trainer.reproduce.results import Outcome
 from sweet_rl_trainer.stages import collect
 from sweet_rl_trainer.stages.base import model_in
 from sweet_rl_trainer.stages.evaluate import evaluate
-from sweet_rl_trainer.stages.stage import Job, Stage
+from sweet_rl_trainer.stages.stage import Job, Stage, anew
 from sweet_rl_trainer.stages.training import RUN
 
 AGENT = "local:{model}"
@@ -74,13 +75,20 @@ def _model(policy: Path, step: int) -> Path:
     return checkpoints(policy / RUN)[step] if step else policy
 
 
-def outcomes(folder: Path) -> Iterator[Outcome]:
+def outcomes(folder: Path) -> tuple[Outcome, ...]:
     """What came of each dialogue of an evaluation, in the order of tasks and trials.
 
     As in the harness's report (`colbench.report.cells`) a failure of the agent is worth 0, and what could not be judged
-    is left out.
+    is left out. Raises DataError if there is nothing.
     """
-    rollouts = RunFolder(folder / collect.RUN).rollouts()
+    found = tuple(_outcomes(RunFolder(folder / collect.RUN)))
+    if not found:
+        raise DataError(f"{folder}: no dialogue that was judged; {anew(folder)}")
+    return found
+
+
+def _outcomes(run: RunFolder) -> Iterator[Outcome]:
+    rollouts = run.rollouts()
     for each in sorted(rollouts, key=lambda each: (each.task_id, each.trial)):
         value = cells.value(each, "default", "tests_passed")
         success = cells.success(each, "default")

@@ -7,7 +7,8 @@ from itertools import combinations
 
 from colbench.stats import ALPHA
 from sweet_rl_trainer.reproduce.comparison import RIVALS, points_by_seed
-from sweet_rl_trainer.reproduce.curves import Bounds, distinct, ends, first_of_equals, judges
+from sweet_rl_trainer.reproduce.curves import ends
+from sweet_rl_trainer.reproduce.judges import Bounds, distinct, distinct_timings, judges
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.tables import (
@@ -190,7 +191,7 @@ def _timing(results: Results) -> Iterator[str]:
     """Whether scores say to answer when all is known."""
     known = [
         f"{_name(each.method)} {percent(timing[0][0])}"
-        for each in first_of_equals(judges(results), lambda each: each.timing)
+        for each in distinct_timings(judges(results))
         if (timing := {n: share for n, share, _ in each.timing}) and 0 in timing
     ]
     if known:

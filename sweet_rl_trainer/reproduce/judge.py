@@ -26,7 +26,7 @@ from sweet_rl_trainer.pairs import SOLVED, Pair, make_pairs
 from sweet_rl_trainer.ranking.score import score_sides, sums
 from sweet_rl_trainer.recipe import DataSettings, PairSettings, Recipe
 from sweet_rl_trainer.reproduce.text import bounds
-from sweet_rl_trainer.stages import data
+from sweet_rl_trainer.stages import data, stage
 from sweet_rl_trainer.stages.base import chat_of, model_in
 from sweet_rl_trainer.stages.examples import told
 from sweet_rl_trainer.stages.scorers import Scorers
@@ -64,8 +64,8 @@ def judge(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Say how often the better one of two dialogues scores higher."""
     dialogues, pairs = _dialogues(job, recipe), recipe.critic.pairs
     if SCORES in job.inputs:
-        scored = (job.inputs[SCORES] / SCORED).read_bytes()
-        found = judged(dialogues, msgspec.json.decode(scored, type=dict[str, float]), pairs)
+        scores = stage.read(job.inputs[SCORES] / SCORED, dict[str, float])
+        found = judged(dialogues, scores, pairs)
     else:
         turns = {each.id: float(len(each.said)) for each in dialogues}
         found = replace(judged(dialogues, turns, pairs), matched=None)  # all of these are equal
@@ -74,8 +74,8 @@ def judge(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 def read(folder: Path) -> Judged:
-    """What was found."""
-    return msgspec.json.decode((folder / JUDGED).read_bytes(), type=Judged)
+    """What was found. Raises DataError if that is damaged."""
+    return stage.read(folder / JUDGED, Judged)
 
 
 def _dialogues(job: Job, recipe: Recipe) -> Sequence[Trajectory]:

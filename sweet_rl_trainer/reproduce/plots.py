@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sweet_rl_trainer.reproduce import svg
-from sweet_rl_trainer.reproduce.curves import Share, judges, scaling
+from sweet_rl_trainer.reproduce.curves import Share, scaling
+from sweet_rl_trainer.reproduce.judges import judges
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Group, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.small_plots import best_of_n, turns

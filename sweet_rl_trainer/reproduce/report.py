@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from colbench.errors import DataError
 from sweet_rl_trainer.reproduce import comparison, departures, exchanges, following, sections
 from sweet_rl_trainer.reproduce.headline import sentences
-from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, TURNS
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, QUESTIONS, TURNS
 from sweet_rl_trainer.reproduce.missing import absent, missing
 from sweet_rl_trainer.reproduce.plots import draw
 from sweet_rl_trainer.reproduce.results import Results
@@ -50,11 +50,15 @@ PICTURED = {
 def write(results: Results, folder: Path) -> Path:
     """Write `reproduction.md` and `reproduction/*.svg` into a folder; gives the path of the former.
 
-    Raises DataError for results of a method that is not known.
+    Raises DataError for results of a method that this version does not know.
     """
-    parts = (results.rows, results.critics, results.scaling)
-    if unknown := {each.method for part in parts for each in part} - {*NAMED, TURNS.name}:
-        raise DataError(f"results of unknown methods: {', '.join(sorted(unknown))}")
+    parts = (results.rows, results.critics, results.scaling, results.credits)
+    known = {*NAMED, TURNS.name, QUESTIONS.name}
+    if unknown := {each.method for part in parts for each in part} - known:
+        names = ", ".join(sorted(unknown))
+        raise DataError(
+            f"results of unknown methods: {names}; those of ColBench {results.version} can report them"
+        )
     charts = draw(results)
     (folder / CHARTS).mkdir(parents=True, exist_ok=True)
     for name, chart in charts.items():

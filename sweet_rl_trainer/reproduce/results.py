@@ -74,7 +74,7 @@ class Critic(Struct, frozen=True, kw_only=True):
     seed: int
     pairs: int = 0
     accuracy: tuple[float, float, float] | None = None
-    """Share of the pairs whose better dialogue has the higher score, and its 95 % interval."""
+    """How often the better dialogue of a pair has the higher score, each task counting the same; its 95 % interval."""
     matched_pairs: int = 0
     """Those whose two dialogues have as many turns."""
     matched: tuple[float, float, float] | None = None

@@ -31,7 +31,7 @@ from sweet_rl_trainer.reproduce.graph import Graph
 from sweet_rl_trainer.reproduce.methods import METHODS, QUESTIONS, RETURNS, Method
 from sweet_rl_trainer.reproduce.results import Cost, Credit, Critic, Exchange, Results, Row, Scaling
 from sweet_rl_trainer.reproduce.scales import Scale
-from sweet_rl_trainer.reproduce.stored import LOCK, PARTS, add, read
+from sweet_rl_trainer.reproduce.stored import LOCK, PARTS, add, read, set_aside
 from sweet_rl_trainer.reproduce.study import Study
 from sweet_rl_trainer.stages.base import model_in
 from sweet_rl_trainer.stages.stage import Stage, order
@@ -59,7 +59,7 @@ class Runner:
         for stage in order(last):
             report = stage.report(self._out)
             if report is None:
-                self._say(f"{stage.name}: {stage.folder(self._out).name}")
+                self.say(f"{stage.name}: {stage.folder(self._out).name}")
                 report = stage.run(self._out)
                 self.done += 1
             method, seed = self.now
@@ -74,7 +74,8 @@ class Runner:
             self.costs.setdefault(stage.key, cost)
         return last.folder(self._out)
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Tell it, with the method and the seed."""
         method, seed = self.now
         where = f"{method}, seed {seed}: " if method else ""
         self._console.print(Text(f"{where}{text}"))
@@ -89,11 +90,12 @@ def run(
 
     Gives what was found after each part for which something was done, and in the end.
     """
+    methods = chosen(scale, only)
+    out.mkdir(parents=True, exist_ok=True)
     read(out)  # what is damaged is told of before anything is done
     (out / PROMPT).write_bytes(b"")
     graph = Graph(scale, out / PROMPT)
     runner = Runner(out)
-    methods = chosen(scale, only)
     base = runner.made(graph.base)
     _link(out / BASE, model_in(base))
     own = Results(
@@ -104,6 +106,8 @@ def run(
         base=_facts(base) | _learnt(graph, out),
         **dict.fromkeys(PARTS, ()),
     )
+    if old := set_aside(own, out):
+        runner.say(f"what was found here of another study, version or base is kept in {old}")
     done = 0
     for part in parts(Study(graph, runner.made), runner, methods, scale, range(seeds)):
         own = _with(own, part, runner)

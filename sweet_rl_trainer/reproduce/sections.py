@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sweet_rl_trainer.reproduce.curves import (
+from sweet_rl_trainer.reproduce.curves import Spent, attempts, by_turns, ends, scaling, spent
+from sweet_rl_trainer.reproduce.judges import (
     Judge,
-    Spent,
-    attempts,
-    by_turns,
     distinct,
-    ends,
+    distinct_timings,
     first_of_equals,
     judges,
-    scaling,
-    spent,
 )
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, QUESTIONS
 from sweet_rl_trainer.reproduce.results import KINDS, Credit, Results
@@ -57,15 +53,15 @@ def trained(results: Results) -> str | None:
                 *(rate(place.success) for place in places),
                 ", ".join(number(place.turns) for place in places),
                 ", ".join(percent(place.unanswered) for place in places),
-                ", ".join(_steps(steps) for steps in each.steps),
+                ", ".join(_by_seed(steps) for steps in each.steps),
             ]
         )
     return table(heads, lines)
 
 
-def _steps(steps: Sequence[int]) -> str:
+def _by_seed(numbers: Sequence[int]) -> str:
     """Of each seed, once if they are alike."""
-    shown = [f"{each:,}" for each in steps]
+    shown = [f"{each:,}" for each in numbers]
     return shown[0] if len(set(shown)) == 1 else "/".join(shown)
 
 
@@ -137,7 +133,7 @@ def judged(results: Results) -> str | None:
         lines.append(
             [
                 _sharing(each),
-                "/".join(f"{n:,}" for n in sorted({*each.learnt})) if any(each.learnt) else NOTHING,
+                _by_seed(each.learnt) if any(each.learnt) else NOTHING,
                 _bounds(accuracy),
                 side(*accuracy[1:], level=0.5),
                 f"{each.pairs:,}",
@@ -157,8 +153,7 @@ def _sharing(each: Judge) -> str:
 
 def timed(results: Results) -> str | None:
     """How often scores put an answer above another reply, by the number of hidden facts."""
-    known = [each for each in judges(results) if each.timing]
-    found = first_of_equals(known, lambda each: each.timing)
+    found = distinct_timings(judges(results))
     if not found:
         return None
     numbers = sorted({n for each in found for n, *_ in each.timing})

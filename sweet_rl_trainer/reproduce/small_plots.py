@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from sweet_rl_trainer.reproduce import svg
-from sweet_rl_trainer.reproduce.curves import Judge, by_turns, distinct
+from sweet_rl_trainer.reproduce.curves import by_turns
+from sweet_rl_trainer.reproduce.judges import Judge, distinct
 from sweet_rl_trainer.reproduce.methods import METHODS, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.svg import BLUE, FAINT, ORANGE, Panel, whole

@@ -1,6 +1,7 @@
 """What a study has found, in its file: several calls, one after the other or at once, each add their parts.
 
-OUT/results.json   `results.Results`
+OUT/results.json       `results.Results`
+OUT/results.json.old   those of another study, version or base that were there before
 """
 
 from __future__ import annotations
@@ -23,19 +24,32 @@ from sweet_rl_trainer.reproduce.results import (
     Scaling,
 )
 
-RESULTS, LOCK = "results.json", ".lock"
+RESULTS, OLD, LOCK = "results.json", "results.json.old", ".lock"
 PARTS = "rows", "critics", "scaling", "costs", "credits", "exchanges"
 """The fields of results that calls add to."""
 
 
 def read(out: Path) -> Results | None:
-    """What was found before, if anything. Raises DataError if that is damaged, or of another version."""
+    """What was found before, if anything. Raises DataError if that is damaged."""
     if not (out / RESULTS).is_file():
         return None
     try:
         return msgspec.json.decode((out / RESULTS).read_bytes(), type=Results)
     except msgspec.DecodeError as cause:
         raise DataError(f"{out / RESULTS}: {cause}; delete it, it is made anew") from cause
+
+
+def set_aside(own: Results, out: Path) -> Path | None:
+    """Keep results to which these cannot be added under another name: says which; None if there are none."""
+    with hold(out / LOCK, out, wait=True):
+        there = read(out)
+        if there is None or _alike(there, own):
+            return None
+        return (out / RESULTS).rename(out / OLD)
+
+
+def _alike(there: Results, own: Results) -> bool:
+    return (there.study, there.version, there.base) == (own.study, own.version, own.base)
 
 
 def add(own: Results, out: Path, *, whole: bool = False) -> Results:
@@ -55,7 +69,7 @@ def merged(there: Results, own: Results, *, whole: bool = False) -> Results:
     `whole`: own are all parts that there are with these seeds, so stages of these methods and seeds that have no part
     in them are those of an earlier form of the study, and not in its costs.
     """
-    if (there.study, there.version, there.base) != (own.study, own.version, own.base):
+    if not _alike(there, own):
         return own
     if whole:
         known = {(each.method, each.seed) for each in own.costs}

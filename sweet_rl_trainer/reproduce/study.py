@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from colbench.errors import DataError
 from sweet_rl_trainer.checkpoints import checkpoints, slim
 from sweet_rl_trainer.recipe import Recipe
 from sweet_rl_trainer.reproduce import credit, judge, timing
@@ -16,8 +17,8 @@ from sweet_rl_trainer.reproduce.evaluate import outcomes
 from sweet_rl_trainer.reproduce.graph import Graph
 from sweet_rl_trainer.reproduce.methods import NAMED, QUESTIONS, RETURNS, TURNS, Method
 from sweet_rl_trainer.reproduce.results import Credit, Critic, Exchange, Row, Scaling, Step, Try
-from sweet_rl_trainer.stages.stage import Stage
-from sweet_rl_trainer.stages.training import RUN, last_values
+from sweet_rl_trainer.stages.stage import Stage, anew
+from sweet_rl_trainer.stages.training import RUN
 
 Made = Callable[[Stage], Path]
 """Does a stage, with all that it needs and that is not done yet; says where its output is."""
@@ -42,7 +43,7 @@ class Study:
             tries=tries,
             rate=chosen.rate,
             step=step,
-            test=tuple(outcomes(folder)),
+            test=outcomes(folder),
             folder=folder.name,
         )
 
@@ -55,7 +56,7 @@ class Study:
             method=method.name,
             seed=seed,
             timing=timed,
-            learnt=self._learnt(learning) if learning else 0,
+            learnt=self._said(learning)["taken"] if learning else 0,
             scores=self._made(scores).name if scores else "",
             **(self._judged(recipe, scores) if scores else {}),
         )
@@ -69,9 +70,10 @@ class Study:
         made = self._made(self._graph.judgement(recipe, scores))
         return msgspec.structs.asdict(judge.read(made))
 
-    def _learnt(self, examples: Stage) -> int:
-        report = examples.report(self._made(examples).parent)
-        return report.said["taken"] if report else 0
+    def _said(self, stage: Stage) -> dict[str, Any]:
+        """What the stage has to say of its output."""
+        report = stage.report(self._made(stage).parent)
+        return report.said if report else {}
 
     def credit(self, method: Method, seed: int) -> Credit:
         """How the scores that the method learns from go with returns; so of `QUESTIONS`."""
@@ -89,7 +91,7 @@ class Study:
             seed=seed,
             share=share,
             tasks=self._graph.learnt(self._recipe(method, seed, rate, share)),
-            test=tuple(outcomes(folder)),
+            test=outcomes(folder),
         )
 
     def exchange(self, asker: Row, writer: Row) -> Exchange:
@@ -103,7 +105,7 @@ class Study:
             asker=asker.method,
             writer=writer.method,
             seed=asker.seed,
-            test=tuple(outcomes(folder)),
+            test=outcomes(folder),
             folder=folder.name,
         )
 
@@ -128,15 +130,26 @@ class Study:
         curve = [self._step(graph.base, 0, seed)]
         if not method.goal:
             return Try(rate=rate, curve=tuple(curve), tokens=0)
-        policy = graph.policy(method, self._recipe(method, seed, rate, share))
+        recipe = self._recipe(method, seed, rate, share)
+        policy = graph.policy(method, recipe)
+        said = self._said(policy)
+        every = getattr(recipe, method.goal).train.save_every
+        steps = [*range(every, said["step"], every), said["step"]]
         run = self._made(policy) / RUN
         slim(run)
-        curve += [self._step(policy, step, seed) for step in checkpoints(run)]
-        return Try(rate=rate, curve=tuple(curve), tokens=last_values(run).get("tokens", 0))
+        check_saved(run, steps)
+        curve += [self._step(policy, step, seed) for step in steps]
+        return Try(rate=rate, curve=tuple(curve), tokens=said.get("tokens", 0))
 
     def _step(self, policy: Stage, step: int, seed: int) -> Step:
         folder = self._made(self._graph.validation(policy, step, seed))
-        return Step(step=step, outcomes=tuple(outcomes(folder)))
+        return Step(step=step, outcomes=outcomes(folder))
 
     def _recipe(self, method: Method, seed: int, rate: float, share: float = 1.0) -> Recipe:
         return self._graph.recipe(method, seed, rate=rate or None, share=share)
+
+
+def check_saved(run: Path, steps: Sequence[int]) -> None:
+    """Raise DataError if a checkpoint of a training that is over is damaged or gone."""
+    if lacking := sorted({*steps} - checkpoints(run).keys()):
+        raise DataError(f"{run}/checkpoint-{lacking[0]}: damaged or gone; {anew(run.parent)}")

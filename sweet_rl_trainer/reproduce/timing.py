@@ -21,7 +21,7 @@ from sweet_rl_trainer.ranking.calibrate import answers_and_others
 from sweet_rl_trainer.recipe import Recipe
 from sweet_rl_trainer.reproduce.results import Timing
 from sweet_rl_trainer.reproduce.text import bounds
-from sweet_rl_trainer.stages import data
+from sweet_rl_trainer.stages import data, stage
 from sweet_rl_trainer.stages.rank import read_scored
 from sweet_rl_trainer.stages.stage import Job
 
@@ -44,8 +44,8 @@ def timing(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 def read(folder: Path) -> tuple[Timing, ...]:
-    """What was found."""
-    return msgspec.json.decode((folder / TIMING).read_bytes(), type=tuple[Timing, ...])
+    """What was found. Raises DataError if that is damaged."""
+    return stage.read(folder / TIMING, tuple[Timing, ...])
 
 
 def timed(scored: Iterable[Scored], tasks: Mapping[str, Task]) -> tuple[Timing, ...]:

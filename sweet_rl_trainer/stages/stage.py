@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,7 @@ from colbench.config import digest
 from colbench.errors import DataError
 from colbench.run_folder import hold
 
+T = TypeVar("T")
 DONE, LOCK = "done.json", ".lock"
 FORMAT = 1
 """Of what the stages write; outputs of another one are not found."""
@@ -87,12 +88,7 @@ class Stage:
         path = self.folder(root) / DONE
         if not path.is_file():
             return None
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=Report)
-        except msgspec.DecodeError as cause:
-            raise DataError(
-                f"{path}: {cause}; delete the folder to have the stage done anew"
-            ) from cause
+        return read(path, Report)
 
     def run(self, root: Path) -> Report:
         """Do the stage; its inputs are done. Where another process does it, wait for that."""
@@ -121,6 +117,19 @@ class Stage:
             name: each.path if isinstance(each, Source) else each.folder(root)
             for name, each in self.inputs.items()
         }
+
+
+def read(path: Path, type_: type[T]) -> T:
+    """A JSON file in a stage's folder. Raises DataError if it is damaged or gone."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=type_)
+    except (OSError, msgspec.DecodeError) as cause:
+        raise DataError(f"{path}: {cause}; {anew(path.parent)}") from cause
+
+
+def anew(folder: Path) -> str:
+    """What to do about a stage's damaged output."""
+    return f"delete {folder} to have the stage done anew"
 
 
 def order(last: Stage) -> list[Stage]:

@@ -229,6 +229,10 @@ def test_every_scale_of_a_study_can_be_asked_for(scale, fails, tmp_path):
     assert said == "--seeds 0: at least 1"
     said = fails("reproduce", "--scale", scale, "--only", "luck", "--out", tmp_path / "out")
     assert said.startswith("--only luck: expected one of zero-shot, rft, ")
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").touch()
+    said = fails("reproduce", "--scale", scale, "--out", tmp_path / "out")
+    assert said.endswith("out: is a file; name a folder, new or that of the study")
 
 
 def test_a_quick_study_is_one_of_scale_cpu(fails, tmp_path):

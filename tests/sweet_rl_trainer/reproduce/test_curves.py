@@ -1,23 +1,18 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from colbench.stats import mean_interval
 from sweet_rl_trainer.reproduce.curves import (
     attempts,
-    averaged,
     by_turns,
     curves_of,
-    distinct,
     ends,
-    judges,
     mean_curve,
     scaling,
     spent,
 )
-from sweet_rl_trainer.reproduce.methods import TURNS
-from sweet_rl_trainer.reproduce.results import Cost, Critic, Scaling
+from sweet_rl_trainer.reproduce.results import Cost, Scaling
 
 
 def trained(make, seed, *steps, step=10, rate=1e-3):
@@ -78,76 +73,6 @@ def test_all_trainings_are_listed(make):
     assert chosen.last == (30, 0.0)
     assert chosen.tokens == 1000
     assert again.best == (20, 0.75), "of as many successes the one with more tests passed"
-
-
-def critic(seed, accuracy, best_of, method="pmi"):
-    return Critic(
-        method=method,
-        seed=seed,
-        pairs=10,
-        accuracy=accuracy,
-        with_turns=0.5 + seed,
-        best_of=best_of,
-    )
-
-
-def test_critics_are_averaged_over_seeds(make):
-    found = (
-        critic(0, (0.6, 0.5, 0.7), ((1, 0.2, 0.1, 0.3), (2, 0.4, 0.3, 0.5))),
-        critic(1, (0.8, 0.6, 0.9), ((1, 0.3, 0.1, 0.5), (2, 0.5, 0.4, 0.6), (4, 0.9, 0.8, 1.0))),
-        critic(0, (0.5, 0.4, 0.6), (), method="sweet"),
-    )
-    sweet, pmi = judges(make.results(critics=found))
-    assert sweet.method.name == "sweet"
-    assert (pmi.seeds, pmi.pairs, pmi.with_turns) == (2, 10, 1.0)
-    assert pmi.accuracy == pytest.approx((0.7, 0.55, 0.8))
-    assert [n for n, _ in pmi.best_of] == [1, 2]
-    assert pmi.best_of[1][1] == pytest.approx((0.45, 0.35, 0.55))
-
-
-def test_accuracy_of_as_many_turns_is_averaged_where_all_seeds_have_it(make):
-    one, other = critic(0, (0.6, 0.5, 0.7), ()), critic(1, (0.8, 0.6, 0.9), ())
-    both = [
-        replace(one, matched=(0.5, 0.3, 0.7), matched_pairs=4),
-        replace(other, matched=(0.7, 0.5, 0.9), matched_pairs=4),
-    ]
-    (found,) = judges(make.results(critics=both))
-    assert found.matched_pairs == 4
-    assert found.matched == pytest.approx((0.6, 0.4, 0.8))
-    (found,) = judges(make.results(critics=(both[0], other)))
-    assert found.matched is None
-
-
-def test_scores_that_several_methods_have_are_told_of_once(make):
-    found = judges(
-        make.results(
-            critics=[
-                replace(critic(0, (0.8, 0.7, 0.9), (), "sweet"), scores="one", learnt=5),
-                replace(critic(1, (0.8, 0.7, 0.9), (), "sweet"), scores="two", learnt=7),
-                replace(critic(0, (0.8, 0.7, 0.9), (), "by-kind"), scores="one"),
-                replace(critic(0, (0.6, 0.5, 0.7), ()), scores="three"),
-                critic(0, (0.7, 0.6, 0.8), (), TURNS.name),
-            ]
-        )
-    )
-    kept = distinct(found)
-    assert [each.method.name for each in kept] == ["sweet", "pmi", "turns"]
-    assert [[one.name for one in each.others] for each in kept] == [["by-kind"], [], []]
-    assert kept[0].learnt == (5, 7)
-
-
-def test_the_number_of_turns_stands_after_the_critics(make):
-    found = [critic(0, (0.8, 0.7, 0.9), (), TURNS.name), critic(0, (0.6, 0.5, 0.7), ())]
-    assert [each.method.name for each in judges(make.results(critics=found))] == ["pmi", "turns"]
-
-
-def test_averaged_intervals_are_no_narrower_than_that_of_the_average():
-    seeds = [[[1, 0], [0, 0], [1, 1], [0, 1], [1, 1]], [[0, 0], [0, 1], [1, 1], [1, 1], [0, 1]]]
-    each = [mean_interval(clusters) for clusters in seeds]
-    mean, low, high = averaged([(one.mean, one.low, one.high) for one in each])
-    joint = mean_interval([first + second for first, second in zip(*seeds, strict=True)])
-    assert mean == pytest.approx(joint.mean)
-    assert high - low >= joint.high - joint.low
 
 
 def test_all_tasks_are_the_last_point_of_the_curve_over_data(make):

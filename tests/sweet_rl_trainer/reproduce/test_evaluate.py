@@ -9,6 +9,7 @@ from msgspec.structs import replace
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
+from colbench.errors import DataError
 from colbench.rollout import Failure
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.reproduce.evaluate import outcomes
@@ -30,7 +31,7 @@ def evaluated(collected, tmp_path):
 def test_outcomes_are_those_of_the_dialogues(collected, evaluated):
     rollouts = [each for run in collected for each in RunFolder(run).rollouts()]
     rollouts = [replace(each, trial=n // 8) for n, each in enumerate(rollouts)]
-    found = list(outcomes(evaluated(reversed(rollouts))))
+    found = outcomes(evaluated(reversed(rollouts)))
     ours = {(each.task, each.trial): (each.success, each.value, each.turns) for each in found}
     assert ours == {
         (each.task_id, each.trial): (
@@ -60,3 +61,9 @@ def test_what_was_not_judged_is_left_out_and_a_failure_of_the_agent_is_none(coll
     ]
     (found,) = outcomes(evaluated(rollouts))
     assert (found.task, found.success, found.value) == (first.task_id, False, 0.0)
+
+
+def test_an_evaluation_without_a_judged_dialogue_is_refused(evaluated):
+    folder = evaluated([])
+    with pytest.raises(DataError, match=rf"{folder}: no dialogue .*; delete {folder} to have"):
+        outcomes(folder)

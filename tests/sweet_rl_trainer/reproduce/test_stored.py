@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from colbench.errors import DataError
 from sweet_rl_trainer.reproduce.results import Cost, Credit, Exchange, Scaling
-from sweet_rl_trainer.reproduce.stored import RESULTS, add, merged, read
+from sweet_rl_trainer.reproduce.stored import OLD, RESULTS, add, merged, read, set_aside
 
 
 def found(results):
@@ -70,6 +70,17 @@ def test_nothing_of_another_study_is_kept(changes, make):
     there = make.results([make.row("rft", {"a": "1"})])
     own = replace(make.results([make.row("sweet", {"a": "1"})]), **changes)
     assert merged(there, own) == own
+
+
+@pytest.mark.parametrize("changes", [{}, {"study": {"what": "else"}}])
+def test_results_of_another_study_are_set_aside(changes, make, tmp_path):
+    there = make.results([make.row("rft", {"a": "1"})])
+    own = replace(make.results(), **changes)
+    assert set_aside(own, tmp_path) is None
+    add(there, tmp_path)
+    assert set_aside(own, tmp_path) == (tmp_path / OLD if changes else None)
+    assert read(tmp_path) == (None if changes else there)
+    assert (tmp_path / OLD).is_file() == bool(changes)
 
 
 def test_calls_at_once_lose_nothing(make, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from colbench.errors import DataError
 from colbench.run_folder import hold
-from sweet_rl_trainer.stages.stage import DONE, LOCK, Job, Source, Stage, order
+from sweet_rl_trainer.stages.stage import DONE, LOCK, Job, Source, Stage, order, read
 
 
 def write(job: Job, text: str, calls: list[str]):
@@ -128,10 +128,16 @@ def test_a_damaged_report_is_an_error_that_names_it(content, tmp_path):
     do(last, tmp_path)
     path = last.folder(tmp_path) / DONE
     path.write_bytes(content)
-    with pytest.raises(
-        DataError, match=r"two-.*done\.json: .*; delete the folder to have the stage"
-    ):
+    told = rf"two-.*done\.json: .*; delete {path.parent} to have the stage done anew"
+    with pytest.raises(DataError, match=told):
         last.report(tmp_path)
+
+
+def test_an_output_that_is_gone_is_an_error_that_names_it(tmp_path):
+    with pytest.raises(DataError, match=rf"found\.json: .*; delete {tmp_path} to have the stage"):
+        read(tmp_path / "found.json", dict[str, float])
+    (tmp_path / "found.json").write_bytes(b'{"a": 0.5}')
+    assert read(tmp_path / "found.json", dict[str, float]) == {"a": 0.5}
 
 
 def test_reports_can_be_read_by_people(tmp_path):
