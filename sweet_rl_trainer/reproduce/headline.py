@@ -58,7 +58,14 @@ def _best(results: Results) -> Iterator[str]:
     ranked = sorted(tests.values(), key=lambda each: -(each[2].success.mean or 0.0))
     if len(ranked) < 2:
         return
-    (best, mine, found), (second, theirs, _) = ranked[:2]
+    (best, mine, found), (second, theirs, next_one) = ranked[:2]
+    if found.success.mean == next_one.success.mean:
+        alike = [_name(each) for each, _, one in ranked if one.success.mean == found.success.mean]
+        yield (
+            f"Of the paper's methods, {listed(alike)} have the highest success on the test tasks, "
+            f"all the same: {rate(found.success)}."
+        )
+        return
     ahead = difference(mine, theirs)
     told = f"; against {_name(second)}, the next: {_points(ahead)}" if ahead else ""
     yield (
