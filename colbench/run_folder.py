@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import platform
 import subprocess
@@ -158,13 +159,24 @@ def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
     except OSError as cause:
         raise UserError(f"--out {out}: cannot be written: {cause.strerror}") from cause
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        _lock(handle, file.parent, wait=wait)
     except BlockingIOError as cause:
         raise UserError(f"{out} is in use by another colbench process") from cause
     else:
         yield
     finally:
         os.close(handle)
+
+
+def _lock(handle: int, place: Path, *, wait: bool) -> None:
+    """Raises BlockingIOError if another process has it and is not waited for."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if not wait:
+            raise
+        logging.getLogger(__name__).info("waiting for another process, which is at %s", place)
+        fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 class LineWriter:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 import colbench
 from colbench.command import run
+from colbench.errors import UserError
 from sweet_rl_trainer.cli import commands, reproduce
+
+LIBRARIES = "torch", "transformers"
+"""Of the extra `train`; without them there is no command."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -15,10 +20,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
 
     def command() -> int:
+        _check_installed()
         args.run(args)
         return 0
 
     return run("sweet-rl", command)
+
+
+def _check_installed() -> None:
+    lacking = [name for name in LIBRARIES if find_spec(name) is None]
+    if lacking:
+        raise UserError(f"not installed: {', '.join(lacking)}; pip install 'colbench[train]'")
 
 
 def parser() -> argparse.ArgumentParser:

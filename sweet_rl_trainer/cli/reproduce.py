@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
 SCALES = ("cpu", "cpu-finetuned", "gpu")
+THREADS = "OMP_NUM_THREADS"
+"""Of a process, read when PyTorch is imported. Sums depend on it, and numbers shall not depend on the machine."""
 
 
 def add_to(commands: Any) -> None:
@@ -41,7 +44,7 @@ def add_to(commands: Any) -> None:
         "--out",
         metavar="DIR",
         type=Path,
-        help="where everything goes (default: training/reproduce-SCALE)",
+        help="where everything goes (default: training/reproduce-SCALE, of --quick training/reproduce-cpu-quick)",
     )
     parser.set_defaults(run=run)
 
@@ -50,6 +53,7 @@ def run(args: argparse.Namespace) -> None:
     """Do the study, and write its report after each part."""
     from sweet_rl_trainer.quiet import quiet
 
+    os.environ[THREADS] = "1"
     quiet()
     from rich.console import Console
 

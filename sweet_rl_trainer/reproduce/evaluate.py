@@ -6,7 +6,7 @@ FOLDER/report.txt    the report
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -79,16 +79,17 @@ def outcomes(folder: Path) -> tuple[Outcome, ...]:
     """What came of each dialogue of an evaluation, in the order of tasks and trials.
 
     As in the harness's report (`colbench.report.cells`) a failure of the agent is worth 0, and what could not be judged
-    is left out. Raises DataError if there is nothing.
+    is left out. Raises DataError if dialogues are gone.
     """
-    found = tuple(_outcomes(RunFolder(folder / collect.RUN)))
-    if not found:
-        raise DataError(f"{folder}: no dialogue that was judged; {anew(folder)}")
-    return found
+    run = RunFolder(folder / collect.RUN)
+    record, rollouts = run.record(), run.rollouts()
+    wanted = record.tasks.count * record.config.trials
+    if len(rollouts) != wanted:
+        raise DataError(f"{folder}: {len(rollouts)} of {wanted} dialogues; {anew(folder)}")
+    return tuple(_outcomes(rollouts))
 
 
-def _outcomes(run: RunFolder) -> Iterator[Outcome]:
-    rollouts = run.rollouts()
+def _outcomes(rollouts: Iterable[Rollout]) -> Iterator[Outcome]:
     for each in sorted(rollouts, key=lambda each: (each.task_id, each.trial)):
         value = cells.value(each, "default", "tests_passed")
         success = cells.success(each, "default")

@@ -39,7 +39,7 @@ def sentences(results: Results) -> list[str]:
         *_critics(results),
         *_timing(results),
     ]
-    return found or ["Nothing has been evaluated on the test tasks yet."]
+    return found or ["There is nothing to compare on the test tasks yet."]
 
 
 def _name(method: Method) -> str:

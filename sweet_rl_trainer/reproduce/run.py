@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.text import Text
 
 import colbench
-from colbench.errors import UserError
+from colbench.errors import DataError, UserError
 from colbench.run_folder import hold
 from sweet_rl_trainer.reference import model_digest
 from sweet_rl_trainer.reproduce.graph import Graph
@@ -34,10 +34,12 @@ from sweet_rl_trainer.reproduce.scales import Scale
 from sweet_rl_trainer.reproduce.stored import LOCK, PARTS, add, read, set_aside
 from sweet_rl_trainer.reproduce.study import Study
 from sweet_rl_trainer.stages.base import model_in
-from sweet_rl_trainer.stages.stage import Stage, order
+from sweet_rl_trainer.stages.stage import Stage, anew, order
 
 PROMPT = "no-prompt.txt"
 BASE = "base"
+GPU = "gpu"
+"""The scale that takes days without one."""
 Part = Row | Critic | Scaling | Credit | Exchange
 
 
@@ -91,6 +93,8 @@ def run(
     Gives what was found after each part for which something was done, and in the end.
     """
     methods = chosen(scale, only)
+    if name == GPU and not torch.cuda.is_available():
+        raise UserError(f"--scale {GPU}: PyTorch finds no GPU; --scale cpu is for two cores")
     out.mkdir(parents=True, exist_ok=True)
     read(out)  # what is damaged is told of before anything is done
     (out / PROMPT).write_bytes(b"")
@@ -192,7 +196,8 @@ def machine() -> str:
     """Where this runs, in words."""
     accelerator = torch.cuda.get_device_name() if torch.cuda.is_available() else "no accelerator"
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers"))
-    where = f"cores: {os.cpu_count()}, {platform.machine()}, {accelerator}"
+    cores = f"cores: {os.cpu_count()}, threads of a process: {torch.get_num_threads()}"
+    where = f"{cores}, {platform.machine()}, {accelerator}"
     return f"{where}; Python {platform.python_version()}, {versions}"
 
 
@@ -213,10 +218,14 @@ def _learnt(graph: Graph, out: Path) -> dict[str, Any]:
 
 
 def _facts(folder: Path) -> dict[str, Any]:
-    """What there is to say of the base model."""
-    from safetensors import safe_open
+    """What there is to say of the base model. Raises DataError if that is damaged."""
+    from safetensors import SafetensorError, safe_open
 
-    with safe_open(model_in(folder) / "model.safetensors", framework="pt") as weights:
-        shapes = {name: weights.get_slice(name).get_shape() for name in weights.keys()}  # noqa: SIM118
+    path = model_in(folder) / "model.safetensors"
+    try:
+        with safe_open(path, framework="pt") as weights:
+            shapes = {name: weights.get_slice(name).get_shape() for name in weights.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as cause:
+        raise DataError(f"{path}: {cause}; {anew(folder)}") from cause
     digest = model_digest(model_in(folder))
     return {"parameters": sum(map(math.prod, shapes.values())), "digest": digest[:12]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -24,9 +25,13 @@ RUN = "--quick", "--seeds", "1"
 
 
 def study(out: Path, said: Path) -> subprocess.Popen[bytes]:
+    environment = os.environ | {"OMP_NUM_THREADS": "2"}  # on which no number may depend
     with said.open("ab") as stream:
         return subprocess.Popen(
-            [BIN / "sweet-rl", "reproduce", *RUN, "--out", out], stdout=stream, stderr=stream
+            [BIN / "sweet-rl", "reproduce", *RUN, "--out", out],
+            stdout=stream,
+            stderr=stream,
+            env=environment,
         )
 
 
@@ -66,6 +71,7 @@ def test_the_quick_study_resumes_and_its_critic_beats_chance(tmp_path: Path):
     assert before.items() <= done(out).items()
 
     results = json.loads((out / "results.json").read_text())
+    assert "threads of a process: 1" in results["machine"]
     assert {row["method"] for row in results["rows"]} == METHODS
     assert len({len(row["test"]) for row in results["rows"]}) == 1
     trainings = {log.parts[-3]: losses(log) for log in out.glob("*/run/log.jsonl")}

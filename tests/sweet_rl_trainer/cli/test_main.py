@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -233,6 +235,21 @@ def test_every_scale_of_a_study_can_be_asked_for(scale, fails, tmp_path):
     (tmp_path / "out").touch()
     said = fails("reproduce", "--scale", scale, "--out", tmp_path / "out")
     assert said.endswith("out: is a file; name a folder, new or that of the study")
+
+
+def test_without_its_libraries_the_program_says_what_to_install():
+    hidden = "import sys; sys.modules['torch'] = None; from sweet_rl_trainer.cli import main"
+    command = [sys.executable, "-c", f"{hidden}; sys.exit(main(['recipes']))"]
+    found = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert found.returncode == 2
+    assert found.stderr == "sweet-rl: not installed: torch; pip install 'colbench[train]'\n"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch finds a GPU")
+def test_the_scale_for_a_gpu_wants_one(fails, tmp_path):
+    said = fails("reproduce", "--scale", "gpu", "--out", tmp_path / "out")
+    assert said == "--scale gpu: PyTorch finds no GPU; --scale cpu is for two cores"
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_quick_study_is_one_of_scale_cpu(fails, tmp_path):

@@ -17,12 +17,15 @@ from sweet_rl_trainer.reproduce.evaluate import outcomes
 
 @pytest.fixture
 def evaluated(collected, tmp_path):
-    """`evaluated(rollouts)`: the folder of a stage whose run has these."""
+    """`evaluated(rollouts)`: the folder of a stage whose run has these, of so many tasks in one trial."""
 
-    def made(rollouts):
+    def made(rollouts, tasks):
         (tmp_path / "run").mkdir()
+        run = RunFolder(tmp_path / "run")
+        record = RunFolder(collected[0]).record()
+        run.save(replace(record, tasks=replace(record.tasks, count=tasks)))
         lines = b"".join(msgspec.json.encode(each) + b"\n" for each in rollouts)
-        RunFolder(tmp_path / "run").rollouts_path.write_bytes(lines)
+        run.rollouts_path.write_bytes(lines)
         return tmp_path
 
     return made
@@ -31,7 +34,7 @@ def evaluated(collected, tmp_path):
 def test_outcomes_are_those_of_the_dialogues(collected, evaluated):
     rollouts = [each for run in collected for each in RunFolder(run).rollouts()]
     rollouts = [replace(each, trial=n // 8) for n, each in enumerate(rollouts)]
-    found = outcomes(evaluated(reversed(rollouts)))
+    found = outcomes(evaluated(reversed(rollouts), 16))
     ours = {(each.task, each.trial): (each.success, each.value, each.turns) for each in found}
     assert ours == {
         (each.task_id, each.trial): (
@@ -59,11 +62,11 @@ def test_what_was_not_judged_is_left_out_and_a_failure_of_the_agent_is_none(coll
             scores={"default": replace(third.scores["default"], value=None, success=None)},
         ),
     ]
-    (found,) = outcomes(evaluated(rollouts))
+    (found,) = outcomes(evaluated(rollouts, 3))
     assert (found.task, found.success, found.value) == (first.task_id, False, 0.0)
 
 
-def test_an_evaluation_without_a_judged_dialogue_is_refused(evaluated):
-    folder = evaluated([])
-    with pytest.raises(DataError, match=rf"{folder}: no dialogue .*; delete {folder} to have"):
+def test_an_evaluation_that_lacks_dialogues_is_refused(collected, evaluated):
+    folder = evaluated(RunFolder(collected[0]).rollouts()[:6], 8)
+    with pytest.raises(DataError, match=rf"{folder}: 6 of 8 dialogues; delete {folder} to have"):
         outcomes(folder)

@@ -180,7 +180,7 @@ def test_critics_are_held_against_the_number_of_turns(make):
 
 def test_a_study_that_has_hardly_begun_has_a_report(make, tmp_path):
     page = written(make.results(), tmp_path)
-    assert "Nothing has been evaluated on the test tasks yet." in page
+    assert "There is nothing to compare on the test tasks yet." in page
     assert page.count("Not there yet.") >= 7
     assert "!" + "[" not in page
     assert list((tmp_path / "reproduction").iterdir()) == []

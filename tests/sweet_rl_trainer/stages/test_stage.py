@@ -40,7 +40,8 @@ def do(last, root):
             stage.run(root)
 
 
-def test_a_stage_that_another_process_is_at_is_waited_for_and_not_done_again(tmp_path):
+def test_a_stage_that_another_process_is_at_is_waited_for_and_not_done_again(tmp_path, caplog):
+    caplog.set_level("INFO", logger="colbench")
     calls = []
     one, two = (chain(calls).inputs["one"] for _ in range(2))
     second = Thread(target=two.run, args=(tmp_path,))
@@ -49,6 +50,7 @@ def test_a_stage_that_another_process_is_at_is_waited_for_and_not_done_again(tmp
         second.join(0.2)
         assert second.is_alive()
         assert calls == []
+        assert f"waiting for another process, which is at {one.folder(tmp_path)}" in caplog.text
     second.join()
     assert calls == ["a"]
     assert one.run(tmp_path) == two.report(tmp_path)
