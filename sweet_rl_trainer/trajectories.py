@@ -31,7 +31,8 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     """One dialogue, what it was about and what it was worth."""
 
     id: str
-    """Where it is from: the rollout's key, or file and line."""
+    """Where it is from: task and trial of a run, or file and line. The same wherever the run's folder is, as order and
+    draws go by it; a rollout's key is not, if it has the path of a model in it."""
     task_id: str
     task_hash: str
     domain: Domain
@@ -144,7 +145,7 @@ def _from_rollout(rollout: Rollout, task: Task, system: str) -> Trajectory:
     sampled = tuple(turn.sampled for turn in rollout.turns)
     heard = [rollout.request, *(turn.human or "" for turn in rollout.turns[:-1])]
     return Trajectory(
-        id=rollout.key,
+        id=f"{rollout.task_id}/{rollout.trial}",
         task_id=rollout.task_id,
         task_hash=rollout.task_hash,
         domain=rollout.domain,

@@ -120,7 +120,7 @@ def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
 
 
 def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:
-    """All trajectories; where there are several runs, whose keys are alike, with the number of theirs before the id."""
+    """All trajectories; where there are several runs, whose ids are alike, with the number of theirs before the id."""
     alone = len(groups) == 1 and not prefix
     return [
         each if alone else replace(each, id=f"{prefix}{number}:{each.id}")

@@ -25,7 +25,7 @@ from colbench.run_folder import hold
 
 T = TypeVar("T")
 DONE, LOCK = "done.json", ".lock"
-FORMAT = 1
+FORMAT = 2
 """Of what the stages write; outputs of another one are not found."""
 
 

@@ -70,7 +70,10 @@ def test_a_run_comes_back_with_tasks_rewards_and_the_built_in_prompt(keyless):
         assert [each.role for each in rest] == (["assistant", "user"] * len(rollout.turns))[:-1]
         assert trajectory.hidden == by_hash[rollout.task_hash].hidden.reference
         assert trajectory.reward == rollout.scores["default"].value
-        assert (trajectory.id, trajectory.task_id) == (rollout.key, rollout.task_id)
+        assert (trajectory.id, trajectory.task_id) == (
+            f"{rollout.task_id}/{rollout.trial}",
+            rollout.task_id,
+        )
         assert (trajectory.sampled, trajectory.prompts) == ((), ())
     assert {each.task_hash for each in trajectories} == by_hash.keys()
 

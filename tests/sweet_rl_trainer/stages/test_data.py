@@ -35,16 +35,24 @@ def endless(tmp_path_factory):
     return folder
 
 
-def test_dialogues_of_one_run_keep_their_keys(collected):
+def test_dialogues_of_one_run_are_told_apart_by_task_and_trial(collected):
     data = loaded(runs=(str(collected[0]),))
-    keys = [
-        json.loads(line)["key"]
-        for line in (collected[0] / "rollouts.jsonl").read_text().splitlines()
-    ]
-    assert sorted(data.by_id) == sorted(keys)
+    lines = (collected[0] / "rollouts.jsonl").read_text().splitlines()
+    rollouts = [json.loads(line) for line in lines]
+    assert sorted(data.by_id) == sorted(f"{each['task_id']}/{each['trial']}" for each in rollouts)
 
 
-def test_dialogues_of_several_runs_have_different_ids_though_their_keys_are_the_same(collected):
+def test_neither_keys_nor_the_order_in_which_dialogues_ended_matter(collected, tmp_path):
+    moved = tmp_path / "moved"
+    shutil.copytree(collected[0], moved)
+    lines = (moved / "rollouts.jsonl").read_text().splitlines()
+    others = [json.loads(line) | {"key": f"{n:064}"} for n, line in enumerate(reversed(lines))]
+    text = "".join(json.dumps(each) + "\n" for each in others)
+    (moved / "rollouts.jsonl").write_text(text)
+    assert loaded(runs=(str(moved),)) == loaded(runs=(str(collected[0]),))
+
+
+def test_dialogues_of_several_runs_have_different_ids_though_their_tasks_are_the_same(collected):
     data = loaded(runs=strings([collected[0], collected[0]]))
     assert len(data.by_id) == 16
     assert Counter(name.partition(":")[0] for name in data.by_id) == {"0": 8, "1": 8}
