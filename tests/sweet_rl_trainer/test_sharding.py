@@ -40,6 +40,7 @@ ROUNDING = 2**-8
 def start(folder, *before):
     path = os.pathsep.join([str(HERE), *filter(None, sys.path)])
     clean = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu"}
+    clean["PYTHONFAULTHANDLER"] = "1"
     done = subprocess.run(
         [sys.executable, *before, HERE / "sharded_run.py", folder],
         env={**os.environ, **clean, "CUDA_VISIBLE_DEVICES": ""},
