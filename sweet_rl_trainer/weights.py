@@ -4,15 +4,10 @@
 |---|---|---|
 | `turn-mean` | 1 / L_t | the paper's critic: the mean of each turn, summed over turns |
 | `turn-mean-averaged` | 1 / (T · L_t) | the same, averaged over the T turns, so that more turns do not score more |
-| `last-turn-apart` | 1 / ((T − 1) · L_t), in the last turn 1 / L_t | the mean of the earlier turns, and the last |
 | `trajectory-mean` | 1 / Σ_t L_t | the released code's critic: one mean over all assistant tokens |
 | `sum` | 1 | DPO: multi-turn DPO and the actor |
 
 L_t is the number of tokens of turn t, its end-of-turn token included. Every other token weighs 0.
-
-In a dialogue with an answer the last turn is the answer and those before it are questions. With `last-turn-apart` as
-much is to be had by questions as by the answer, however many there are: so it is not learnt that a question as such is
-better than an answer, which the sum teaches where the better of two dialogues has more of them.
 """
 
 from __future__ import annotations
@@ -23,7 +18,7 @@ from typing import Literal, get_args
 
 from colbench.errors import UserError
 
-Rule = Literal["turn-mean", "turn-mean-averaged", "last-turn-apart", "trajectory-mean", "sum"]
+Rule = Literal["turn-mean", "turn-mean-averaged", "trajectory-mean", "sum"]
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 
@@ -36,21 +31,16 @@ def weigh(turns: Sequence[int], rule: Rule) -> list[float]:
     if rule not in RULES:
         raise UserError(f"weights {rule!r}: there are {', '.join(RULES)}")
     lengths = Counter(turn for turn in turns if turn >= 0)
-    last = max(lengths, default=-1)
-    by_turn = {
-        turn: _weight(rule, length, lengths, last=turn == last) for turn, length in lengths.items()
-    }
+    by_turn = {turn: _weight(rule, length, lengths) for turn, length in lengths.items()}
     return [by_turn.get(turn, 0.0) for turn in turns]
 
 
-def _weight(rule: Rule, length: int, lengths: Counter[int], *, last: bool) -> float:
+def _weight(rule: Rule, length: int, lengths: Counter[int]) -> float:
     match rule:
         case "turn-mean":
             return 1 / length
         case "turn-mean-averaged":
             return 1 / (length * len(lengths))
-        case "last-turn-apart":
-            return 1 / (length if last else length * (len(lengths) - 1))
         case "trajectory-mean":
             return 1 / lengths.total()
         case "sum":

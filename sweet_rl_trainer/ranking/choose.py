@@ -5,7 +5,6 @@
 | `halves` | drawn from the better half | drawn from the worse half (the paper) |
 | `best-worst` | the best | the worst |
 | `margin` | any | any whose score is smaller by the margin or more |
-| `halves-by-kind` | as by `halves`, among answers alone | the same; and among all other replies alone |
 
 Replies with equal scores and replies with equal words are never a pair. An odd one in the middle is in neither half.
 """
@@ -20,14 +19,13 @@ from typing import Literal, get_args
 
 from colbench.config import derive_seed
 from colbench.errors import DataError, UserError
-from colbench.messages import ANSWER_MARKER
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.examples import Example, PairExample, Side
 from sweet_rl_trainer.ranking.score import Scored
 from sweet_rl_trainer.ranking.turns import encode_candidates
 from sweet_rl_trainer.weights import Rule as Weights
 
-Rule = Literal["halves", "best-worst", "margin", "halves-by-kind"]
+Rule = Literal["halves", "best-worst", "margin"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
 ROUNDING = 1e-6
@@ -58,10 +56,9 @@ def choose(
         )
     scores = {n: score for n, score in enumerate(scored.scores) if score is not None}
     replies = scored.candidates.replies
-    answers = {n for n, reply in enumerate(replies) if ANSWER_MARKER in reply.text}
     allowed = [
         (one, other)
-        for one, other in _allowed(scores, rule, margin, answers)
+        for one, other in _allowed(scores, rule, margin)
         if scores[one] - scores[other] > ROUNDING
         and replies[one].text.strip() != replies[other].text.strip()
     ]
@@ -70,16 +67,12 @@ def choose(
     return chance.sample(allowed, min(pairs_per_turn, len(allowed)))
 
 
-def _allowed(
-    scores: dict[int, float], rule: Rule, margin: float, answers: set[int]
-) -> list[Choice]:
+def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice]:
     order = sorted(scores, key=lambda n: -scores[n])
     match rule:
         case "halves":
-            return _halves(order)
-        case "halves-by-kind":
-            one, other = ([n for n in order if (n in answers) == kind] for kind in (True, False))
-            return _halves(one) + _halves(other)
+            half = len(order) // 2
+            return list(product(order[:half], order[len(order) - half :]))
         case "best-worst":
             return [(order[0], order[-1])] if order else []
         case "margin":
@@ -88,11 +81,6 @@ def _allowed(
                 for one, other in permutations(order, 2)
                 if scores[one] - scores[other] >= margin
             ]
-
-
-def _halves(order: Sequence[int]) -> list[Choice]:
-    half = len(order) // 2
-    return list(product(order[:half], order[len(order) - half :]))
 
 
 def chosen_pairs(

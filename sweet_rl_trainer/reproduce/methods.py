@@ -30,10 +30,8 @@ class Method(Struct, frozen=True, kw_only=True):
 NO_HIDDEN = {"critic.hidden": "none", "rank.scores": "critic-without-hidden"}
 ALL_TOKENS = {"critic.weights": "trajectory-mean"}
 AVERAGED = {"critic.weights": "turn-mean-averaged"}
-APART = {"critic.weights": "last-turn-apart", "critic.train.likelihood_weight": 1.0}
 CALIBRATED = {"rank.calibrate": True}
 ANCHORED = {"actor.train.likelihood_weight": 1.0}
-BY_KIND = {"rank.pairs": "halves-by-kind"}
 MATCHED = {"critic.pairs.match_turns": True}
 LIMIT = {"critic.pairs.limit_negatives": True}
 
@@ -141,20 +139,6 @@ METHODS: tuple[Method, ...] = (
         endless=True,
     ),
     Method(
-        name="answer-apart",
-        label="… answer apart",
-        group="remedy",
-        goal="actor",
-        changes=APART,
-    ),
-    Method(
-        name="by-kind",
-        label="… pairs of one kind",
-        group="remedy",
-        goal="actor",
-        changes=BY_KIND,
-    ),
-    Method(
         name="calibrated",
         label="… answers calibrated",
         group="remedy",
@@ -162,33 +146,11 @@ METHODS: tuple[Method, ...] = (
         changes=CALIBRATED,
     ),
     Method(
-        name="apart-calibrated",
-        label="… apart and calibrated",
-        group="remedy",
-        goal="actor",
-        changes=APART | CALIBRATED,
-    ),
-    Method(
         name="anchored",
         label="… anchored",
         group="remedy",
         goal="actor",
         changes=ANCHORED,
-    ),
-    Method(
-        name="limit-anchored",
-        label="… at the limit, anchored",
-        group="remedy",
-        goal="actor",
-        changes=LIMIT | ANCHORED,
-        endless=True,
-    ),
-    Method(
-        name="trajectory-mean-calibrated",
-        label="… one mean, calibrated",
-        group="remedy",
-        goal="actor",
-        changes=ALL_TOKENS | CALIBRATED,
     ),
     Method(
         name="trajectory-mean-anchored",

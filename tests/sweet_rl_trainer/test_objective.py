@@ -56,12 +56,6 @@ def token_logprob(logits, ids, place):
     return row[ids[place]] - (row - row.max()).exp().sum().log() - row.max()
 
 
-def last_apart(turns):
-    """The mean of all but the last, and the last."""
-    *questions, answer = turns
-    return answer + (sum(questions) / len(questions) if questions else 0)
-
-
 def mean_of_means(values, turns):
     """The formulas as the paper and the released code write them, from log-ratios by place."""
     by_turn = {}
@@ -70,7 +64,6 @@ def mean_of_means(values, turns):
     return {
         "turn-mean": sum(sum(turn) / len(turn) for turn in by_turn.values()),
         "turn-mean-averaged": sum(sum(turn) / len(turn) for turn in by_turn.values()) / len(by_turn),
-        "last-turn-apart": last_apart([sum(turn) / len(turn) for _, turn in sorted(by_turn.items())]),
         "trajectory-mean": sum(values.values()) / len(values),
         "sum": sum(values.values()),
     }  # fmt: skip

@@ -127,7 +127,6 @@ def value_of(causal, head, dialogue, rule="turn-mean"):
     return {
         "turn-mean": sum(by_turn),
         "turn-mean-averaged": sum(by_turn) / len(by_turn),
-        "last-turn-apart": by_turn[-1] + (sum(by_turn[:-1]) / max(1, len(by_turn) - 1)),
         "trajectory-mean": head[0] @ (sum(whole) / len(whole)),
         "sum": head[0] @ sum(whole),
     }[rule]

@@ -14,7 +14,6 @@ TURNS = [-1, -1, 0, 0, 0, 0, -1, 1, 1, -1, 2]
     [
         ("turn-mean", [1 / 4, 1 / 2, 1]),
         ("turn-mean-averaged", [1 / 12, 1 / 6, 1 / 3]),
-        ("last-turn-apart", [1 / 8, 1 / 4, 1]),
         ("trajectory-mean", [1 / 7, 1 / 7, 1 / 7]),
         ("sum", [1, 1, 1]),
     ],
@@ -31,13 +30,8 @@ def test_the_weights_of_a_turn_add_up_to_what_the_rule_says():
     }  # fmt: skip
     assert by_rule["turn-mean"] == pytest.approx([1, 1, 1])
     assert sum(by_rule["turn-mean-averaged"]) == pytest.approx(1)
-    assert by_rule["last-turn-apart"] == pytest.approx([1 / 2, 1 / 2, 1])
     assert sum(by_rule["trajectory-mean"]) == pytest.approx(1)
     assert by_rule["sum"] == [4, 2, 1]
-
-
-def test_the_last_turn_alone_weighs_as_ever():
-    assert weigh([-1, 0, 0], "last-turn-apart") == [0, 1 / 2, 1 / 2]
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -27,9 +27,6 @@ def expected_weight(rule, lengths, turn):
     return {
         "turn-mean": 1 / lengths[turn],
         "turn-mean-averaged": 1 / lengths[turn] / len(lengths),
-        "last-turn-apart": 1
-        / lengths[turn]
-        / (1 if turn == len(lengths) - 1 else len(lengths) - 1),
         "trajectory-mean": 1 / sum(lengths),
         "sum": 1.0,
     }[rule]
@@ -60,7 +57,6 @@ def test_weights_are_those_of_the_whole_trajectory_in_one_sequence_or_many(
     totals = {
         "turn-mean": 3,
         "turn-mean-averaged": 1,
-        "last-turn-apart": 2,
         "trajectory-mean": 1,
         "sum": sum(lengths),
     }

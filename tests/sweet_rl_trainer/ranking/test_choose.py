@@ -50,19 +50,6 @@ def test_halves_draw_the_better_from_the_top_and_the_worse_from_the_bottom(score
     assert all(5 <= count <= 40 for count in seen.values())  # 18.75 on average
 
 
-def test_halves_by_kind_hold_no_answer_against_another_reply(scored):
-    texts = [f"I WANT TO ANSWER: {n}" if n % 4 == 0 else f"reply {n}" for n in range(16)]
-    every = choose(scored(SCORES, texts), "halves-by-kind", pairs_per_turn=99)
-    kinds = [[n for n in range(16) if (n % 4 == 0) == answers] for answers in (True, False)]
-    expected = []
-    for kind in kinds:
-        order = sorted(kind, key=lambda n: SCORES[n])
-        half = len(kind) // 2
-        expected += [(one, other) for one in order[-half:] for other in order[:half]]
-    assert sorted(every) == sorted(expected)
-    assert len(every) == 2 * 2 + 6 * 6
-
-
 def test_an_odd_one_in_the_middle_is_in_neither_half(scored):
     every = choose(scored((3, 1, 2)), pairs_per_turn=9)
     assert every == [(0, 1)]

@@ -52,7 +52,7 @@ def test_no_correlation_is_told_too(study):
 
 
 def test_methods_that_differ_by_more_than_their_scores_are_left_out(study):
-    names = (*NAMES, "by-kind", "trajectory-mean-anchored", "returns")
+    names = (*NAMES, "anchored", "trajectory-mean-anchored", "returns")
     found = followed(study((0.6, 0.5, 0.7, 0.8, 0.9, 1, 1), (8, 2, 15, 9, 1, 0, 0), names))
     assert cells(found) == [["agreement with returns, any two", "4", "+0.80"]]
 

@@ -55,7 +55,7 @@ def test_scores_that_several_methods_have_are_told_of_once(make):
             critics=[
                 replace(critic(0, (0.8, 0.7, 0.9), (), "sweet"), scores="one", learnt=5),
                 replace(critic(1, (0.8, 0.7, 0.9), (), "sweet"), scores="two", learnt=7),
-                replace(critic(0, (0.8, 0.7, 0.9), (), "by-kind"), scores="one"),
+                replace(critic(0, (0.8, 0.7, 0.9), (), "anchored"), scores="one"),
                 replace(critic(0, (0.6, 0.5, 0.7), ()), scores="three"),
                 critic(0, (0.7, 0.6, 0.8), (), TURNS.name),
             ]
@@ -63,7 +63,7 @@ def test_scores_that_several_methods_have_are_told_of_once(make):
     )
     kept = distinct(found)
     assert [each.method.name for each in kept] == ["sweet", "pmi", "turns"]
-    assert [[one.name for one in each.others] for each in kept] == [["by-kind"], [], []]
+    assert [[one.name for one in each.others] for each in kept] == [["anchored"], [], []]
     assert kept[0].learnt == (5, 7)
 
 
@@ -77,7 +77,7 @@ def test_when_to_answer_is_told_once_of_scores_that_the_first_seed_shares(make):
             critics=[
                 timed("sweet", 1, 0.9),
                 timed("sweet", 0, 0.2),
-                timed("by-kind", 0, 0.2),
+                timed("anchored", 0, 0.2),
                 timed("pmi", 0, 0.55),
                 critic(0, (0.7, 0.6, 0.8), (), TURNS.name),
             ]

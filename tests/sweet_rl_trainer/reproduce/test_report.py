@@ -142,12 +142,14 @@ def test_a_row_that_is_another_one_over_again_is_told(make):
 
 def test_p_values_of_remedies_are_adjusted(make):
     # 7 of 20 tasks apart: p is 2 / 2 ** 7 = 0.016, and five times that where there are five methods; then four times 0
-    rows = [make.row("sweet", make.marks(8)), make.row("answer-apart", make.marks(1))]
+    rows = [make.row("sweet", make.marks(8)), make.row("calibrated", make.marks(1))]
     ours = "Remedies (one seed each) against SWEET-RL, with p adjusted for all methods"
-    assert f"{ours}: below: SWEET-RL, answer apart." in headline(make.results(rows))
+    assert f"{ours}: below: SWEET-RL, answers calibrated." in headline(make.results(rows))
     names = ("rft", "mtdpo", "pmi", "released")
     more = [make.row(name, make.marks(8)) for name in names]
-    assert f"{ours}: not decided: SWEET-RL, answer apart." in headline(make.results([*rows, *more]))
+    assert f"{ours}: not decided: SWEET-RL, answers calibrated." in headline(
+        make.results([*rows, *more])
+    )
 
 
 def test_what_a_study_was_never_to_have_is_not_there_yet_to_come(make):
