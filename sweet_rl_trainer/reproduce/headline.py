@@ -9,7 +9,7 @@ from colbench.stats import ALPHA
 from sweet_rl_trainer.reproduce.comparison import RIVALS, points_by_seed
 from sweet_rl_trainer.reproduce.curves import ends
 from sweet_rl_trainer.reproduce.judges import Bounds, distinct, distinct_timings, judges
-from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, Method
+from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, RETURNS, TURNS, Method
 from sweet_rl_trainer.reproduce.results import Results
 from sweet_rl_trainer.reproduce.tables import (
     Difference,
@@ -25,6 +25,9 @@ from sweet_rl_trainer.reproduce.tables import (
     side,
 )
 from sweet_rl_trainer.reproduce.text import count, escape, listed, percent, points, rate
+
+SCORES = "sweet", "no-hidden", "pmi", RETURNS, TURNS.name
+"""The critic, what it is held against, and counting: of all others the tables tell."""
 
 
 def sentences(results: Results) -> list[str]:
@@ -176,9 +179,9 @@ def _endings(results: Results) -> Iterator[str]:
 
 def _critics(results: Results) -> Iterator[str]:
     """Critics against chance, and against the scores that need no training."""
-    found = distinct(judges(results))
+    found = [each for each in distinct(judges(results)) if each.method.name in SCORES]
     if told := _sides([(each.method, each.accuracy) for each in found if each.accuracy]):
-        yield f"Pair accuracy of the critics against 50 %, by the interval: {told}."
+        yield f"Pair accuracy of scores against 50 %, by the interval: {told}."
     if told := _sides([(each.method, each.matched) for each in found if each.matched]):
         yield f"The same where both dialogues have as many turns: {told}."
 
@@ -199,7 +202,9 @@ def _timing(results: Results) -> Iterator[str]:
     known = [
         f"{_name(each.method)} {percent(timing[0][0])}"
         for each in distinct_timings(judges(results))
-        if (timing := {n: share for n, share, _ in each.timing}) and 0 in timing
+        if each.method.name in SCORES
+        and (timing := {n: share for n, share, _ in each.timing})
+        and 0 in timing
     ]
     if known:
         yield (

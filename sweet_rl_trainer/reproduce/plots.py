@@ -106,8 +106,9 @@ def scaled(results: Results) -> str | None:
         aside = 5 * (n - (len(curves) - 1) / 2)
         parts += _scaled_curve(panel, curve, colour, dashes, aside)
         ends.append((panel.y(curve[-1].found.success.mean or 0.0), NAMED[name].label, colour))
-    base = find(on_tests(results, "zero-shot"))
-    if base:
+    seeds = {each.seed for each in results.scaling}
+    tests = on_tests(results, "zero-shot")
+    if base := find({seed: tests[seed] for seed in tests if seed in seeds}):
         floor = panel.y(base.success.mean or 0.0)
         points = [(panel.left, floor), (panel.left + panel.width, floor)]
         parts.append(svg.line(points, FAINT, stroke_width=1, stroke_dasharray="2 4"))

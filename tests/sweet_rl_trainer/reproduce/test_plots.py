@@ -4,9 +4,11 @@ from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from sweet_rl_trainer.reproduce.methods import METHODS
 from sweet_rl_trainer.reproduce.plots import draw
+from sweet_rl_trainer.reproduce.results import Scaling
 from sweet_rl_trainer.reproduce.tables import full_label
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -111,3 +113,19 @@ def test_bars_are_as_high_as_the_shares(make):
     rects = [float(each.get("height")) for each in root.iter(f"{SVG}rect")][1:]
     unit = rects[0] / 0.75
     assert rects == pytest.approx([0.75 * unit, 0.5 * unit, 0.25 * unit, 0], abs=0.02)
+
+
+def test_zero_shot_stands_beside_curves_with_their_own_seeds(make):
+    quarter = Scaling(method="sweet", seed=0, share=0.25, tasks=5, test=make.outcomes({"a": "1"}))
+    rows = [
+        make.row("zero-shot", {"a": "1", "b": "0"}),
+        make.row("zero-shot", {"a": "1", "b": "1"}, seed=1),
+        make.row("sweet", {"a": "1", "b": "1"}),
+    ]
+    root = read(draw(replace(make.results(rows), scaling=(quarter,)))["scaling"])
+    texts = {each.text: float(each.get("y")) for each in root.iter(f"{SVG}text")}
+    (floor,) = (
+        each for each in root.iter(f"{SVG}polyline") if each.get("stroke-dasharray") == "2 4"
+    )
+    height = float(floor.get("points").split()[0].partition(",")[2])
+    assert height == pytest.approx((texts["40"] + texts["60"]) / 2 - 4, abs=0.5)

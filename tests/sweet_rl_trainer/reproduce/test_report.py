@@ -294,7 +294,18 @@ def test_scores_that_another_method_has_already_stand_once(make):
     ):
         (table,) = tables(section(page, name))
         assert [line[0].strip() for line in table[2:]] == methods
-    assert "SWEET-RL 25.0 %; SWEET-RL, answers calibrated 75.0 %." in headline(results)
+
+
+def test_the_headline_tells_of_the_critic_and_what_it_is_held_against(make):
+    timing = (Timing(hidden=0, turns=5, share=(0.25, 0.0, 1.0)),)
+    names = ("sweet", "calibrated", "pmi")
+    critics = [
+        replace(critic(name, (0.6, 0.5 + n / 100, 0.7)), timing=timing if n else ())
+        for n, name in enumerate(names)
+    ]
+    told = headline(make.results(critics=critics))
+    assert "above: PMI scorer, no critic (60.0 %) — not decided: SWEET-RL (60.0 %)." in told
+    assert "favour asking on): PMI scorer, no critic 25.0 %." in told
 
 
 def test_what_a_smaller_study_leaves_out_is_not_missing(make):
