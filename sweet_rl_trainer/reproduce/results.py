@@ -147,7 +147,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     seed: int
     seconds: float
     memory: int | None
-    """Bytes of its processes, at most, where that was measured."""
+    """Bytes, at most, where that was measured: of a process that trains, else of all processes together."""
 
 
 class Results(Struct, frozen=True, kw_only=True):

@@ -71,7 +71,7 @@ class Runner:
                 method=method,
                 seed=seed,
                 seconds=report.seconds,
-                memory=report.said.get("memory"),
+                memory=report.said.get("memory", report.memory),
             )
             self.costs.setdefault(stage.key, cost)
         return last.folder(self._out)

@@ -22,6 +22,7 @@ from msgspec import Struct
 from colbench.config import digest
 from colbench.errors import DataError
 from colbench.run_folder import hold
+from sweet_rl_trainer.peak import Peak
 
 T = TypeVar("T")
 DONE, LOCK = "done.json", ".lock"
@@ -39,6 +40,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """The keys of the inputs, by the names that the stage has for them."""
     seconds: float
     """Since the last call of the stage; it may have been called, and killed, before."""
+    memory: int | None = None
+    """Bytes that this program and all that it started had in that time, at most (`peak`)."""
     said: dict[str, Any]
     """What the stage has to say of its output."""
 
@@ -98,13 +101,15 @@ class Stage:
 
     def _act(self, folder: Path, root: Path) -> Report:
         begun = time.monotonic()
-        said = self.act(Job(folder=folder, inputs=self._places(root), shared=root))
+        with Peak() as peak:
+            said = self.act(Job(folder=folder, inputs=self._places(root), shared=root))
         report = Report(
             stage=self.name,
             key=self.key,
             settings=msgspec.to_builtins(self.settings),
             inputs={name: each.key for name, each in self.inputs.items()},
             seconds=time.monotonic() - begun,
+            memory=peak.bytes,
             said=said,
         )
         part = folder / f"{DONE}.part"
