@@ -48,6 +48,7 @@ def measured(results: Results, group: Group) -> str:
         "paper: success ",
         "success (95 % interval) ",
         "each seed ",
+        "paper: tests passed ",
         "tests passed (95 % interval) ",
         "turns ",
         "unanswered ",
@@ -69,14 +70,17 @@ def measured(results: Results, group: Group) -> str:
 
 def _measured(results: Results, method: Method) -> list[str]:
     found = find(on_tests(results, method.name))
-    paper = NOTHING if method.paper is None else f"{method.paper:.1f} %"
+    paper, paper_passed = (
+        NOTHING if each is None else f"{each:.1f} %" for each in (method.paper, method.paper_passed)
+    )
     if not found:
-        return [escape(full_label(method)), paper, "missing", *[NOTHING] * 5]
+        return [escape(full_label(method)), paper, "missing", *[NOTHING] * 6]
     return [
         escape(full_label(method)),
         paper,
         rate(found.success),
         " · ".join(f"{value * 100:.1f}" for value in found.seeds.values()),
+        paper_passed,
         rate(found.passed),
         number(found.turns),
         percent(found.unanswered),

@@ -183,30 +183,25 @@ def by_turns(by_seed: BySeed) -> dict[int, tuple[int, int]]:
 
 
 class Spent(Struct, frozen=True, kw_only=True):
-    """What a stage of a method took."""
+    """What the runs of a stage took."""
 
     stage: str
-    method: str
-    runs: int
-    seconds: float
-    """Of all runs."""
+    seconds: tuple[float, ...]
+    """Of each run, the shortest first."""
     memory: int | None
     """Bytes, the most of any run."""
 
 
-def spent(costs: Iterable[Cost], *, stages: bool = True, methods: bool = True) -> list[Spent]:
-    """Costs by stage, by method or by both, in the order in which they first appear; what is not told apart is ""."""
-    groups: dict[tuple[str, str], list[Cost]] = {}
+def spent(costs: Iterable[Cost]) -> list[Spent]:
+    """Costs by stage, in the order in which stages first appear."""
+    groups: dict[str, list[Cost]] = {}
     for each in costs:
-        key = (each.stage if stages else "", each.method if methods else "")
-        groups.setdefault(key, []).append(each)
+        groups.setdefault(each.stage, []).append(each)
     return [
         Spent(
             stage=stage,
-            method=method,
-            runs=len(group),
-            seconds=sum(each.seconds for each in group),
+            seconds=tuple(sorted(each.seconds for each in group)),
             memory=max((each.memory for each in group if each.memory is not None), default=None),
         )
-        for (stage, method), group in groups.items()
+        for stage, group in groups.items()
     ]

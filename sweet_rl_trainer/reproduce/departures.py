@@ -18,12 +18,13 @@ def methods(members: Iterable[Method]) -> str:
     lines = [
         [
             escape(full_label(each)),
+            escape(each.what),
             code(each.goal),
             ", ".join(code(f"{key} = {plain(value)}") for key, value in _changes(each)) or NOTHING,
         ]
         for each in members
     ]
-    return table(("method", "training", "changes of the recipe"), lines)
+    return table(("method", "in words", "training", "changes of the recipe"), lines)
 
 
 STEPS = {

@@ -8,7 +8,7 @@ from sweet_rl_trainer.critic.correlation import correlation
 from sweet_rl_trainer.reproduce.methods import METHODS, RETURNS, Method
 from sweet_rl_trainer.reproduce.results import ANY, KINDS, Credit, Critic, Results
 from sweet_rl_trainer.reproduce.tables import find, on_tests
-from sweet_rl_trainer.reproduce.text import signed, table
+from sweet_rl_trainer.reproduce.text import chance, signed, table
 
 SCORING = ("critic.", "rank.scores", "rank.calibrate")
 """Where the settings begin that change scores alone."""
@@ -19,6 +19,8 @@ Measure = Callable[[Critic, Credit], float | None]
 
 def followed(results: Results) -> str | None:
     """A table of Spearman's correlations, of the first seed; None with too few methods."""
+    from scipy.stats import spearmanr
+
     known = [found for each in METHODS if (found := _first(results, each))]
     lines = []
     for name, measure in _measures().items():
@@ -28,10 +30,12 @@ def followed(results: Results) -> str | None:
             if (value := measure(critic, credit)) is not None
         ]
         if len(pairs) >= FEWEST:
-            rank = correlation(*zip(*pairs, strict=True)).spearman
+            values, successes = zip(*pairs, strict=True)
+            rank = correlation(values, successes).spearman
             if rank is not None:  # the measure and success both vary
-                lines.append([name, f"{len(pairs)}", signed(rank, 2)])
-    return table(("of the scores", "methods ", "with success "), lines) if lines else None
+                p = spearmanr(values, successes).pvalue
+                lines.append([name, f"{len(pairs)}", signed(rank, 2), chance(p)])
+    return table(("of the scores", "methods ", "with success ", "p "), lines) if lines else None
 
 
 def _measures() -> dict[str, Measure]:

@@ -8,6 +8,7 @@ from itertools import combinations
 from colbench.stats import ALPHA
 from sweet_rl_trainer.reproduce.comparison import RIVALS, points_by_seed
 from sweet_rl_trainer.reproduce.curves import ends
+from sweet_rl_trainer.reproduce.exchanges import parts
 from sweet_rl_trainer.reproduce.judges import Bounds, distinct, distinct_timings, judges
 from sweet_rl_trainer.reproduce.methods import METHODS, NAMED, RETURNS, TURNS, Method
 from sweet_rl_trainer.reproduce.results import Results
@@ -24,8 +25,10 @@ from sweet_rl_trainer.reproduce.tables import (
     rows_of,
     side,
 )
-from sweet_rl_trainer.reproduce.text import count, escape, listed, percent, points, rate
+from sweet_rl_trainer.reproduce.text import count, escape, listed, percent, points, rate, shown
 
+TRAINED = "rft", "mtdpo", "sweet"
+"""The paper's trainings."""
 SCORES = "sweet", "no-hidden", "pmi", RETURNS, TURNS.name
 """The critic, what it is held against, and counting: of all others the tables tell."""
 
@@ -35,10 +38,12 @@ def sentences(results: Results) -> list[str]:
     found = [
         *_best(results),
         *_sweet(results),
-        *_orderings(results),
+        *_exchanged(results),
         *_remedies(results),
         *_alike(results),
+        *_beginnings(results),
         *_endings(results),
+        *_orderings(results),
         *_critics(results),
         *_timing(results),
     ]
@@ -70,16 +75,16 @@ def _best(results: Results) -> Iterator[str]:
         )
         return
     ahead = difference(mine, theirs)
-    told = f"; against {_name(second)}, the next: {_points(ahead)}" if ahead else ""
+    told = f"; against {_name(second)}, the next: {_ahead(ahead)}" if ahead else ""
     yield (
         f"Of the paper's methods, **{_name(best)}** has the highest success on the test tasks: "
         f"{rate(found.success)}{told}."
     )
 
 
-def _points(ahead: Difference) -> str:
-    decided = ", which is not decided" if ahead.verdict == "not decided" else ""
-    return f"{points(ahead.points)} points{decided}"
+def _ahead(found: Difference) -> str:
+    again = f", by seed {points_by_seed(found)}" if found.repeated else ""
+    return f"{points(found.points)} points by task{again}: **{found.verdict}**"
 
 
 def _sweet(results: Results) -> Iterator[str]:
@@ -89,10 +94,20 @@ def _sweet(results: Results) -> Iterator[str]:
         found = difference(mine, on_tests(results, name))
         if found:
             alike = sum(value > 0 for value in found.seeds)
-            again = f", by seed {points_by_seed(found)}" if found.repeated else ""
             yield (
-                f"SWEET-RL against {_name(NAMED[name])}: {points(found.points)} points by task{again}: "
-                f"**{found.verdict}**; higher in {alike} of {count(len(found.seeds), 'seed')}."
+                f"SWEET-RL against {_name(NAMED[name])}: {_ahead(found)}; higher in {alike} of "
+                f"{count(len(found.seeds), 'seed')}."
+            )
+
+
+def _exchanged(results: Results) -> Iterator[str]:
+    """What of SWEET-RL's distance to others is asking, and what writing."""
+    for each in parts(results):
+        if each.other == "sweet":
+            yield (
+                f"Of the {points(each.whole.points)} points of {_name(NAMED[each.one])} over SWEET-RL, "
+                f"{points(each.writing.points)} are by what is written, {points(each.asking.points)} by what is "
+                f"asked (answers exchanged; by task)."
             )
 
 
@@ -108,10 +123,10 @@ def _orderings(results: Results) -> Iterator[str]:
             each for each, repeated in known if not repeated
         ],
     }
-    parts = [f"{label}, {len(some)}: {_counted(some)}" for label, some in kinds.items() if some]
+    said = [f"{label}, {len(some)}: {_counted(some)}" for label, some in kinds.items() if some]
     if lacking := len(found) - len(known):
-        parts.append(f"{lacking} missing")
-    told = "; ".join(parts)
+        said.append(f"{lacking} missing")
+    told = "; ".join(said)
     clear = [each for each in found if each.paper > each.noise]
     yield (
         f"Of {count(len(found), 'ordering')} that the paper's numbers imply, {told}. Of the {len(clear)} "
@@ -166,6 +181,18 @@ def _alike(results: Results) -> Iterator[str]:
             )
 
 
+def _beginnings(results: Results) -> Iterator[str]:
+    """Who learns fastest."""
+    found = {name: each for name in TRAINED if (each := ends(results, name))}
+    firsts = {step for each in found.values() for step in each.steps[0]}
+    if len(found) > 1 and len(firsts) == 1:
+        (step,) = firsts
+        told = ", ".join(
+            f"{_name(NAMED[name])} {rate(each.first.success)}" for name, each in found.items()
+        )
+        yield f"After the first {count(step, 'step')}, on the validation tasks: {told}."
+
+
 def _endings(results: Results) -> Iterator[str]:
     """Whether training on goes wrong."""
     if found := ends(results, "sweet"):
@@ -179,11 +206,16 @@ def _endings(results: Results) -> Iterator[str]:
 
 def _critics(results: Results) -> Iterator[str]:
     """Critics against chance, and against the scores that need no training."""
-    found = [each for each in distinct(judges(results)) if each.method.name in SCORES]
+    known = [each for each in distinct(judges(results)) if each.accuracy]
+    found = [each for each in known if each.method.name in SCORES]
     if told := _sides([(each.method, each.accuracy) for each in found if each.accuracy]):
         yield f"Pair accuracy of scores against 50 %, by the interval: {told}."
     if told := _sides([(each.method, each.matched) for each in found if each.matched]):
         yield f"The same where both dialogues have as many turns: {told}."
+    best = max(known, key=lambda each: each.accuracy or (0.0, 0.0, 0.0), default=None)
+    if best and best.accuracy and best not in found:
+        again = f", with as many turns {shown(best.matched)}" if best.matched else ""
+        yield f"The highest pair accuracy of all has {_name(best.method)}: {shown(best.accuracy)}{again}."
 
 
 def _sides(shares: Iterable[tuple[Method, Bounds]]) -> str:

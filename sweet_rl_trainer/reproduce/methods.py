@@ -16,6 +16,8 @@ class Method(Struct, frozen=True, kw_only=True):
     name: str
     label: str
     """In the report."""
+    what: str
+    """In a sentence, for who knows the paper's methods by name."""
     group: Group
     goal: Literal["", "rft", "mtdpo", "actor"]
     """The training that makes the policy; "": none, the base itself."""
@@ -25,6 +27,8 @@ class Method(Struct, frozen=True, kw_only=True):
     """Whether dialogues of the base that is kept from answering are among the rejected ones."""
     paper: float | None = None
     """Success rate in the paper's Table 2 or 3 (backend), in percent."""
+    paper_passed: float | None = None
+    """Tests passed, in the same tables."""
 
 
 NO_HIDDEN = {"critic.hidden": "none", "rank.scores": "critic-without-hidden"}
@@ -38,37 +42,90 @@ LIMIT = {"critic.pairs.limit_negatives": True}
 RETURNS = "returns"
 """The method whose scores are what others' are held against (`credit`)."""
 
-TURNS = Method(name="turns", label="Number of turns, no model", group="ablation", goal="")
-QUESTIONS = Method(name="questions", label="Questions first, no model", group="ablation", goal="")
+TURNS = Method(
+    name="turns",
+    label="Number of turns, no model",
+    what="a dialogue's score is its number of turns",
+    group="ablation",
+    goal="",
+)
+QUESTIONS = Method(
+    name="questions",
+    label="Questions first, no model",
+    what="each reply that is no answer scores above each that is one",
+    group="ablation",
+    goal="",
+)
 """Scores that critics are held against; no rows of the tables."""
 
 METHODS: tuple[Method, ...] = (
-    Method(name="zero-shot", label="Zero-shot", group="main", goal="", paper=22.4),
-    Method(name="rft", label="Rejection fine-tuning", group="main", goal="rft", paper=28.2),
-    Method(name="mtdpo", label="Multi-turn DPO", group="main", goal="mtdpo", paper=34.4),
-    Method(name="sweet", label="SWEET-RL", group="main", goal="actor", paper=40.4),
+    Method(
+        name="zero-shot",
+        label="Zero-shot",
+        what="the base, not trained any further",
+        group="main",
+        goal="",
+        paper=22.4,
+        paper_passed=34.2,
+    ),
+    Method(
+        name="rft",
+        label="Rejection fine-tuning",
+        what="imitates the base's successful dialogues",
+        group="main",
+        goal="rft",
+        paper=28.2,
+        paper_passed=40.9,
+    ),
+    Method(
+        name="mtdpo",
+        label="Multi-turn DPO",
+        what="DPO on pairs of whole dialogues about a task, a successful one and one that is not",
+        group="main",
+        goal="mtdpo",
+        paper=34.4,
+        paper_passed=48.0,
+    ),
+    Method(
+        name="sweet",
+        label="SWEET-RL",
+        what=(
+            "a critic that is told what is hidden learns from the same pairs, and scores "
+            "candidates for single replies; DPO on pairs of these"
+        ),
+        group="main",
+        goal="actor",
+        paper=40.4,
+        paper_passed=56.8,
+    ),
     Method(
         name="no-hidden",
         label="… without hidden information",
+        what="the critic is told nothing hidden",
         group="ablation",
         goal="actor",
         paper=31.2,
+        paper_passed=44.0,
         changes=NO_HIDDEN,
     ),
     Method(
         name="no-normalisation",
         label="… without length normalisation",
+        what="a reply's score is the sum over its tokens, not their mean",
         group="ablation",
         goal="actor",
         paper=3.6,
+        paper_passed=4.2,
         changes={"critic.weights": "sum", "rank.scores": "critic-sum"},
     ),
     Method(
         name="regression-head",
         label="… with a regression head",
+        what="the critic is a number read off the last token, in place of log-ratios",
         group="ablation",
         goal="actor",
         paper=36.2,
+        paper_passed=45.3,
         changes={
             "critic.train.score": "value",
             "critic.train.likelihood_weight": 0.0,
@@ -78,6 +135,10 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="pmi",
         label="PMI scorer, no critic",
+        what=(
+            "a candidate's score is how much likelier the base finds it when told what is "
+            "hidden (pointwise mutual information); no critic is trained"
+        ),
         group="ablation",
         goal="actor",
         changes={"rank.scores": "pmi"},
@@ -85,6 +146,10 @@ METHODS: tuple[Method, ...] = (
     Method(
         name=RETURNS,
         label="Monte-Carlo returns, no critic",
+        what=(
+            "a candidate's score is the mean outcome of four dialogues that the base plays on"
+            " after it; no critic is trained"
+        ),
         group="ablation",
         goal="actor",
         changes={"rank.scores": "returns", "rank.continuations": 4},
@@ -92,6 +157,10 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="released",
         label="… as in the released code",
+        what=(
+            "PMI is added to the critic's scores, and whatever else the released code does "
+            "differently"
+        ),
         group="ablation",
         goal="actor",
         changes={
@@ -104,6 +173,10 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="trajectory-mean",
         label="… one mean over all tokens",
+        what=(
+            "a dialogue's score is one mean over all of the agent's tokens, in place of the "
+            "sum of its turns' means"
+        ),
         group="ablation",
         goal="actor",
         changes=ALL_TOKENS,
@@ -111,6 +184,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="mean-over-turns",
         label="… mean over turns",
+        what="a dialogue's score is the mean of its turns' means, in place of their sum",
         group="remedy",
         goal="actor",
         changes=AVERAGED,
@@ -118,6 +192,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="matched-turns",
         label="… pairs of as many turns",
+        what="the critic learns from pairs of dialogues with as many turns alone",
         group="remedy",
         goal="actor",
         changes=MATCHED,
@@ -125,6 +200,10 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="limit-negatives",
         label="… negatives at the limit",
+        what=(
+            "the critic also learns from dialogues in which the base was kept from answering,"
+            " as worse ones"
+        ),
         group="remedy",
         goal="actor",
         changes=LIMIT,
@@ -133,6 +212,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="all-remedies",
         label="… all three",
+        what="the three before this one",
         group="remedy",
         goal="actor",
         changes=AVERAGED | MATCHED | LIMIT,
@@ -141,6 +221,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="calibrated",
         label="… answers calibrated",
+        what="scores of answers are shifted by what came of the recorded answers",
         group="remedy",
         goal="actor",
         changes=CALIBRATED,
@@ -148,6 +229,9 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="anchored",
         label="… anchored",
+        what=(
+            "the likelihood of the preferred replies weighs 1 in the actor's loss, in place of 0.01"
+        ),
         group="remedy",
         goal="actor",
         changes=ANCHORED,
@@ -155,6 +239,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="trajectory-mean-anchored",
         label="… one mean, anchored",
+        what="one mean over all tokens, calibrated and anchored",
         group="remedy",
         goal="actor",
         changes=ALL_TOKENS | CALIBRATED | ANCHORED,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
-from sweet_rl_trainer.reproduce.curves import Spent, attempts, by_turns, ends, scaling, spent
+from sweet_rl_trainer.reproduce.curves import attempts, by_turns, ends, scaling, spent
 from sweet_rl_trainer.reproduce.judges import (
     Judge,
     distinct,
@@ -24,6 +25,7 @@ from sweet_rl_trainer.reproduce.text import (
     number,
     percent,
     rate,
+    shown,
     signed,
     table,
 )
@@ -61,8 +63,8 @@ def trained(results: Results) -> str | None:
 
 def _by_seed(numbers: Sequence[int]) -> str:
     """Of each seed, once if they are alike."""
-    shown = [f"{each:,}" for each in numbers]
-    return shown[0] if len(set(shown)) == 1 else "/".join(shown)
+    told = [f"{each:,}" for each in numbers]
+    return told[0] if len(set(told)) == 1 else "/".join(told)
 
 
 def tried(results: Results) -> str | None:
@@ -134,12 +136,12 @@ def judged(results: Results) -> str | None:
             [
                 _sharing(each),
                 _by_seed(each.learnt) if any(each.learnt) else NOTHING,
-                _bounds(accuracy),
+                shown(accuracy),
                 side(*accuracy[1:], level=0.5),
                 f"{each.pairs:,}",
-                f"{_bounds(each.matched)} of {each.matched_pairs:,}" if each.matched else NOTHING,
+                f"{shown(each.matched)} of {each.matched_pairs:,}" if each.matched else NOTHING,
                 NOTHING if each.with_turns is None else signed(each.with_turns, 2),
-                *(_bounds(curve[n]) if n in curve else NOTHING for n in counts),
+                *(shown(curve[n]) if n in curve else NOTHING for n in counts),
             ]
         )
     return table(heads, lines)
@@ -159,7 +161,7 @@ def timed(results: Results) -> str | None:
     numbers = sorted({n for each in found for n, *_ in each.timing})
     lines = []
     for each in found:
-        shares = {n: f"{_bounds(share)} of {turns:,}" for n, share, turns in each.timing}
+        shares = {n: f"{shown(share)} of {turns:,}" for n, share, turns in each.timing}
         cells = (shares.get(n, NOTHING) for n in numbers)
         lines.append([escape(full_label(each.method)), *cells])
     return table(("scores of", *(f"{n} hidden " for n in numbers)), lines)
@@ -181,12 +183,7 @@ def credited(results: Results) -> str | None:
 
 def _agreement(credit: Credit, kind: str) -> str:
     found = {each.kind: each for each in credit.agreements}
-    return f"{_bounds(found[kind].share)} of {found[kind].pairs:,}" if kind in found else NOTHING
-
-
-def _bounds(bounds: tuple[float, float, float]) -> str:
-    mean, low, high = bounds
-    return f"{percent(mean)} ({low * 100:.1f} to {high * 100:.1f})"
+    return f"{shown(found[kind].share)} of {found[kind].pairs:,}" if kind in found else NOTHING
 
 
 def scaled(results: Results) -> str | None:
@@ -232,30 +229,32 @@ def turned(results: Results) -> str | None:
 
 
 def costs(results: Results) -> str | None:
-    """Time and memory: by stage, by method, by both."""
-    found = results.costs
+    """Time and memory of each stage."""
+    found = spent(results.costs)
     if not found:
         return None
-    heads = ("runs ", "time of one, on average ", "of all ", "memory, at most ")
-    total = spent(found, stages=False, methods=False)
-    by_stage = [[escape(each.stage), *_spent(each)] for each in spent(found, methods=False)]
-    by_method = [[_spender(each), *_spent(each)] for each in spent(found, stages=False)]
-    by_both = [[escape(each.stage), _spender(each), *_spent(each)] for each in spent(found)]
-    return "\n\n".join(
-        (
-            table(("stage", *heads), [*by_stage, ["**all**", *_spent(total[0])]]),
-            table(("method", *heads), by_method),
-            "<details><summary>Each stage of each method</summary>",
-            table(("stage", "method", *heads), by_both),
-            "</details>",
-        )
+    heads = (
+        "stage",
+        "runs ",
+        "time: shortest ",
+        "median ",
+        "longest ",
+        "of all ",
+        "memory, at most ",
     )
-
-
-def _spender(each: Spent) -> str:
-    return escape(full_label(NAMED[each.method])) if each.method in NAMED else "several"
-
-
-def _spent(each: Spent) -> list[str]:
-    average, total = duration(each.seconds / each.runs), duration(each.seconds)
-    return [f"{each.runs:,}", average, total, memory(each.memory)]
+    lines = [
+        [
+            escape(each.stage),
+            f"{len(each.seconds):,}",
+            duration(each.seconds[0]),
+            duration(median(each.seconds)),
+            duration(each.seconds[-1]),
+            duration(sum(each.seconds)),
+            memory(each.memory),
+        ]
+        for each in found
+    ]
+    total = duration(sum(each.seconds for each in results.costs))
+    most = max((each.memory or 0 for each in found), default=0)
+    last = ["**all**", f"{len(results.costs):,}", *[NOTHING] * 3, total, memory(most or None)]
+    return table(heads, [*lines, last])

@@ -25,6 +25,12 @@ def rate(found: Interval) -> str:
     return f"{percent(found.mean)} ({found.low * 100:.1f} to {found.high * 100:.1f}{exact})"
 
 
+def shown(bounds: tuple[float, float, float]) -> str:
+    """A mean and the ends of its interval: `42.3 % (39.1 to 45.4)`"""
+    mean, low, high = bounds
+    return f"{percent(mean)} ({low * 100:.1f} to {high * 100:.1f})"
+
+
 def bounds(found: Interval) -> tuple[float, float, float]:
     """Mean and ends of an interval. Raises ValueError for one of nothing."""
     if found.mean is None or found.low is None or found.high is None:

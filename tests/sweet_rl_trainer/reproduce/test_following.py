@@ -1,4 +1,7 @@
-"""What success goes with, against ranks by hand."""
+"""What success goes with, against ranks by hand.
+
+p, by Student's t: of four pairs 1 less the correlation; of five, +0.70 is t = 1.70 with three degrees of freedom.
+"""
 
 from __future__ import annotations
 
@@ -42,19 +45,19 @@ def cells(table):
 def test_the_correlation_is_that_of_ranks(study):
     found = followed(study((0.6, 0.5, 0.7, 0.8), (8, 2, 15, 9)))
     # ranks 2 1 3 4 and 2 1 4 3: 1 - 6 * 2 / (4 * 15)
-    assert cells(found) == [["agreement with returns, any two", "4", "+0.80"]]
+    assert cells(found) == [["agreement with returns, any two", "4", "+0.80", "0.200"]]
 
 
 def test_no_correlation_is_told_too(study):
     # ranks 1 2 3 4 and 2 4 1 3
     found = followed(study((0.5, 0.6, 0.7, 0.8), (5, 15, 2, 9)))
-    assert cells(found) == [["agreement with returns, any two", "4", "0.00"]]
+    assert cells(found) == [["agreement with returns, any two", "4", "0.00", "1.000"]]
 
 
 def test_methods_that_differ_by_more_than_their_scores_are_left_out(study):
     names = (*NAMES, "anchored", "trajectory-mean-anchored", "returns")
     found = followed(study((0.6, 0.5, 0.7, 0.8, 0.9, 1, 1), (8, 2, 15, 9, 1, 0, 0), names))
-    assert cells(found) == [["agreement with returns, any two", "4", "+0.80"]]
+    assert cells(found) == [["agreement with returns, any two", "4", "+0.80", "0.200"]]
 
 
 def test_calibrated_replies_have_no_scores_of_dialogues(study):
@@ -64,8 +67,8 @@ def test_calibrated_replies_have_no_scores_of_dialogues(study):
     found = cells(followed(replace(results, critics=tuple(critics))))
     # all five: ranks 2 1 3 4 5 and 2 1 5 3 4, 1 - 6 * 6 / (5 * 24); of four 1 2 3 4 and 2 1 4 3
     assert found == [
-        ["agreement with returns, any two", "5", "+0.70"],
-        ["pair accuracy", "4", "+0.60"],
+        ["agreement with returns, any two", "5", "+0.70", "0.188"],
+        ["pair accuracy", "4", "+0.60", "0.400"],
     ]
 
 
