@@ -194,6 +194,8 @@ def scaled(results: Results) -> str | None:
         "tasks ",
         "success (95 % interval) ",
         "each seed ",
+        "turns ",
+        "unanswered ",
     )
     lines = [
         [
@@ -202,6 +204,8 @@ def scaled(results: Results) -> str | None:
             "all" if each.tasks is None else f"{each.tasks:,}",
             rate(each.found.success),
             " · ".join(f"{value * 100:.1f}" for value in each.found.seeds.values()),
+            number(each.found.turns),
+            percent(each.found.unanswered),
         ]
         for name, curve in scaling(results).items()
         for each in curve

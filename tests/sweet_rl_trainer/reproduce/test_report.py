@@ -12,7 +12,7 @@ from colbench.errors import DataError
 from sweet_rl_trainer.reproduce import report
 from sweet_rl_trainer.reproduce.methods import METHODS, TURNS
 from sweet_rl_trainer.reproduce.report import markdown
-from sweet_rl_trainer.reproduce.results import Agreement, Credit, Critic, Exchange, Timing
+from sweet_rl_trainer.reproduce.results import Agreement, Credit, Critic, Exchange, Scaling, Timing
 
 
 def written(results, folder):
@@ -165,6 +165,18 @@ def test_what_a_study_was_never_to_have_is_not_there_yet_to_come(make):
         assert "None in this study." in section(page, name), name
         assert "Not there yet." not in section(page, name), name
     assert "Not there yet." in section(markdown(make.results(), {}), "Credit turn by turn")
+
+
+def test_less_data_is_told_with_what_the_dialogues_were_like(make):
+    half = Scaling(method="sweet", seed=0, share=0.5, tasks=9, test=make.outcomes({"a": "1-"}))
+    results = make.results([make.row("sweet", {"a": "11"})], scaling=(half,))
+    (table,) = tables(section(markdown(results, {}), "Amount of data"))
+    first, second = ([cell.strip() for cell in line] for line in table[2:])
+    assert first[1:3] == ["50 %", "9"]
+    assert first[3].startswith("50.0 %")
+    assert first[4:] == ["50.0", "3.0", "50.0 %"]
+    assert second[1:3] == ["100 %", "all"]
+    assert second[4:] == ["100.0", "3.0", "0.0 %"]
 
 
 def test_critics_are_held_against_the_number_of_turns(make):
