@@ -104,6 +104,14 @@ def ends(results: Results, method: str) -> Ends | None:
     return Ends(first=first, chosen=best, last=last, steps=(one, two, three))
 
 
+class Place(Struct, frozen=True, kw_only=True):
+    """A checkpoint on the validation tasks."""
+
+    step: int
+    success: float
+    unanswered: float
+
+
 class Attempt(Struct, frozen=True, kw_only=True):
     """One training with one learning rate, on the validation tasks."""
 
@@ -111,9 +119,11 @@ class Attempt(Struct, frozen=True, kw_only=True):
     seed: int
     rate: float
     tokens: int
-    best: tuple[int, float]
-    """The step that the rule chooses (`choose`), and its success."""
-    last: tuple[int, float]
+    first: Place
+    """After the fewest steps that were evaluated; the base, where none was trained."""
+    best: Place
+    """That which the rule chooses (`choose`)."""
+    last: Place
     chosen: bool
 
 
@@ -130,15 +140,23 @@ def attempts(results: Results) -> list[Attempt]:
 
 
 def _attempt(method: Method, row: Row, tried: Try) -> Attempt:
-    best, last = best_step(tried), tried.curve[-1]
     return Attempt(
         method=method,
         seed=row.seed,
         rate=tried.rate,
         tokens=tried.tokens,
-        best=(best.step, mean(best.outcomes, success)),
-        last=(last.step, mean(last.outcomes, success)),
+        first=_place(tried.curve[:2][-1]),
+        best=_place(best_step(tried)),
+        last=_place(tried.curve[-1]),
         chosen=tried.rate == row.rate,
+    )
+
+
+def _place(step: Step) -> Place:
+    return Place(
+        step=step.step,
+        success=mean(step.outcomes, success),
+        unanswered=mean(step.outcomes, unanswered),
     )
 
 

@@ -90,10 +90,10 @@ def tried(results: Results) -> str | None:
         "seed ",
         "learning rate ",
         "tokens learnt from ",
-        "best: success ",
-        "at step ",
-        "end: success ",
-        "steps ",
+        "first: success (step) ",
+        "best ",
+        "end ",
+        "end: unanswered ",
         "chosen",
     )
     lines = [
@@ -102,10 +102,11 @@ def tried(results: Results) -> str | None:
             str(each.seed),
             f"{each.rate:g}",
             f"{each.tokens:,}",
-            percent(each.best[1]),
-            f"{each.best[0]:,}",
-            percent(each.last[1]),
-            f"{each.last[0]:,}",
+            *(
+                f"{percent(place.success)} ({place.step:,})"
+                for place in (each.first, each.best, each.last)
+            ),
+            percent(each.last.unanswered),
             "yes" if each.chosen else "",
         ]
         for each in found

@@ -62,17 +62,20 @@ def test_where_a_training_begins_is_best_and_ends(make):
 
 def test_all_trainings_are_listed(make):
     rows = [
-        trained(make, 0, (0, "0001"), (10, "0111"), (20, "0111"), (30, "0000")),
+        trained(make, 0, (0, "0001"), (10, "0111"), (20, "0111"), (30, "-000")),
         trained(make, 1, (0, "0001"), (10, "0111"), (20, "+111"), (30, "0000")),
         make.row("zero-shot", {}, tries=[make.tried((0, "0001"))]),
         make.row("rft", {}, tries=[make.tried((0, ""), rate=1e-3)]),
     ]
     chosen, other, again, _ = attempts(make.results(rows))
     assert (chosen.rate, chosen.chosen, other.rate, other.chosen) == (1e-3, True, 1.0, False)
-    assert chosen.best == (10, 0.75)
-    assert chosen.last == (30, 0.0)
+    assert (chosen.first.step, chosen.first.success) == (10, 0.75)
+    assert (chosen.best.step, chosen.best.success) == (10, 0.75)
+    assert (chosen.last.step, chosen.last.success, chosen.last.unanswered) == (30, 0.0, 0.25)
     assert chosen.tokens == 1000
-    assert again.best == (20, 0.75), "of as many successes the one with more tests passed"
+    assert (again.best.step, again.best.success) == (20, 0.75), (
+        "of as many successes the one with more tests passed"
+    )
 
 
 def test_all_tasks_are_the_last_point_of_the_curve_over_data(make):
