@@ -5,9 +5,9 @@
 | `best-vs-worse` | the first with reward 1 | every one with a smaller reward (the released rule) |
 | `all-ordered` | each | every one whose reward is smaller by the margin or more (paper: frontend, 0.1) |
 
-`match_turns` pairs only dialogues of as many turns, so that nothing is to be learnt from length. `limit_negatives` are
-dialogues that ran into the turn limit: without any, nothing teaches a critic that asking on and on is worse than
-answering. They are paired with the best of their task, whatever their number of turns.
+`match_turns` pairs only dialogues with equally many turns, so that nothing is to be learnt from length.
+`limit_negatives` are dialogues that ran into the turn limit: without any, nothing teaches a critic that asking on and
+on is worse than answering. They are paired with the best of their task, whatever their number of turns.
 """
 
 from __future__ import annotations
@@ -120,4 +120,4 @@ def _why(group: Sequence[Trajectory], rule: Rule, margin: float, match_turns: bo
         return "no reward of 1"
     if rule == "all-ordered" and max(rewards) - min(rewards) < margin - ROUNDING:
         return "rewards closer than the margin"
-    return "no two of as many turns" if match_turns else "no pair"
+    return "no two with equally many turns" if match_turns else "no pair"

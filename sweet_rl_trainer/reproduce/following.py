@@ -50,7 +50,7 @@ def _measures() -> dict[str, Measure]:
     return {
         **shares,
         "pair accuracy": lambda critic, _: critic.accuracy and critic.accuracy[0],
-        "pair accuracy, as many turns": lambda critic, _: critic.matched and critic.matched[0],
+        "pair accuracy, equally many turns": lambda critic, _: critic.matched and critic.matched[0],
         "success of the best of all n": lambda critic, _: (
             critic.best_of[-1][1] if critic.best_of else None
         ),

@@ -36,8 +36,8 @@ SCORES = "sweet", "no-hidden", "pmi", RETURNS, TURNS.name
 def sentences(results: Results) -> list[str]:
     """As Markdown; only those whose numbers are there."""
     found = [
-        *_best(results),
         *_sweet(results),
+        *_best(results),
         *_exchanged(results),
         *_remedies(results),
         *_alike(results),
@@ -211,11 +211,20 @@ def _critics(results: Results) -> Iterator[str]:
     if told := _sides([(each.method, each.accuracy) for each in found if each.accuracy]):
         yield f"Pair accuracy of scores against 50 %, by the interval: {told}."
     if told := _sides([(each.method, each.matched) for each in found if each.matched]):
-        yield f"The same where both dialogues have as many turns: {told}."
-    best = max(known, key=lambda each: each.accuracy or (0.0, 0.0, 0.0), default=None)
-    if best and best.accuracy and best not in found:
-        again = f", with as many turns {shown(best.matched)}" if best.matched else ""
-        yield f"The highest pair accuracy of all has {_name(best.method)}: {shown(best.accuracy)}{again}."
+        yield f"The same where both dialogues have equally many turns: {told}."
+    highest = _highest([(each.method, each.accuracy) for each in known])
+    if len(known) > len(found) and highest:
+        again = _highest([(each.method, each.matched) for each in known])
+        among = f"; with equally many turns, {again}" if again else ""
+        yield f"Of all scores, those not named here too, the highest pair accuracy has {highest}{among}."
+
+
+def _highest(shares: Iterable[tuple[Method, Bounds | None]]) -> str | None:
+    known = [(method, bounds) for method, bounds in shares if bounds]
+    if not known:
+        return None
+    method, bounds = max(known, key=lambda each: each[1][0])
+    return f"{_name(method)}: {shown(bounds)}"
 
 
 def _sides(shares: Iterable[tuple[Method, Bounds]]) -> str:

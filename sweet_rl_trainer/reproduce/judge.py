@@ -1,7 +1,7 @@
 """What a critic is worth: its scores of the base's dialogues on validation tasks, of which it has seen none.
 
 Better dialogues may simply be longer, so a critic that counts turns has some accuracy too: beside that of all pairs
-stands that of dialogues with as many turns, and what counting alone is worth.
+stands that of dialogues with equally many turns, and what counting alone is worth.
 
 FOLDER/scores.json   of `score`: S of each dialogue, by its id
 FOLDER/judged.json   of `judge`: `Judged`
@@ -45,7 +45,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     pairs: int
     accuracy: tuple[float, float, float]
     matched_pairs: int
-    """Those whose two dialogues have as many turns."""
+    """Those whose two dialogues have equally many turns."""
     matched: tuple[float, float, float] | None
     """Accuracy among these; None where there is none."""
     with_turns: float | None

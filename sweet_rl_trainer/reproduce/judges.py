@@ -30,7 +30,7 @@ class Judge(Struct, frozen=True, kw_only=True):
     """None where no model scores."""
     matched_pairs: int
     matched: Bounds | None
-    """Accuracy among pairs of dialogues with as many turns; None where a seed has no such pair."""
+    """Accuracy among pairs of dialogues with equally many turns; None where a seed has no such pair."""
     with_turns: float | None
     best_of: tuple[tuple[int, Bounds], ...]
     """For each n that all seeds have."""

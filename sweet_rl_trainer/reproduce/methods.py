@@ -158,8 +158,8 @@ METHODS: tuple[Method, ...] = (
         name="released",
         label="… as in the released code",
         what=(
-            "PMI is added to the critic's scores, and whatever else the released code does "
-            "differently"
+            "PMI is added to the critic's scores, with one mean over all tokens, what is hidden at "
+            "another place, and a likelihood over all tokens in the actor's loss"
         ),
         group="ablation",
         goal="actor",
@@ -191,8 +191,8 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         name="matched-turns",
-        label="… pairs of as many turns",
-        what="the critic learns from pairs of dialogues with as many turns alone",
+        label="… pairs with equally many turns",
+        what="the critic learns from pairs of dialogues with equally many turns alone",
         group="remedy",
         goal="actor",
         changes=MATCHED,
@@ -221,7 +221,11 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="calibrated",
         label="… answers calibrated",
-        what="scores of answers are shifted by what came of the recorded answers",
+        what=(
+            "a constant is added to the scores of answers, so that they are above those of other "
+            "replies where a recorded dialogue succeeded, and below where it failed, as often as "
+            "can be"
+        ),
         group="remedy",
         goal="actor",
         changes=CALIBRATED,
@@ -230,7 +234,8 @@ METHODS: tuple[Method, ...] = (
         name="anchored",
         label="… anchored",
         what=(
-            "the likelihood of the preferred replies weighs 1 in the actor's loss, in place of 0.01"
+            "the likelihood of the preferred replies weighs 1 in the actor's loss, in place of "
+            "0.01, so that it keeps to them"
         ),
         group="remedy",
         goal="actor",

@@ -76,7 +76,7 @@ class Critic(Struct, frozen=True, kw_only=True):
     accuracy: tuple[float, float, float] | None = None
     """How often the better dialogue of a pair has the higher score, each task counting the same; its 95 % interval."""
     matched_pairs: int = 0
-    """Those whose two dialogues have as many turns."""
+    """Those whose two dialogues have equally many turns."""
     matched: tuple[float, float, float] | None = None
     """The same share among these."""
     with_turns: float | None = None

@@ -126,7 +126,7 @@ def judged(results: Results) -> str | None:
         "pair accuracy (95 % interval) ",
         "against 50 %",
         "pairs ",
-        "of as many turns ",
+        "with equally many turns ",
         "score and turns ",
         *(f"best of {n} " for n in counts),
     )

@@ -130,7 +130,7 @@ def test_why_tasks_have_no_pair_is_counted(dialogue):
         "one dialogue only": 1,
         "equal rewards": 1,
         "no reward of 1": 1,
-        "no two of as many turns": 1,
+        "no two with equally many turns": 1,
     }
     close = [dialogue("f", 0.5), dialogue("f", 0.45)]
     without = Counter()
