@@ -1,3 +1,108 @@
-"""ColBench: a harness that measures how well an agent works with a person who knows more than they say."""
+"""ColBench: a harness that measures how well an agent works with a person who knows more than they say.
 
-__version__ = "0.1.0"
+    import colbench
+
+    run = colbench.evaluate(agent="my_agent.py:MyAgent", tasks="bundled:backend", limit=50)
+    run.report.success_rate.mean
+
+Importing it is light; what a name needs is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from colbench.version import __version__
+
+if TYPE_CHECKING:
+    from colbench.config import RunConfig
+    from colbench.domain import Domain, Metric, Resources
+    from colbench.errors import (
+        AgentError,
+        ColBenchError,
+        DataError,
+        EndpointError,
+        InfrastructureError,
+        UserError,
+    )
+    from colbench.evaluation import Observer, evaluate, evaluate_async
+    from colbench.interfaces import Agent, Episode, HumanSimulator, Scorer, StatefulAgent
+    from colbench.messages import Message, Usage
+    from colbench.rollout import Rollout, Turn
+    from colbench.run import Run, load_run
+    from colbench.score import Score
+    from colbench.selection import load_tasks
+    from colbench.session import Session, Step, Talk
+    from colbench.task import Fact, Hidden, Task
+
+_PLACES = {
+    "config": ("RunConfig",),
+    "domain": ("Domain", "Metric", "Resources"),
+    "errors": (
+        "AgentError",
+        "ColBenchError",
+        "DataError",
+        "EndpointError",
+        "InfrastructureError",
+        "UserError",
+    ),
+    "evaluation": ("Observer", "evaluate", "evaluate_async"),
+    "interfaces": ("Agent", "Episode", "HumanSimulator", "Scorer", "StatefulAgent"),
+    "messages": ("Message", "Usage"),
+    "rollout": ("Rollout", "Turn"),
+    "run": ("Run", "load_run"),
+    "score": ("Score",),
+    "selection": ("load_tasks",),
+    "session": ("Session", "Step", "Talk"),
+    "task": ("Fact", "Hidden", "Task"),
+}
+_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
+
+__all__ = [
+    "Agent",
+    "AgentError",
+    "ColBenchError",
+    "DataError",
+    "Domain",
+    "EndpointError",
+    "Episode",
+    "Fact",
+    "Hidden",
+    "HumanSimulator",
+    "InfrastructureError",
+    "Message",
+    "Metric",
+    "Observer",
+    "Resources",
+    "Rollout",
+    "Run",
+    "RunConfig",
+    "Score",
+    "Scorer",
+    "Session",
+    "StatefulAgent",
+    "Step",
+    "Talk",
+    "Task",
+    "Turn",
+    "Usage",
+    "UserError",
+    "__version__",
+    "evaluate",
+    "evaluate_async",
+    "load_run",
+    "load_tasks",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from colbench.config_errors import field_of, in_words
 from colbench.errors import UserError
 
 ArgValue = str | int | float | bool
@@ -51,7 +54,7 @@ EXECUTION_ARGS = {
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run. The fields are the keys of a `--config` file and, with dashes, the flags."""
 
-    domain: Literal["backend", "frontend"] | None = None
+    domain: str | None = None
     """Only the tasks of this domain; where no tasks are named, its bundled ones."""
     agent: str = ""
     """Empty: the keyless agent of the tasks' domain."""
@@ -122,6 +125,19 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return pins
 
 
+def config_of(settings: Mapping[str, Any]) -> RunConfig:
+    """Build a configuration from fields by name, as given in Python. Raises UserError that names a wrong field."""
+    for name in settings:
+        if name not in RunConfig.__struct_fields__:
+            near = get_close_matches(name, RunConfig.__struct_fields__, 1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise UserError(f"{name}: unknown setting{hint}")
+    try:
+        return msgspec.convert(dict(settings), RunConfig, strict=False)
+    except msgspec.ValidationError as cause:
+        raise UserError(f"{field_of(cause) or 'settings'}: {in_words(str(cause))}") from cause
+
+
 def without_address(spec: str) -> str:
     """What a spec means, wherever it is served: `openai:MODEL` of `openai:MODEL@URL`, `http` of `http://host:port`."""
     return "http" if spec.startswith(("http://", "https://")) else spec.partition("@http")[0]
@@ -145,6 +161,11 @@ def cache_folder() -> Path:
     own = os.environ.get("COLBENCH_CACHE")
     caches = os.environ.get("XDG_CACHE_HOME")
     return Path(own) if own else (Path(caches) if caches else Path.home() / ".cache") / "colbench"
+
+
+def workers(asked: int) -> int:
+    """Return how many workers a setting means: 0 is one for each core."""
+    return asked or os.cpu_count() or 1
 
 
 def derive_seed(*names: object) -> int:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.domain import get_domain
 from colbench.errors import AgentError, SimulatorError, boundary
 from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Sampled, Usage, clean
-from colbench.pages.extract import extract_page
 from colbench.rollout import Turn
 from colbench.task import Task
 
@@ -25,18 +25,18 @@ T = TypeVar("T")
 
 
 class Move(Struct, frozen=True, kw_only=True):
-    """One reply of the agent, read."""
+    """One reply of the agent, parsed."""
 
     raw: str
     said: str
-    """What the human sees."""
+    """The part that the human sees."""
     answer: str | None
     """The text after the answer marker; None without one."""
     usage: Usage | None
     sampled: Sampled | None
 
     def turn(self, seconds: float) -> Turn:
-        """The turn that begins with this move, which took so long."""
+        """Return the turn that begins with this move; `seconds` is the time it took."""
         return Turn(
             raw=self.raw,
             said=self.said,
@@ -47,7 +47,7 @@ class Move(Struct, frozen=True, kw_only=True):
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """How a dialogue came to its end, and what it came to."""
+    """The end of a dialogue: its answer, and whether the agent answered or reached the turn limit."""
 
     answer: str
     ended_by: Literal["answer", "limit"]
@@ -65,38 +65,76 @@ async def play(
     """Let agent and human talk about a task; each turn is appended to `turns` as it happens.
 
     The agent sees what the human sees: its own private parts are not played back to it. At the turn limit
-    the whole last message is the answer; see `committed` for pages. `deadline` is a time of the event loop's
-    clock, put off by what the human takes: that, rendering included, is not the agent's doing.
+    the whole last message is the answer; see `Domain.committed`. `deadline` is a time of the event loop's
+    clock. It moves by what the human takes, rendering included: that is not the agent's time.
     Raises AgentError or SimulatorError, whoever's turn it was; `turns` then holds what was said before.
     """
-    dialogue = [Message(role="user", content=task.request)]
-    while True:
+    images = getattr(agent, "accepts_images", False)
+    dialogue = Dialogue(task, human, max_turns=max_turns, images=images, turns=turns)
+    while dialogue.ending is None:
         with boundary(AgentError):
-            reply, seconds = await _timed(lambda: agent.reply(tuple(dialogue)), deadline)
-        move = read_move(reply)
-        turn = move.turn(seconds)
-        turns.append(turn)
-        if move.answer is not None:
-            return Ending(answer=committed(task, move.answer, turns), ended_by="answer")
-        if len(turns) == max_turns:
-            return Ending(answer=committed(task, move.said, turns), ended_by="limit")
+            reply, seconds = await _timed(lambda: agent.reply(dialogue.messages), deadline)
+        deadline += await dialogue.step(reply, seconds=seconds, deadline=deadline)
+    return dialogue.ending
 
-        dialogue.append(Message(role="assistant", content=move.said))
+
+class Dialogue:
+    """A dialogue in progress. Each step takes one reply of the agent, and the human's answer unless it was the last."""
+
+    def __init__(
+        self,
+        task: Task,
+        human: HumanSimulator,
+        *,
+        max_turns: int,
+        images: bool = False,
+        turns: list[Turn] | None = None,
+    ) -> None:
+        """Start with the human's request. `images`: the agent is shown pictures; `turns`: a list to append turns to."""
+        self.task = task
+        self.turns: list[Turn] = [] if turns is None else turns
+        self.messages: tuple[Message, ...] = (Message(role="user", content=task.request),)
+        """What the agent may see: everything said so far, the request first."""
+        self.ending: Ending | None = None
+        self._human = human
+        self._max_turns = max_turns
+        self._images = images
+
+    async def step(self, reply: object, *, seconds: float, deadline: float) -> float:
+        """Take the agent's reply, which took `seconds`. Return the seconds that the human took.
+
+        Raises AgentError if the reply is not a message, SimulatorError if the human fails or is late.
+        """
+        move = read_move(reply)
+        self.turns.append(move.turn(seconds))
+        if move.answer is not None:
+            self.ending = Ending(answer=self._committed(move.answer), ended_by="answer")
+        elif len(self.turns) == self._max_turns:
+            self.ending = Ending(answer=self._committed(move.said), ended_by="limit")
+        return 0.0 if self.ending else await self._respond(move, deadline)
+
+    async def _respond(self, move: Move, deadline: float) -> float:
+        said = (*self.messages, Message(role="assistant", content=move.said))
         with boundary(SimulatorError):
-            reply, seconds = await _timed(lambda: human.respond(task, tuple(dialogue)), deadline)
+            reply, seconds = await _timed(lambda: self._human.respond(self.task, said), deadline)
             heard = read_words(reply)
-        deadline += seconds
         words = clean(heard.content)
-        turns[-1] = replace(turn, human=words, human_usage=heard.usage, human_seconds=seconds)
-        seen = heard.images if getattr(agent, "accepts_images", False) else ()
-        dialogue.append(Message(role="user", content=words, images=seen))
+        self.turns[-1] = replace(
+            self.turns[-1], human=words, human_usage=heard.usage, human_seconds=seconds
+        )
+        seen = heard.images if self._images else ()
+        self.messages = (*said, Message(role="user", content=words, images=seen))
+        return seconds
+
+    def _committed(self, text: str) -> str:
+        return get_domain(self.task.domain).committed(text, [turn.said for turn in self.turns])
 
 
 @asynccontextmanager
 async def opened(agent: Agent | StatefulAgent, episode: Episode) -> AsyncIterator[Agent]:
-    """The agent of one dialogue: its own where the agent keeps something for each, else the agent itself.
+    """Open the agent of one dialogue: its own one if the agent is stateful, else the agent itself.
 
-    What its own does not say of pictures, the agent says for it.
+    Where the dialogue's own agent does not say if it accepts images, the stateful agent says it.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)
@@ -113,21 +151,8 @@ class _Seeing:
         self.reply = agent.reply
 
 
-def committed(task: Task, text: str, turns: Sequence[Turn]) -> str:
-    """What an agent that ends on `text` is judged by.
-
-    That is the text, but in frontend design, where it shows no page, the last message that did.
-    """
-    if task.domain == "backend":
-        return text
-    shown = (
-        said for said in (text, *(turn.said for turn in reversed(turns))) if extract_page(said)
-    )
-    return next(shown, text)
-
-
 def read_move(reply: object) -> Move:
-    """What a reply says, and the answer if it gives one. Raises AgentError if it is no message."""
+    """Parse a reply into what it says and the answer if it gives one. Raises AgentError if it is not a message."""
     if isinstance(reply, str):
         reply = Message(role="assistant", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
@@ -147,7 +172,7 @@ def read_move(reply: object) -> Move:
 
 
 def read_words(reply: object) -> Message:
-    """What the human said. Raises SimulatorError if it is no message."""
+    """Return the human's reply as a message. Raises SimulatorError if it is not one."""
     if isinstance(reply, str):
         return Message(role="user", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
@@ -158,10 +183,10 @@ def read_words(reply: object) -> Message:
 
 
 async def _timed(speak: Callable[[], Awaitable[T]], deadline: float) -> tuple[T, float]:
-    """What was said, and the seconds it took.
+    """Return what a speaker said and the seconds it took.
 
-    A speaker that would end the process, or cancels itself, only failed; one that blocked the event loop
-    past the deadline too.
+    A speaker that would end the process, or cancels itself, raises RuntimeError; one that blocked
+    the event loop past the deadline raises TimeoutError.
     """
     start = time.perf_counter()
     try:

@@ -15,13 +15,13 @@ from msgspec import Struct
 from colbench.messages import Message
 from colbench.pages.render import PageRenderer
 from colbench.score import Score
-from colbench.task import Domain, Task
+from colbench.task import BACKEND, Task
 
 
 class Agent(Protocol):
     """The agent under test. With an attribute `accepts_images = True` it is also handed pictures of its pages.
 
-    With `domains = ("backend",)` or `("frontend",)` it is refused where tasks are of the other domain.
+    With an attribute `domains`, such as `("backend",)`, it is refused where tasks are of another domain.
     """
 
     async def reply(self, dialogue: Sequence[Message]) -> Message | str:
@@ -37,7 +37,7 @@ class Episode(Struct, frozen=True, kw_only=True):
     seed: int
     """For the agent's own sampling; derived from the run's seed, the task and the trial."""
     max_turns: int
-    domain: Domain = "backend"
+    domain: str = BACKEND
     record_tokens: bool = False
     """Whether replies shall carry their tokens (`Message.sampled`); asked only of agents with `records_tokens`."""
 
@@ -93,6 +93,15 @@ class Viewer(Protocol):
 
     def use_renderer(self, renderer: PageRenderer) -> None:
         """Called once, before the first dialogue of a run on frontend design."""
+        ...
+
+
+@runtime_checkable
+class ResourceUser(Protocol):
+    """A human or an agent that uses the resources of the domains, such as the sandbox or the browser."""
+
+    def use_resources(self, resources: Mapping[str, Any]) -> None:
+        """Take the started resources by the name of their domain; called once, before the first dialogue of a run."""
         ...
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Role = Literal["system", "user", "assistant"]
 """In a dialogue the human is `user` and the agent is `assistant`."""
@@ -56,3 +58,12 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def clean(text: str) -> str:
     """The text with lone surrogates, which no file or server takes, replaced by question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def with_newest_picture(dialogue: Sequence[Message]) -> list[Message]:
+    """Return the dialogue without all but its newest pictures: each takes thousands of tokens."""
+    newest = max((n for n, message in enumerate(dialogue) if message.images), default=-1)
+    return [
+        message if n == newest else replace(message, images=())
+        for n, message in enumerate(dialogue)
+    ]

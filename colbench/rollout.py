@@ -16,7 +16,6 @@ from colbench.config import derive_seed
 from colbench.errors import AgentError, Boundary, ColBenchError, DataError, InfrastructureError
 from colbench.messages import Sampled, Usage, clean
 from colbench.score import Score
-from colbench.task import Domain
 
 SCHEMA = "colbench.rollout/1"
 
@@ -67,7 +66,7 @@ class Rollout(Struct, frozen=True, kw_only=True):
     """Hash of the task's id and hash, the trial and the run's configuration; what resuming goes by."""
     task_id: str
     task_hash: str
-    domain: Domain
+    domain: str
     trial: int
     seed: int
     request: str
@@ -82,6 +81,11 @@ class Rollout(Struct, frozen=True, kw_only=True):
     started: str = ""
     """UTC, ISO 8601."""
     seconds: float = 0.0
+
+    @property
+    def agent_failed(self) -> bool:
+        """True if the agent under test failed."""
+        return self.failure is not None and self.failure.boundary == "agent"
 
     @property
     def settled(self) -> bool:

@@ -16,12 +16,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-import colbench
 from colbench.config import RunConfig, digest
 from colbench.errors import DataError, UserError
 from colbench.rollout import Rollout, encode_rollout, read_rollouts
+from colbench.task import FRONTEND
+from colbench.version import __version__
 
-SCHEMA = "colbench.run/1"
+SCHEMA = "colbench.run/2"
+EARLIER = "colbench.run/1"
+"""Has `browser`, the environment of frontend design, in place of `environments`."""
 
 
 class TaskSource(Struct, frozen=True, kw_only=True):
@@ -36,7 +39,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """`run.json`: everything that could change a number."""
 
     schema: str = SCHEMA
-    colbench: str = colbench.__version__
+    colbench: str = __version__
     commit: str = ""
     """Of the harness, with `-dirty` if it was changed; empty when it does not run from a checkout."""
     python: str = platform.python_version()
@@ -48,8 +51,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     digest: str
     sandbox: str = ""
     """Of the latest attempt: tier, Python version and limits for code, what shuts the browser in for pages."""
-    browser: str = ""
-    """The renderer's environment, in a run on frontend design."""
+    environments: dict[str, str] = {}
+    """Version and settings of the tools that produce the scores, by domain, such as the browser's."""
     tasks: TaskSource
 
 
@@ -57,7 +60,7 @@ def make_record(
     config: RunConfig, resolved: dict[str, dict[str, str]], tasks: TaskSource
 ) -> RunRecord:
     """The record of a run that starts now; `resolved` says what the agent and the human are."""
-    said = {"colbench": colbench.__version__, "config": config.pins(), **resolved}
+    said = {"colbench": __version__, "config": config.pins(), **resolved}
     pins = msgspec.json.decode(msgspec.json.encode(said))  # as they are read back
     return RunRecord(
         commit=_commit(),
@@ -81,11 +84,13 @@ class RunFolder:
         self.path = path
         self.record_path = path / "run.json"
         self.rollouts_path = path / "rollouts.jsonl"
+        self.tasks_path = path / "tasks.jsonl"
+        """The tasks of a run that was given tasks as objects; not there otherwise."""
 
     def record(self) -> RunRecord:
-        """What is in `run.json`. Raises DataError when there is none, or it is malformed."""
+        """Read `run.json`. Raises DataError if there is none, or it is malformed."""
         try:
-            record = msgspec.json.decode(self.record_path.read_bytes(), type=RunRecord)
+            record = _read_record(self.record_path.read_bytes())
         except OSError as cause:
             raise DataError(
                 f"{self.path} is no run folder: {self.record_path.name} cannot be read"
@@ -226,6 +231,14 @@ def _end_of_lines(file: int, block: int = 1 << 16) -> int:
     return 0
 
 
+def _read_record(content: bytes) -> RunRecord:
+    values = msgspec.json.decode(content)
+    if isinstance(values, dict) and values.get("schema") == EARLIER:
+        browser = values.pop("browser", "")
+        values |= {"schema": SCHEMA, "environments": {FRONTEND: browser} if browser else {}}
+    return msgspec.convert(values, RunRecord)
+
+
 def _refusal(path: Path, earlier: RunRecord, record: RunRecord) -> str:
     before, after = _flat(earlier.pins), _flat(record.pins)
     changed = [
@@ -249,7 +262,7 @@ def _flat(pins: dict[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def _commit() -> str:
-    root = Path(colbench.__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[1]
     if not (root / ".git").exists():
         return ""
     described = subprocess.run(  # noqa: S603 - fixed arguments

@@ -1,4 +1,4 @@
-"""The runner: works off the cells of a run, many dialogues at a time, scoring while others still talk."""
+"""The runner: runs the cells of a run, many dialogues at a time, and scores answers while other dialogues go on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from colbench.config import digest
 from colbench.dialogue import Ending, opened, play
+from colbench.domain import get_domain
 from colbench.errors import (
     AgentError,
     EndpointError,
@@ -30,7 +31,7 @@ from colbench.leaks import audit_turns
 from colbench.rollout import Failure, Rollout, Turn, cell_seed, failure_of
 from colbench.run_folder import now
 from colbench.score import Score
-from colbench.task import Domain, Task
+from colbench.task import Task
 
 GIVE_UP_AFTER = 20
 """Dialogues in a row that ended because a model server did not answer, before the run stops."""
@@ -40,7 +41,7 @@ SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """One dialogue to be had: a task and a trial."""
+    """One planned dialogue: a task and a trial."""
 
     task: Task
     trial: int
@@ -49,7 +50,7 @@ class Cell(Struct, frozen=True, kw_only=True):
 
 
 def plan(tasks: Sequence[Task], trials: int, config_digest: str, seed: int) -> list[Cell]:
-    """All cells of a run: every task once, then every task again."""
+    """Return all cells of a run: every task once, then every task again."""
     return [
         Cell(
             task=task,
@@ -63,11 +64,11 @@ def plan(tasks: Sequence[Task], trials: int, config_digest: str, seed: int) -> l
 
 
 class Runner(Struct, frozen=True, kw_only=True):
-    """Who takes part in a run, and how much at a time."""
+    """The participants of a run, and its limits."""
 
     agent: Agent | StatefulAgent
     human: HumanSimulator
-    scorers: Mapping[Domain, Scorer]
+    scorers: Mapping[str, Scorer]
     max_turns: int
     concurrency: int
     dialogue_timeout: float
@@ -77,22 +78,22 @@ class Runner(Struct, frozen=True, kw_only=True):
     async def run(
         self, cells: Iterable[Cell], earlier: Mapping[str, Rollout], done: Callable[[Rollout], None]
     ) -> None:
-        """Play and score every cell; `done` is called with each rollout as it is finished.
+        """Run and score every cell; `done` is called with each rollout as it is finished.
 
         `earlier` holds, by key, unsettled rollouts of an earlier attempt: where only the scoring failed,
         the dialogue is kept. Raises EndpointError when a model server is gone, UserError when it refuses us.
         """
-        work = _Work(self, earlier, done)
+        work = _Workers(self, earlier, done)
         try:
             async with asyncio.TaskGroup() as group:
                 queue = iter(cells)
                 for _ in range(self.concurrency):
-                    group.create_task(work.off(queue, group))
+                    group.create_task(work.run_cells(queue, group))
         except ExceptionGroup as errors:
             raise _first(errors) from None
 
-    async def converse(self, cell: Cell) -> Rollout:
-        """The dialogue of a cell, not yet scored. What goes wrong is its failure; UserError is raised."""
+    async def run_dialogue(self, cell: Cell) -> Rollout:
+        """Return the dialogue of a cell, unscored. An error becomes its failure, but a UserError is raised."""
         started, start, turns = now(), time.perf_counter(), list[Turn]()
         ending: Ending | None = None
         failure: Failure | None = None
@@ -100,20 +101,9 @@ class Runner(Struct, frozen=True, kw_only=True):
             ending = await self._play(cell, turns)
         except (AgentError, InfrastructureError) as error:
             failure = failure_of(error)
-        return Rollout(
-            key=cell.key,
-            task_id=cell.task.id,
-            task_hash=cell.task.hash,
-            domain=cell.task.domain,
-            trial=cell.trial,
-            seed=cell.seed,
-            request=cell.task.request,
-            turns=audited(cell.task, turns),
-            answer=ending.answer if ending else None,
-            ended_by=ending.ended_by if ending else "failure",
-            failure=failure,
-            started=started,
-            seconds=round(time.perf_counter() - start, 3),
+        seconds = time.perf_counter() - start
+        return make_rollout(
+            cell, turns=turns, ending=ending, failure=failure, started=started, seconds=seconds
         )
 
     async def _play(self, cell: Cell, turns: list[Turn]) -> Ending:
@@ -137,13 +127,13 @@ class Runner(Struct, frozen=True, kw_only=True):
                 )
 
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
-        """The rollout with its verdicts; where the agent failed, with those of a failure."""
+        """Return the rollout with its verdicts; where the agent failed, with those of a failure."""
         if rollout.answer is None:
             return replace(rollout, scores=_scores_of_failure(rollout))
         return await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
 
 
-class _Work:
+class _Workers:
     def __init__(
         self, runner: Runner, earlier: Mapping[str, Rollout], done: Callable[[Rollout], None]
     ) -> None:
@@ -153,15 +143,15 @@ class _Work:
         self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
         self.unanswered = 0
 
-    async def off(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
+    async def run_cells(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
         for cell in queue:
             kept = self.earlier.get(cell.key)
-            rollout = kept if kept and _only_scoring_failed(kept) else await self.talk(cell)
+            rollout = kept if kept and _only_scoring_failed(kept) else await self.run_dialogue(cell)
             await self.slots.acquire()
             group.create_task(self.finish(cell, rollout))
 
-    async def talk(self, cell: Cell) -> Rollout:
-        rollout = await self.runner.converse(cell)
+    async def run_dialogue(self, cell: Cell) -> Rollout:
+        rollout = await self.runner.run_dialogue(cell)
         self.watch(rollout.failure)
         return rollout
 
@@ -178,15 +168,37 @@ class _Work:
             raise EndpointError(f"{GIVE_UP_AFTER} dialogues in a row were lost; {failure.reason}")
 
 
-def audited(task: Task, turns: list[Turn]) -> tuple[Turn, ...]:
-    """The turns with what the human gave away; of a page the human is meant to say what is on it."""
-    return audit_turns(task, turns) if task.domain == "backend" else tuple(turns)
+def make_rollout(
+    cell: Cell,
+    *,
+    turns: Sequence[Turn],
+    ending: Ending | None,
+    failure: Failure | None,
+    started: str,
+    seconds: float,
+) -> Rollout:
+    """Return the unscored rollout of a cell; without an ending it ended by `failure`."""
+    return Rollout(
+        key=cell.key,
+        task_id=cell.task.id,
+        task_hash=cell.task.hash,
+        domain=cell.task.domain,
+        trial=cell.trial,
+        seed=cell.seed,
+        request=cell.task.request,
+        turns=audit_turns(cell.task, turns),
+        answer=ending.answer if ending else None,
+        ended_by=ending.ended_by if ending else "failure",
+        failure=failure,
+        started=started,
+        seconds=round(seconds, 3),
+    )
 
 
 async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: str) -> Rollout:
-    """The rollout with the verdicts on its answer and, where the scorer has any, on its turns.
+    """Return the rollout with the verdicts on its answer and, where the scorer has any, on its turns.
 
-    What the scorer cannot do becomes the rollout's failure.
+    A failure of the scorer becomes the rollout's failure.
     """
     try:
         with boundary(ScorerError):
@@ -215,13 +227,9 @@ def _only_scoring_failed(rollout: Rollout) -> bool:
 
 
 def _scores_of_failure(rollout: Rollout) -> dict[str, Score]:
-    failure = rollout.failure
-    if failure is None or failure.boundary != "agent":
+    if rollout.failure is None or not rollout.agent_failed:
         return {}
-    success = False if rollout.domain == "backend" else None
-    note = f"the agent failed: {failure.reason}"
-    lost = Score(scorer="none", value=0.0, success=success, note=note)
-    return {"default": lost, "official": lost}
+    return get_domain(rollout.domain).lost(f"the agent failed: {rollout.failure.reason}")
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

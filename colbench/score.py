@@ -43,3 +43,11 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     and for the `target` itself."""
     environment: str = ""
     """Where it was measured: sandbox tier, Python version, limits."""
+
+    def failed_checks(self) -> list[str]:
+        """Return the tests that the answer did not pass, one line each."""
+        return [
+            f"{check.outcome}: {check.call}: expected {check.expected}, got {check.actual or 'nothing'}"
+            for check in self.checks
+            if check.outcome != "passed"
+        ]

@@ -1,8 +1,9 @@
 """Tasks: what the agent may know (the request) apart from what it may not (everything in `Hidden`).
 
 Rows are JSON objects, one a line, in the official schema: `problem_description`, `ground_truth`, and for
-backend programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`,
-`family`, `signature` and `facts`. A row with test cases is backend programming, one without is frontend design.
+backend programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`, `domain`,
+`family`, `signature` and `facts`. In a row without `domain`, as in the official files, test cases mean backend
+programming, and their absence frontend design.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from colbench.errors import DataError
 
-Domain = Literal["backend", "frontend"]
+BACKEND, FRONTEND = "backend", "frontend"
+"""The domains of the official files, whose rows do not name theirs."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SIGNATURE = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
 
@@ -57,7 +59,8 @@ class Task(Struct, frozen=True, kw_only=True, dict=True):
     """One task. Only `request` ever reaches an agent."""
 
     id: str
-    domain: Domain
+    domain: str
+    """Name of an installed domain; see `colbench.domain`."""
     request: str
     hidden: Hidden
     family: str = ""
@@ -87,6 +90,7 @@ class _Row(Struct, kw_only=True):
     test_cases: dict[str, str] = {}
     hidden_information: str = ""
     id: str = ""
+    domain: str = ""
     family: str = ""
     facts: tuple[Fact, ...] = ()
 
@@ -113,8 +117,8 @@ def _task(row: _Row) -> Task:
         information=row.hidden_information or row.ground_truth,
         facts=row.facts,
     )
-    domain: Domain = "backend" if row.test_cases else "frontend"
-    if domain == "frontend" and "<" not in row.ground_truth:
+    domain = row.domain or (BACKEND if row.test_cases else FRONTEND)
+    if domain == FRONTEND and "<" not in row.ground_truth:
         raise DataError("`test_cases` is missing and `ground_truth` is not HTML")
     task = Task(
         id=row.id, domain=domain, request=row.problem_description, hidden=hidden, family=row.family
@@ -131,6 +135,8 @@ def row_from_task(task: Task) -> dict[str, Any]:
         "problem_description": task.request,
         "ground_truth": task.hidden.reference,
     }
+    if task.domain != (BACKEND if task.hidden.tests else FRONTEND):
+        row["domain"] = task.domain
     if task.family:
         row["family"] = task.family
     if task.hidden.tests:

@@ -14,24 +14,11 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from colbench.domain import get_domain
 from colbench.errors import UserError
-from colbench.task import Domain
 
 Template = Literal["preamble", "released-order"]
 TEMPLATES: tuple[Template, ...] = get_args(Template)
-
-WORDS: dict[Domain, str] = {
-    "backend": (
-        "For your eyes only. The person in the conversation below has exactly this Python function in mind, and "
-        "the assistant, who cannot see it, is to find out what it does and write one that behaves the same:\n\n"
-        "```python\n{reference}\n```"
-    ),
-    "frontend": (
-        "For your eyes only. The person in the conversation below has exactly this web page in mind, and "
-        "the assistant, who cannot see it, is to find out what it looks like and build one that looks the same:\n\n"
-        "```html\n{reference}\n```"
-    ),
-}
 
 
 class Preface(Struct, frozen=True, kw_only=True):
@@ -41,11 +28,11 @@ class Preface(Struct, frozen=True, kw_only=True):
     inside: bool
 
 
-def state(hidden: str, domain: Domain, template: Template) -> Preface:
+def state(hidden: str, domain: str, template: Template) -> Preface:
     """c as the template states it. Raises UserError if there is no such template, or c is empty."""
     if template not in TEMPLATES:
         raise UserError(f"hidden {template!r}: there are {', '.join(TEMPLATES)}")
     if not hidden.strip():
         raise UserError("there is no hidden information to state: the task has an empty reference")
-    text = WORDS[domain].replace("{reference}", hidden.strip("\n"))
+    text = get_domain(domain).privileged_note.replace("{reference}", hidden.strip("\n"))
     return Preface(text=text, inside=template == "preamble")

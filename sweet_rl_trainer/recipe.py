@@ -18,7 +18,6 @@ from msgspec import Meta, Struct
 
 from colbench.config import ArgValue, RunConfig
 from colbench.errors import UserError
-from colbench.task import Domain
 from sweet_rl_trainer.grpo.settings import GrpoSettings
 from sweet_rl_trainer.hidden import Template
 from sweet_rl_trainer.mistakes import said
@@ -216,7 +215,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of it."""
 
     method: Method = "sweet"
-    domain: Domain = "backend"
+    domain: str = "backend"
     iterations: Count = 1
     """How often; from the second time on, dialogues are those of `[[collect]]`, `{model}` being the actor before."""
     model: ModelSettings = ModelSettings()
@@ -324,7 +323,7 @@ def _with_paper(table: Mapping[str, Any]) -> dict[str, Any]:
     """The tables with complete settings of each training: the paper's, changed by `[train]` and by its own."""
     whole = dict(table)
     common = _common(whole.pop("train", {}))
-    domain: Domain = whole.get("domain", "backend")
+    domain: str = whole.get("domain", "backend")
     for objective in TRAININGS:
         own = dict(_table(whole.get(objective, {}), objective))
         changes = {**common, **_table(own.get("train", {}), f"{objective}.train")}

@@ -9,9 +9,11 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from colbench.domain import get_domain
 from colbench.errors import DataError, UserError
 from colbench.run_folder import RunRecord
-from colbench.task import Domain, Task
+from colbench.selection import load_tasks
+from colbench.task import BACKEND, Task
 
 
 def tasks(record: RunRecord, folder: Path) -> list[Task]:
@@ -26,12 +28,10 @@ def tasks(record: RunRecord, folder: Path) -> list[Task]:
 
 def named(source: str) -> list[Task]:
     """The tasks of a source, such as `bundled:backend/train` or a file. Raises UserError if there is none."""
-    from colbench.plugins import resolve_tasks
-
-    return resolve_tasks(source)
+    return load_tasks(source)
 
 
-def system_prompt(record: RunRecord, domain: Domain, given: str | None, folder: Path) -> str:
+def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
     """The system prompt of a run's agent for a domain; "" if there is none.
 
     That is `given`, unless it is None. A model agent recorded the hash of its prompt: the run's prompt file or the
@@ -43,26 +43,32 @@ def system_prompt(record: RunRecord, domain: Domain, given: str | None, folder: 
     return given.replace("{max_turns}", str(record.config.max_turns))
 
 
-def _found(record: RunRecord, domain: Domain, folder: Path) -> str:
-    said = record.pins.get("agent", {})
-    recorded = said.get("prompt" if domain == "backend" else "frontend_prompt")
+def _found(record: RunRecord, domain: str, folder: Path) -> str:
+    recorded = recorded_prompt(record, domain)
     for prompt in _known(record, domain):
         if recorded in (None, "sha256:" + hashlib.sha256(prompt.encode()).hexdigest()):
             return prompt
     raise DataError(
         f"{folder}: its agent had another system prompt than the built-in one, and its file "
-        f"({record.config.agent_prompt}) is not there or was changed; give the prompt"
+        f"({record.config.agent_prompt}) is missing or was changed; give the prompt"
     )
 
 
-def _known(record: RunRecord, domain: Domain) -> Iterator[str]:
-    from colbench_agents.model import builtin_prompt
+def recorded_prompt(record: RunRecord, domain: str) -> str | None:
+    """Return the hash of the agent's prompt that a run recorded; None if it recorded none.
 
+    Runs made before there were domains from other packages have it as `prompt`, or `frontend_prompt`.
+    """
+    pins = record.pins.get("agent", {})
+    found = pins.get(f"{domain}_prompt", pins.get("prompt") if domain == BACKEND else None)
+    return None if found is None else str(found)
+
+
+def _known(record: RunRecord, domain: str) -> Iterator[str]:
     config = record.config
     if config.agent_prompt and Path(config.agent_prompt).is_file():
         yield Path(config.agent_prompt).read_text("utf-8")
-    yield builtin_prompt(
-        domain,
+    yield get_domain(domain).agent_prompt(
         single_turn=bool(config.agent_args.get("single_turn", False)),
         pictures=bool(config.agent_args.get("pictures", False)),
     )

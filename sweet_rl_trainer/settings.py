@@ -17,7 +17,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from colbench.errors import UserError
-from colbench.task import Domain
 
 Objective = Literal["critic", "actor", "mtdpo", "rft", "value"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
@@ -94,7 +93,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             )
 
 
-def paper(objective: Objective, domain: Domain = "backend") -> TrainSettings:
+def paper(objective: Objective, domain: str = "backend") -> TrainSettings:
     """The paper's settings. Raises UserError if there is no such objective."""
     if objective not in OBJECTIVES:
         raise UserError(f"objective {objective!r}: there are {', '.join(OBJECTIVES)}")

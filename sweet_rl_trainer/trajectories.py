@@ -18,7 +18,7 @@ from colbench.errors import DataError
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Sampled
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
-from colbench.task import Domain, Task
+from colbench.task import Task
 from colbench_tasks.trajectories import Trajectory as Recorded
 from sweet_rl_trainer import runs
 
@@ -35,7 +35,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     draws go by it; a rollout's key is not, if it has the path of a model in it."""
     task_id: str
     task_hash: str
-    domain: Domain
+    domain: str
     hidden: str
     """The information c that only a critic may see: the task's reference."""
     messages: tuple[Message, ...]

@@ -18,6 +18,7 @@ from msgspec import Struct
 from colbench.errors import AgentError, UserError
 from colbench.interfaces import Agent, Episode
 from colbench.messages import Message
+from colbench.task import BACKEND
 from colbench_agents.interviewer import MARKER, recognise, stated
 from colbench_agents.reading import read
 from colbench_tasks import generated
@@ -69,7 +70,7 @@ class Demonstrator:
     ask about what they know, as though they did not, and what they write is right. Raises UserError for another source.
     """
 
-    domains = ("backend",)
+    domains = (BACKEND,)
 
     def __init__(self, *, knows: str = "") -> None:
         source, _, argument = knows.partition(":")

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from colbench.interfaces import Agent, Episode
+from colbench.task import BACKEND, FRONTEND
 from colbench_agents.designer import Draughtsman
 from colbench_agents.interviewer import Interviewer
 
@@ -13,10 +14,12 @@ from colbench_agents.interviewer import Interviewer
 class Guesser:
     """The interviewer's function without a question, or the designer's first page."""
 
+    domains = (BACKEND, FRONTEND)
+
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
         """The guesser of one dialogue."""
-        if episode.domain == "frontend":
+        if episode.domain == FRONTEND:
             yield Draughtsman(max_turns=1)
         else:
             yield Interviewer(max_questions=0)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from colbench.config import derive_seed
 from colbench.errors import UserError
 from colbench.messages import Message
+from colbench.task import BACKEND
 from colbench_agents.reading import read
 from colbench_tasks.families import FAMILIES
 from colbench_tasks.family import Choice, Decision, Family, Theme, fill, statements
@@ -39,7 +40,7 @@ LITERAL = re.compile(
 class Interviewer:
     """Asks one plain question for each decision that the request leaves open, then writes the function."""
 
-    domains = ("backend",)
+    domains = (BACKEND,)
 
     def __init__(self, *, max_questions: int = 9, never_asks: str = "") -> None:
         """At most `max_questions` questions, none about the decisions named in `never_asks` (`rounding,ties`).

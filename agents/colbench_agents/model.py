@@ -5,26 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from importlib import resources
 from pathlib import Path
-from typing import get_args
-
-from msgspec.structs import replace
 
 from colbench.config import derive_seed
+from colbench.domain import domain_names, get_domain
 from colbench.errors import UserError
 from colbench.interfaces import Agent, ChatModel, Episode
-from colbench.messages import Message
+from colbench.messages import Message, with_newest_picture
 from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_EDGE
-from colbench.task import Domain
-
-DOMAINS: tuple[Domain, ...] = get_args(Domain)
-OWN_PAGE = (
-    "The picture in the person's last message shows your own newest page, as they see it; "
-    "it is not the page that they have in mind."
-)
-"""Added to the prompt of an agent that is shown pictures."""
 
 
 class PromptedAgent:
@@ -51,10 +40,10 @@ class PromptedAgent:
     ) -> None:
         own = None if prompt is None else _read(prompt)
         self.prompts = {
-            domain: builtin_prompt(domain, single_turn=single_turn, pictures=pictures)
+            name: get_domain(name).agent_prompt(single_turn=single_turn, pictures=pictures)
             if own is None
             else own
-            for domain in DOMAINS
+            for name in domain_names()
         }
         self.accepts_images = pictures
         self.temperature = temperature
@@ -63,12 +52,11 @@ class PromptedAgent:
         self._chat = chat
 
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run beside the flag; `frontend_…` is for frontend design alone."""
+        """Return what the run's record holds about it; keys that begin with a domain's name are for that domain."""
         return {
-            "prompt": _hash(self.prompts["backend"]),
             "temperature": f"{self.temperature:g}",
             "max_tokens": str(self.max_tokens),
-            "frontend_prompt": _hash(self.prompts["frontend"]),
+            **{f"{name}_prompt": _hash(prompt) for name, prompt in self.prompts.items()},
         }
 
     @asynccontextmanager
@@ -126,11 +114,11 @@ class ModelAgent(PromptedAgent):
         await self.chat.__aexit__(*error)
 
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run beside the flag."""
+        """Return what the run's record holds about it."""
         return {
             "model": self.chat.model,
             **super().describe(),
-            "frontend_max_image_edge": str(self.chat.max_image_edge),
+            "max_image_edge": str(self.chat.max_image_edge),
         }
 
 
@@ -153,23 +141,6 @@ class _Speaker:
             seed=seed,
             tokens=self._record,
         )
-
-
-def with_newest_picture(dialogue: Sequence[Message]) -> list[Message]:
-    """The dialogue without all but its newest pictures: each takes thousands of tokens."""
-    newest = max((n for n, message in enumerate(dialogue) if message.images), default=-1)
-    return [
-        message if n == newest else replace(message, images=())
-        for n, message in enumerate(dialogue)
-    ]
-
-
-def builtin_prompt(domain: Domain, *, single_turn: bool, pictures: bool) -> str:
-    """The built-in system prompt for a domain, for an agent that sees the pictures of its pages or not."""
-    name = f"{domain}_single_turn.txt" if single_turn else f"{domain}.txt"
-    file = resources.files("colbench_agents").joinpath("prompts", name)
-    prompt = file.read_text("utf-8").strip()
-    return f"{prompt}\n\n{OWN_PAGE}" if pictures and domain == "frontend" else prompt
 
 
 def _hash(prompt: str) -> str:

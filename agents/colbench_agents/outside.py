@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from colbench.errors import AgentError, EndpointError, UserError
-from colbench.task import Domain
 from colbench_agents.protocol import Ready
 
 T = TypeVar("T")
@@ -39,7 +38,7 @@ class OutsideAgent(ABC):
         return self.ready.accepts_images
 
     @property
-    def domains(self) -> tuple[Domain, ...] | None:
+    def domains(self) -> tuple[str, ...] | None:
         """What it is for; None: everything."""
         return self.ready.domains
 

@@ -15,7 +15,6 @@ from colbench.errors import AgentError, EndpointError
 from colbench.interfaces import Episode
 from colbench.messages import Message, Role, Usage, clean
 from colbench.models.pictures import data_url
-from colbench.task import Domain
 
 PROTOCOL = "colbench-agent/1"
 MAX_LINE = 4 * 1024 * 1024
@@ -32,7 +31,7 @@ class EpisodeFacts(Struct, frozen=True, kw_only=True):
     id: str
     seed: int
     max_turns: int
-    domain: Domain
+    domain: str
 
 
 class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -74,7 +73,7 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
     concurrent: bool = False
     """Whether it has several dialogues at a time."""
     accepts_images: bool = False
-    domains: tuple[Domain, ...] | None = None
+    domains: tuple[str, ...] | None = None
     """What it is for; null: every domain."""
 
 

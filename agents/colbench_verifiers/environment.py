@@ -8,14 +8,12 @@ from collections.abc import Sequence
 import msgspec
 import verifiers.v1 as vf
 
+from colbench.domain import get_domain
 from colbench.errors import AgentError, EndpointError, InfrastructureError, ScorerError
-from colbench.hosted.stage import Stage, measures
+from colbench.hosted.sessions import HostedSession, measures
 from colbench.messages import Message
 from colbench.rollout import Rollout
 from colbench_verifiers.taskset import ColBenchTaskset
-
-REWARDED = {"backend": "success", "frontend": "cosine"}
-"""Which measure of a domain is the reward; the others are metrics."""
 
 
 class ColBenchEnvConfig(vf.EnvConfig):
@@ -34,13 +32,13 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
         self._trials = Counter[str]()
 
     @property
-    def stage(self) -> Stage:
+    def session(self) -> HostedSession:
         """Where the dialogues are had."""
-        return self.taskset.stage
+        return self.taskset.session
 
     async def start(self) -> None:
         """Start human, sandbox and browser."""
-        await self.stage.start()
+        await self.session.start()
 
     async def run(self, task: vf.Task, agents: vf.Agents) -> None:
         """Have the dialogue, and score it. What neither agent nor model did wrong fails the episode."""
@@ -48,17 +46,18 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
         self._trials[task.data.id] += 1
         async with agents.agent.interaction(task) as interaction:
             try:
-                rollout = await self.stage.converse(task.data.id, trial, _Seat(interaction))
-                self._record(interaction.trace, await self.stage.score(rollout))
+                rollout = await self.session.run_dialogue(task.data.id, trial, _Seat(interaction))
+                self._record(interaction.trace, await self.session.score(rollout))
             except InfrastructureError as error:
                 raise vf.EnvError(str(error)) from error
 
     def _record(self, trace: vf.Trace, rollout: Rollout) -> None:
         """Put the verdict into the trace. Raises ScorerError where there is none: without a reward it would count 0."""
         trace.info["rollout"] = msgspec.to_builtins(rollout)
-        verdict = self.stage.verdict(rollout)
+        verdict = self.session.verdict(rollout)
         values = measures(verdict, rollout.domain)
-        reward = REWARDED[rollout.domain]
+        domain = get_domain(rollout.domain)
+        reward = (domain.success or domain.primary).name
         if reward not in values:
             raise ScorerError(f"there is no {reward} to be the reward: {verdict.note}")
         trace.record_reward(reward, values.pop(reward))

@@ -9,7 +9,7 @@ import verifiers.v1 as vf
 from pydantic import Field, model_validator
 
 from colbench.errors import UserError
-from colbench.hosted.stage import Stage, stage_for
+from colbench.hosted.sessions import HostedSession, session_for
 
 
 class ColBenchConfig(vf.TasksetConfig):
@@ -27,37 +27,37 @@ class ColBenchConfig(vf.TasksetConfig):
     """Further keys of a `--config` file of `colbench eval`."""
 
     @property
-    def stage(self) -> Stage:
+    def session(self) -> HostedSession:
         """Where its dialogues are had. Raises UserError."""
         named = self.model_dump(include={"domain", "tasks", "human", "max_turns"})
         for name in sorted(named.keys() & self.settings.keys()):
             raise UserError(f"settings: {name} has a place of its own beside them")
-        return stage_for({**self.settings, **named})
+        return session_for({**self.settings, **named})
 
     @model_validator(mode="after")
     def _found(self) -> Self:
         try:
-            _ = self.stage
+            _ = self.session
         except UserError as error:
             raise ValueError(str(error)) from error
         return self
 
 
 class ColBenchTaskset(vf.Taskset[vf.Task, ColBenchConfig]):
-    """One task of verifiers for each of ColBench's; `stage` is where their dialogues are had."""
+    """One task of verifiers for each of ColBench's; `session` is where their dialogues are had."""
 
     def __init__(self, config: ColBenchConfig) -> None:
         super().__init__(config)
-        self.stage = config.stage
+        self.session = config.session
 
     def load(self) -> Iterator[vf.Task]:
         """The tasks in their order."""
-        for task in self.stage.tasks.values():
+        for task in self.session.tasks.values():
             yield vf.Task(
                 vf.TaskData(
                     id=task.id,
                     prompt=task.request,
-                    system_prompt=self.stage.prompt(task.domain),
+                    system_prompt=self.session.prompt(task.domain),
                 ),
                 self.config.task,
             )

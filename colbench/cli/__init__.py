@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-import colbench
 from colbench.cli import (
     agents,
     doctor,
@@ -23,6 +22,7 @@ from colbench.cli import (
 )
 from colbench.command import run
 from colbench.errors import UserError, describe_exception
+from colbench.version import __version__
 
 MORE = "colbench.commands"
 """Entry points: modules with commands of other packages, such as the leaderboard's."""
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="colbench", description="How well does an LLM agent work with a person?"
     )
-    top.add_argument("--version", action="version", version=f"colbench {colbench.__version__}")
+    top.add_argument("--version", action="version", version=f"colbench {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add_to(commands)

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import colbench
+from colbench.version import __version__
 
 PACKAGES = {
     "datasets": ("official tasks", "pip install colbench"),
@@ -48,7 +48,7 @@ def run(_: argparse.Namespace) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    from colbench.cli.console import console
+    from colbench.console import console
 
     signs = {True: "[green]ok[/green]", False: "[red]no[/red]", None: "[yellow]--[/yellow]"}
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -62,7 +62,7 @@ def run(_: argparse.Namespace) -> int:
 
 
 def _harness() -> Iterator[Finding]:
-    yield Finding("colbench", True, f"{colbench.__version__}, Python {platform.python_version()}")
+    yield Finding("colbench", True, f"{__version__}, Python {platform.python_version()}")
 
 
 def _sandbox() -> Iterator[Finding]:
@@ -141,7 +141,7 @@ async def _try_browser() -> str:
 
 def _clip_weights() -> Finding:
     """Whether the file is where scoring looks for it; its hash is proven when it is used."""
-    from colbench.scorers.frontend.weights import ADDRESS, CACHE
+    from colbench.domains.frontend.weights import ADDRESS, CACHE
 
     file = CACHE.expanduser() / Path(ADDRESS).name
     return Finding(

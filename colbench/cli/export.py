@@ -18,10 +18,10 @@ from typing import Any
 import msgspec
 
 from colbench.cli.files import add_overwrite, written_whole
-from colbench.cli.options import add_config_flags, read_config
-from colbench.cli.selection import find_tasks
 from colbench.config import RunConfig
 from colbench.errors import UserError
+from colbench.flags import add_config_flags, read_config
+from colbench.selection import find_tasks
 from colbench.task import Task, row_from_task
 
 Write = Callable[[Path, Sequence[Task]], None]
@@ -52,7 +52,7 @@ def add_to(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, and say what was written and its SHA-256."""
-    from colbench.report.text import count
+    from colbench.numbers import count
 
     args.tasks = args.source
     path = Path(args.out).expanduser()
@@ -80,7 +80,7 @@ def official_row(task: Task) -> dict[str, Any]:
     """A task in the columns of the official files, in their order; its calls are named `test1` and on."""
     hidden = task.hidden
     row: dict[str, Any] = {"ground_truth": hidden.reference, "problem_description": task.request}
-    if task.domain == "backend":
+    if hidden.tests:
         row["test_cases"] = row_from_task(task)["test_cases"]
         row["hidden_information"] = hidden.information
     return row
@@ -95,6 +95,7 @@ def table_row(task: Task) -> dict[str, Any]:
     ]
     return {
         "id": task.id,
+        "domain": row.get("domain", ""),
         "family": task.family,
         "problem_description": task.request,
         "ground_truth": task.hidden.reference,
@@ -168,7 +169,7 @@ def _watched(tasks: Sequence[Task]) -> Iterable[Task]:
     """The tasks, with a bar on a terminal."""
     from rich.progress import track
 
-    from colbench.cli.console import errors
+    from colbench.console import errors
 
     shown = errors().is_terminal
     return track(tasks, "writing", console=errors(), transient=True, disable=not shown)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from colbench.cli.console import errors, printable
 from colbench.config import RunConfig
+from colbench.console import errors, printable
+from colbench.domain import get_domain
 from colbench.messages import Usage
-from colbench.report.text import count
+from colbench.numbers import count
 from colbench.rollout import Rollout
 
 if TYPE_CHECKING:
@@ -83,18 +84,15 @@ class Tally:
 
 
 def _measures(rollout: Rollout, mode: str) -> Iterator[tuple[str, float]]:
-    """What there is to say about one dialogue's verdict, by name; nothing if it is unscored."""
-    score = rollout.scores.get(mode)
-    if score is None:
-        return
-    if rollout.domain == "frontend":
-        name = "cosine" if score.value is not None else "layout"
-        value = score.metrics.get("layout") if score.value is None else score.value
-        if value is not None:
-            yield name, value
-    elif score.value is not None:
-        yield "tests", score.value
-        yield "success", float(bool(score.success))
+    """Yield what is shown of one dialogue's verdict, by name; nothing if it is unscored."""
+    domain, score = get_domain(rollout.domain), rollout.scores.get(mode)
+    value = domain.primary.of(score)
+    if value is not None:
+        yield domain.primary.label, value
+    elif domain.fallback and (value := domain.fallback.of(score)) is not None:
+        yield domain.fallback.label, value
+    if value is not None and domain.success and (success := domain.success.of(score)) is not None:
+        yield "success", success
 
 
 def _short(count: int) -> str:

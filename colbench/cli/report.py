@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colbench.cli.options import add_config_flags, read_config
-from colbench.cli.selection import select
 from colbench.config import RunConfig
-from colbench.errors import DataError
-from colbench.run_folder import RunFolder, RunRecord
+from colbench.flags import add_config_flags, read_config
+from colbench.report.baseline import load_baseline
+from colbench.run_folder import RunFolder
+from colbench.selection import recorded_tasks
 from colbench.task import Task
 
 if TYPE_CHECKING:
@@ -31,41 +31,14 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write report.json and report.html anew, and show the one asked for."""
+    """Write report.json and report.html again, and show the one asked for."""
     folder = RunFolder(Path(args.folder))
     record = folder.record()
     config = read_config(args, base=record.config)
-    tasks = tasks_of(record)
+    tasks = recorded_tasks(folder, record)
     baseline = load_baseline(config, tasks)
     write_and_show(folder, tasks, config, baseline, as_json=args.json)
     return 0
-
-
-def load_baseline(config: RunConfig, tasks: list[Task]) -> Baseline | None:
-    """The run that the win rate is against, if one is named.
-
-    Raises UserError when it cannot be read, or has none of these tasks.
-    """
-    if config.baseline is None:
-        return None
-    from colbench.report.baseline import read_baseline
-
-    baseline = read_baseline(config.baseline)
-    baseline.require(tasks)
-    return baseline
-
-
-def tasks_of(record: RunRecord) -> list[Task]:
-    """The tasks of a run, from their source. Raises DataError if they are no longer what they were."""
-    from colbench.config import digest
-    from colbench.plugins import resolve_tasks
-
-    tasks = select(resolve_tasks(record.config.tasks), record.config)
-    if digest([[task.id, task.hash] for task in tasks]) != record.tasks.hash:
-        raise DataError(
-            f"{record.config.tasks}: these are not the tasks of the run; it was made with ColBench {record.colbench}"
-        )
-    return tasks
 
 
 def write_and_show(
@@ -77,7 +50,7 @@ def write_and_show(
     as_json: bool = False,
 ) -> RunReport:
     """Write report.json and report.html; print the table, or the JSON. Returns the report."""
-    from colbench.cli.console import console
+    from colbench.console import console
     from colbench.report.console import render_table
     from colbench.report.write import write_report
 

@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _attack(tier: str | None, allow_unsafe: bool) -> Report:
+    from colbench.domains.backend.scorer import UnitTestScorer
     from colbench.sandbox.attacks import attack_sandbox, attacks, controls
-    from colbench.scorers.unit_tests import UnitTestScorer
 
     with _progress(len(attacks()) + len(controls()) + 1) as advance:
         return await attack_sandbox(
@@ -85,7 +85,7 @@ async def _attack_browser(browser: str | None) -> Report:
 def _progress(total: int) -> Iterator[Callable[[Finding], None]]:
     from rich.progress import Progress
 
-    from colbench.cli.console import errors
+    from colbench.console import errors
 
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as progress:
         bar = progress.add_task("attacking", total=total)
@@ -107,7 +107,7 @@ def print_report(report: Report, honest: str = HONEST_ANSWERS) -> None:
     """Print the table, the tier or browser, and the totals; `honest` says what became of the controls."""
     from rich.table import Table
 
-    from colbench.cli.console import console
+    from colbench.console import console
 
     out = console()
     table = Table("class", "attack", "outcome", box=None, pad_edge=False)

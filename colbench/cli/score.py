@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from colbench.cli.equipment import Equipment
 from colbench.cli.evaluate import exit_code
-from colbench.cli.options import EQUIPMENT, add_config_flags, read_config
 from colbench.cli.progress import progress
-from colbench.cli.report import load_baseline, tasks_of, write_and_show
+from colbench.cli.report import write_and_show
 from colbench.config import RunConfig
+from colbench.domain import Metric, get_domain
 from colbench.errors import UserError
+from colbench.flags import EQUIPMENT, add_config_flags, read_config
+from colbench.report.baseline import load_baseline
+from colbench.resources import RunResources
 from colbench.rollout import Failure, Rollout, encode_rollout
 from colbench.run_folder import RunFolder
-from colbench.score import Score
+from colbench.selection import recorded_tasks
 from colbench.task import Task
 
 
@@ -39,19 +41,19 @@ def run(args: argparse.Namespace) -> int:
     folder = RunFolder(Path(args.folder))
     record = folder.record()
     config = read_config(args, base=record.config)
-    tasks = tasks_of(record)
+    tasks = recorded_tasks(folder, record)
     by_id = {task.id: task for task in tasks}
     baseline = load_baseline(config, tasks)
     with folder.lock():
         before = folder.rollouts()
         if not before:
             raise UserError(f"{folder.path} holds no rollouts to score")
-        equipment = Equipment(config, tasks)
-        _require_clip(folder, before, equipment)
-        scored = asyncio.run(_rescore(before, by_id, equipment, config))
+        resources = RunResources(config, tasks)
+        _require_tools(folder, before, resources)
+        scored = asyncio.run(_rescore(before, by_id, resources, config))
         after, lost = keep_verdicts(before, scored)
         folder.write("rollouts.jsonl", b"".join(map(encode_rollout, after)))
-        folder.save(replace(record, config=config, browser=equipment.browser))
+        folder.save(replace(record, config=config, environments=resources.environments))
     show_delta(before, after)
     code = exit_code(write_and_show(folder, tasks, config, baseline))
     if lost:
@@ -59,19 +61,20 @@ def run(args: argparse.Namespace) -> int:
     return 1 if lost else code
 
 
-def _require_clip(folder: RunFolder, rollouts: Sequence[Rollout], equipment: Equipment) -> None:
-    """Raise UserError where scoring again would take away cosines that cannot be computed here."""
-    if equipment.clip is None and any(map(_has_cosine, rollouts)):
-        raise UserError(
-            f"{folder.path}: its pages have cosines, and there are no CLIP weights here to compute them again; "
-            "nothing was written. Name the weights with --clip-weights (and --allow-other-clip if they are "
-            "not the paper's)"
-        )
+def _require_tools(folder: RunFolder, rollouts: Sequence[Rollout], resources: RunResources) -> None:
+    """Raise UserError if scoring again would remove metrics that cannot be taken here."""
+    for name, tools in resources.by_domain.items():
+        lost = [metric for metric in tools.lacking() if any(_has(r, metric) for r in rollouts)]
+        if lost:
+            raise UserError(
+                f"{folder.path}: its {name} answers have the {lost[0]}, which cannot be computed again here; "
+                f"nothing was written. {get_domain(name).remedy}"
+            )
 
 
-def _has_cosine(rollout: Rollout) -> bool:
+def _has(rollout: Rollout, metric: str) -> bool:
     scores = [*rollout.scores.values(), *(turn.score for turn in rollout.turns)]
-    return any(score is not None and "cosine" in score.metrics for score in scores)
+    return any(score is not None and metric in score.metrics for score in scores)
 
 
 def keep_verdicts(
@@ -88,8 +91,8 @@ def keep_verdicts(
 
 
 def _warn(lost: Sequence[Failure]) -> None:
-    from colbench.cli.console import errors, printable
-    from colbench.report.text import count
+    from colbench.console import errors, printable
+    from colbench.numbers import count
 
     some = count(len(lost), "dialogue")
     keep = "keeps its verdict" if len(lost) == 1 else "keep their verdicts"
@@ -103,13 +106,13 @@ def _warn(lost: Sequence[Failure]) -> None:
 
 
 async def _rescore(
-    rollouts: Sequence[Rollout], tasks: dict[str, Task], equipment: Equipment, config: RunConfig
+    rollouts: Sequence[Rollout], tasks: dict[str, Task], resources: RunResources, config: RunConfig
 ) -> list[Rollout]:
     from colbench.runner import score_rollout
 
-    slots = asyncio.Semaphore(2 * equipment.workers)
-    async with equipment:
-        judges = equipment.scorers()
+    slots = asyncio.Semaphore(2 * resources.workers)
+    async with resources:
+        judges = resources.scorers()
 
         async def again(rollout: Rollout) -> Rollout:
             if rollout.answer is None or rollout.task_id not in tasks:
@@ -128,37 +131,35 @@ def show_delta(before: Sequence[Rollout], after: Sequence[Rollout]) -> None:
     """Print, for each scoring mode, the mean before and after and how many verdicts changed."""
     from rich.table import Table
 
-    from colbench.cli.console import console
+    from colbench.console import console
 
     table = Table(box=None, pad_edge=False, title="scored again", title_justify="left")
     for column in ("mode", "before", "after", "delta", "changed"):
         table.add_column(column, justify="left" if column == "mode" else "right")
-    for mode in ("default", "official"):
-        for name, measure in ((mode, _score), (f"{mode}, layout", _layout)):
-            old, new = _values(before, mode, measure), _values(after, mode, measure)
-            if old or new or measure is _score:
-                changed = sum(old.get(key) != new.get(key) for key in old.keys() | new.keys())
-                table.add_row(name, _mean(old), _mean(new), _delta(old, new), str(changed))
+    for label, mode, metric in _measures(before, after):
+        old, new = _values(before, mode, metric), _values(after, mode, metric)
+        if old or new:
+            changed = sum(old.get(key) != new.get(key) for key in old.keys() | new.keys())
+            table.add_row(label, _mean(old), _mean(new), _delta(old, new), str(changed))
     console().print(table)
 
 
-def _values(
-    rollouts: Sequence[Rollout], mode: str, measure: Callable[[Score], float | None]
-) -> dict[str, float]:
-    scores = {rollout.key: rollout.scores.get(mode) for rollout in rollouts}
+def _measures(*runs: Sequence[Rollout]) -> Iterator[tuple[str, str, Metric]]:
+    """Yield label, scoring mode and metric of each row of the table."""
+    for name in dict.fromkeys(rollout.domain for run in runs for rollout in run):
+        domain = get_domain(name)
+        for mode in domain.modes:
+            yield mode, mode, domain.primary
+            if domain.fallback:
+                yield f"{mode}, {domain.fallback.label}", mode, domain.fallback
+
+
+def _values(rollouts: Sequence[Rollout], mode: str, metric: Metric) -> dict[str, float]:
     return {
-        key: value
-        for key, score in scores.items()
-        if score is not None and (value := measure(score)) is not None
+        rollout.key: value
+        for rollout in rollouts
+        if (value := metric.of(rollout.scores.get(mode))) is not None
     }
-
-
-def _score(score: Score) -> float | None:
-    return score.value
-
-
-def _layout(score: Score) -> float | None:
-    return score.metrics.get("layout")
 
 
 def _mean(values: dict[str, float]) -> str:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from colbench.cli.console import console, errors, printable
 from colbench.config import Price
+from colbench.console import console, errors, printable
 from colbench.messages import Usage
-from colbench.report.text import count, dollars, percent, short
+from colbench.numbers import count, dollars, percent, short
 from colbench.synthesis.records import REASONS, Ledger, Origin, Outcome
 
 if TYPE_CHECKING:

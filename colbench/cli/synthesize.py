@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from colbench.cli.options import add_config_flags, in_words, names, pairs, read_config
 from colbench.config import AtLeastOne, Price, RunConfig
+from colbench.config_errors import in_words
 from colbench.errors import EndpointError, UserError
+from colbench.flags import add_config_flags, names, pairs, read_config
 
 if TYPE_CHECKING:
     from colbench.interfaces import Recipe, TaskIndex
@@ -112,9 +113,9 @@ class Synthesis:
         self.known = _known(self.recipe, args.against)
 
     async def run(self) -> list[str]:
-        """Work off what is owed; give why some of it still is."""
-        from colbench.cli.equipment import make_sandbox
-        from colbench.cli.evaluate import start
+        """Process the pending seed texts; return why some of them still are pending."""
+        from colbench.domains.backend.domain import BackendResources
+        from colbench.participants import start
 
         if all(seed.key in self.ledger.done for seed in self.seeds):
             return []
@@ -122,11 +123,11 @@ class Synthesis:
             await stack.enter_async_context(self.author)
             if self.guesser:
                 await start(stack, "guess", self.guesser.agent)
-            box = await stack.enter_async_context(make_sandbox(self.config))
+            resources = await stack.enter_async_context(BackendResources(self.config))
             with self.ledger.writing():
-                return await self._work_off(box)
+                return await self._run_pending(resources.sandbox)
 
-    async def _work_off(self, box: CodeSandbox) -> list[str]:
+    async def _run_pending(self, box: CodeSandbox) -> list[str]:
         from colbench.cli.synthesis_yield import Yield, progress
         from colbench.synthesis.pipeline import Pipeline
 

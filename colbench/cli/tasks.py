@@ -7,12 +7,12 @@ import sys
 from typing import Any
 
 from colbench.cli import datasheet, export, synthesize
-from colbench.cli.options import add_config_flags, read_config
-from colbench.cli.selection import find_tasks
 from colbench.cli.validate import add_flags
 from colbench.cli.validate import run as validate
 from colbench.config import RunConfig
 from colbench.errors import UserError
+from colbench.flags import add_config_flags, read_config
+from colbench.selection import find_tasks
 from colbench.task import Task, row_from_task
 
 

@@ -9,21 +9,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from colbench.cli.options import add_config_flags, read_config
 from colbench.config import RunConfig
+from colbench.domain import get_domain
 from colbench.errors import UserError
+from colbench.flags import add_config_flags, read_config
+from colbench.selection import find_tasks
 from colbench.task import Task, row_from_task
 
 if TYPE_CHECKING:
-    from colbench.cli.checks import TaskCheck
-    from colbench.sandbox.browser import Renderer
+    from colbench.checks import TaskCheck
 
 FLAGS = (
     "tasks",
@@ -84,8 +85,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print every task with a flaw, and the totals."""
-    from colbench.cli.selection import find_tasks
-
     malformed: list[str] = []
     config, tasks = find_tasks(read_config(args, base=RunConfig()), malformed)
     checks = asyncio.run(_check_all(tasks, config))
@@ -99,38 +98,20 @@ def run(args: argparse.Namespace) -> int:
 async def _check_all(tasks: Sequence[Task], config: RunConfig) -> list[TaskCheck]:
     from rich.progress import Progress
 
-    from colbench.cli.console import errors
+    from colbench.console import errors
 
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as progress:
-        steps = sum(2 if task.domain == "frontend" else 1 for task in tasks)
-        bar = progress.add_task("validating", total=steps)
+        bar = progress.add_task("validating", total=len(tasks))
 
         def done() -> None:
             progress.advance(bar)
 
-        by_id = {check.id: check async for check in _checks(tasks, config, done)}
+        by_id: dict[str, TaskCheck] = {}
+        for name in dict.fromkeys(task.domain for task in tasks):
+            chosen = [task for task in tasks if task.domain == name]
+            checks = await get_domain(name).check(chosen, config, done)
+            by_id |= {check.id: check for check in checks}
     return [by_id[task.id] for task in tasks]
-
-
-async def _checks(tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]) -> Any:
-    from colbench.cli.checks import check_functions
-    from colbench.cli.equipment import make_clip, make_renderer, make_sandbox
-    from colbench.cli.page_checks import check_pages
-
-    functions = [task for task in tasks if task.domain == "backend"]
-    pages = [task for task in tasks if task.domain == "frontend"]
-    if functions:
-        async with make_sandbox(config) as sandbox:
-            for check in await check_functions(functions, sandbox, done):
-                yield check
-    if pages:
-
-        def renderer(store: Path) -> Renderer:
-            return make_renderer(config, store)
-
-        clip = make_clip(config)
-        for check in await check_pages(pages, renderer, clip, done):
-            yield check
 
 
 def summary(source: str, checks: Sequence[TaskCheck], malformed: Sequence[str] = ()) -> Summary:
@@ -150,7 +131,7 @@ def summary(source: str, checks: Sequence[TaskCheck], malformed: Sequence[str] =
 
 
 def _count_official(checks: Sequence[TaskCheck]) -> int | None:
-    if all(check.domain == "frontend" and check.official is None for check in checks):
+    if all(check.official is None for check in checks):
         return None
     return sum(check.official == 1 for check in checks)
 
@@ -166,7 +147,7 @@ def _mean_floors(floors: Sequence[dict[str, dict[str, float]]]) -> dict[str, dic
 
 
 def _write_sound(path: Path, tasks: Sequence[Task], checks: Sequence[TaskCheck]) -> None:
-    from colbench.report.text import count
+    from colbench.numbers import count
 
     sound = [task for task, check in zip(tasks, checks, strict=True) if check.sound]
     if not sound:
@@ -181,8 +162,8 @@ def _print_json(found: Summary) -> None:
 
 
 def _print(found: Summary) -> None:
-    from colbench.cli.console import console
-    from colbench.report.text import count
+    from colbench.console import console
+    from colbench.numbers import count
 
     out = console()
     for row in found.malformed:

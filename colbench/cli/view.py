@@ -7,18 +7,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from colbench.domain import Domain, Metric, get_domain
 from colbench.errors import UserError
 from colbench.rollout import Rollout, Turn
 from colbench.run_folder import RunFolder
 from colbench.score import Score
-from colbench.task import Domain
 
 LONGEST = 20_000
 """Characters of any one text that are shown; the run folder has it whole."""
-LANGUAGE: dict[Domain, str] = {"backend": "python", "frontend": "html"}
-"""Of answers and references."""
-MAIN = ("cosine", "layout")
-"""What is shown of the page of a turn."""
 
 
 def add_to(commands: Any) -> None:
@@ -54,22 +50,23 @@ def show(rollout: Rollout) -> None:
     line(f"{rollout.task_id}, trial {rollout.trial}\n", "bold")
     say("human", rollout.request)
     for turn in rollout.turns:
-        _turn(turn)
+        _turn(turn, get_domain(rollout.domain))
     if rollout.answer is not None:
-        code("agent, answer", rollout.answer, LANGUAGE[rollout.domain])
+        code("agent, answer", rollout.answer, get_domain(rollout.domain).language)
     if rollout.failure:
         line(f"failed: {rollout.failure.boundary}: {rollout.failure.reason}", "red")
     for mode, score in rollout.scores.items():
-        verdict(mode, score)
+        verdict(mode, score, get_domain(rollout.domain))
     if not rollout.scores:
         line("not scored", "bold")
 
 
-def _turn(turn: Turn) -> None:
+def _turn(turn: Turn, domain: Domain) -> None:
     if turn.said:
         say("agent", turn.said)
-    if turn.score is not None and (shown := _measures(turn.score, MAIN)):
-        line(f"page: {shown}\n", "dim")
+    leading = [metric for metric in domain.metrics if metric.role != "detail"]
+    if turn.score is not None and (shown := _measures(turn.score, leading)):
+        line(f"{domain.noun}: {shown}\n", "dim")
     if turn.human is not None:
         say("human", turn.human)
 
@@ -79,7 +76,7 @@ def say(who: str, text: str) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from colbench.cli.console import console, printable
+    from colbench.console import console, printable
 
     line(who, "green" if who.startswith("agent") else "cyan")
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}\n…"
@@ -91,7 +88,7 @@ def code(who: str, text: str, language: str) -> None:
     from rich.padding import Padding
     from rich.syntax import Syntax
 
-    from colbench.cli.console import console, printable
+    from colbench.console import console, printable
 
     line(who, "green" if who.startswith("agent") else "cyan")
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}\n…"
@@ -101,39 +98,30 @@ def code(who: str, text: str, language: str) -> None:
     console().print(Padding(lines, (0, 0, 1, 2)))
 
 
-def verdict(mode: str, score: Score) -> None:
-    """Print what an answer was worth, and which tests it failed."""
-    line(f"{mode}: {_worth(score)}{'; ' if score.note else ''}{score.note}", "bold")
-    for failed in failed_tests(score):
+def verdict(mode: str, score: Score, domain: Domain) -> None:
+    """Print the score of an answer, and which tests it failed."""
+    line(f"{mode}: {_worth(score, domain)}{'; ' if score.note else ''}{score.note}", "bold")
+    for failed in score.failed_checks():
         line(f"  {failed}", "dim")
 
 
-def failed_tests(score: Score) -> list[str]:
-    """The tests that an answer did not pass, each in a line."""
-    return [
-        f"{check.outcome}: {check.call}: expected {check.expected}, got {check.actual or 'nothing'}"
-        for check in score.checks
-        if check.outcome != "passed"
-    ]
-
-
-def _worth(score: Score) -> str:
+def _worth(score: Score, domain: Domain) -> str:
     if score.value is None and not score.metrics:
         return "not scored"
-    if score.checks or score.success is not None:
-        return f"{100 * (score.value or 0):.0f} % of the tests"
-    return _measures(score, score.metrics) if any(score.metrics.values()) else "0"
+    if domain.success:
+        return f"{100 * (score.value or 0):.0f} % {domain.primary.label}"
+    return _measures(score, domain.metrics) if any(score.metrics.values()) else "0"
 
 
-def _measures(score: Score, names: Iterable[str]) -> str:
-    found = (name for name in names if name in score.metrics)
-    return ", ".join(f"{name} {score.metrics[name]:.3f}" for name in found)
+def _measures(score: Score, metrics: Iterable[Metric]) -> str:
+    found = ((metric.name, metric.of(score)) for metric in metrics)
+    return ", ".join(f"{name} {value:.3f}" for name, value in found if value is not None)
 
 
 def line(text: str, style: str) -> None:
     """Print a text that may be anybody's."""
     from rich.text import Text
 
-    from colbench.cli.console import console, printable
+    from colbench.console import console, printable
 
     console().print(Text(printable(text), style=style))

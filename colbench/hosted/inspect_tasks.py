@@ -26,8 +26,6 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from rich.markup import escape
 
-import colbench
-from colbench.cli.view import failed_tests
 from colbench.errors import (
     AgentError,
     EndpointError,
@@ -35,16 +33,16 @@ from colbench.errors import (
     UserError,
     describe_exception,
 )
-from colbench.hosted.stage import measures, stage_for
-from colbench.messages import Message
+from colbench.hosted.sessions import measures, session_for
+from colbench.messages import Message, with_newest_picture
 from colbench.models.pictures import data_url
 from colbench.rollout import Rollout
-from colbench_agents.model import with_newest_picture
+from colbench.version import __version__
 
 ROLLOUT = "colbench_rollout"
 """Where a sample's store holds the dialogue, and its score's metadata the dialogue with its verdicts."""
 SETTINGS = "colbench_settings"
-"""Where the store holds what the stage was set by, so that `inspect score` sets it again."""
+"""Where the store holds the settings of the session, so that `inspect score` finds it again."""
 SAMPLING = GenerateConfig(temperature=1.0, max_tokens=1024)
 """As in the paper; what `inspect eval` is told goes before it."""
 METRICS = [mean(), stderr(cluster="task")]
@@ -78,16 +76,16 @@ def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
     """The dialogue with the simulated human, by the rules of `colbench.dialogue`."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        stage = stage_for(settings)
-        await stage.start()
+        session = session_for(settings)
+        await session.start()
         cell = (str(state.sample_id), state.epoch - 1)
-        prompt = stage.prompt(stage.tasks[cell[0]].domain, pictures=pictures)
+        prompt = session.prompt(session.tasks[cell[0]].domain, pictures=pictures)
         model = _Model(state, generate, prompt, pictures)
-        cut = stage.unfinished(*cell, "a limit of Inspect ended the dialogue")
+        cut = session.unfinished(*cell, "a limit of Inspect ended the dialogue")
         state.store.set(SETTINGS, settings)
         state.store.set(ROLLOUT, msgspec.to_builtins(cut))
         try:
-            rollout = await stage.converse(*cell, model)
+            rollout = await session.run_dialogue(*cell, model)
         except InfrastructureError:
             if model.error:
                 raise model.error from None
@@ -146,33 +144,33 @@ def _task(domain: str, pictures: bool, given: dict[str, Any]) -> Task:
     try:
         if "domain" in given:
             raise UserError("domain: the name of the task says it; there is colbench/frontend too")
-        stage = stage_for(settings)
+        session = session_for(settings)
     except UserError as error:
         raise PrerequisiteError(escape(f"colbench/{domain}: {error}")) from error
     samples = [
         Sample(id=each.id, input=each.request, metadata={"task": each.id, "family": each.family})
-        for each in stage.tasks.values()
+        for each in session.tasks.values()
     ]
     return Task(
-        dataset=MemoryDataset(samples, name=stage.config.tasks),
+        dataset=MemoryDataset(samples, name=session.config.tasks),
         solver=dialogue(pictures, settings),
         scorer=hidden_tests() if domain == "backend" else likeness(),
         config=SAMPLING,
-        version=colbench.__version__,
-        metadata=stage.describe(),
+        version=__version__,
+        metadata=session.session.describe(),
     )
 
 
 def _scorer() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the target is hidden
         talked = msgspec.convert(state.store.get(ROLLOUT), Rollout)
-        stage = stage_for(state.store.get(SETTINGS))
-        await stage.start()
-        rollout = await stage.score(talked)
-        verdict = stage.verdict(rollout)
+        session = session_for(state.store.get(SETTINGS))
+        await session.start()
+        rollout = await session.score(talked)
+        verdict = session.verdict(rollout)
         record = {ROLLOUT: msgspec.to_builtins(rollout)}
         values = measures(verdict, rollout.domain)
-        said = "\n".join([verdict.note, *failed_tests(verdict)]).strip() or None
+        said = "\n".join([verdict.note, *verdict.failed_checks()]).strip() or None
         if not values:
             return Score.unscored(explanation=said, metadata=record)
         return Score(value=values, answer=rollout.answer, explanation=said, metadata=record)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from colbench.config import ScoringMode
+from colbench.config import RunConfig, ScoringMode
 from colbench.errors import UserError
 from colbench.report.cells import Cells, Lead, leading_measure, value
 from colbench.report.model import WinRate
 from colbench.rollout import Rollout, read_rollouts
 from colbench.run_folder import RunFolder
 from colbench.stats import win_rate
-from colbench.task import Domain, Task
+from colbench.task import Task
 
 EPSILON = 0.001
 """Scores no further apart are a tie: a tenth of a point, the smallest difference that a report shows."""
@@ -65,6 +65,18 @@ def read_baseline(source: str) -> Baseline:
     return Baseline(source=source, agent=agent, rollouts=tuple(rollouts))
 
 
+def load_baseline(config: RunConfig, tasks: Sequence[Task]) -> Baseline | None:
+    """Read the run that the win rate is against; None if the configuration names none.
+
+    Raises UserError if it cannot be read, or has none of these tasks.
+    """
+    if config.baseline is None:
+        return None
+    baseline = read_baseline(config.baseline)
+    baseline.require(tasks)
+    return baseline
+
+
 def compare(
     tasks: Sequence[Task], cells: Cells, baseline: Baseline, mode: ScoringMode
 ) -> WinRate | None:
@@ -88,9 +100,7 @@ def compare(
     )
 
 
-def _measure(
-    domain: Domain, mine: Sequence[Rollout], theirs: Sequence[Rollout]
-) -> tuple[Lead, str]:
+def _measure(domain: str, mine: Sequence[Rollout], theirs: Sequence[Rollout]) -> tuple[Lead, str]:
     """What both sides can be compared by, and why if it is not the cosine."""
     sides = {"this run": mine, "the baseline": theirs}
     lacking = [side for side, each in sides.items() if leading_measure(domain, each) == "layout"]

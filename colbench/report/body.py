@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from colbench.report import charts
-from colbench.report.facts import LACKING, Section, curve_name, sections, value_name
-from colbench.report.markup import Safe, element, join, table
-from colbench.report.model import DomainReport, RunReport
-from colbench.report.text import (
+from colbench.numbers import (
     count,
     number,
     number_range,
@@ -16,6 +12,10 @@ from colbench.report.text import (
     percent_range,
     title,
 )
+from colbench.report import charts
+from colbench.report.facts import LACKING, Section, curve_name, sections, value_name
+from colbench.report.markup import Safe, element, join, table
+from colbench.report.model import DomainReport, RunReport
 from colbench.run_folder import RunRecord
 from colbench.stats import Interval
 
@@ -186,7 +186,10 @@ def identity(report: RunReport, record: RunRecord) -> Safe:
         ("Dialogues", f"at most {count(report.max_turns, 'turn')}; seed {report.seed}"),
         *(
             (name, environment)
-            for name, environment in (("Sandbox", record.sandbox), ("Browser", record.browser))
+            for name, environment in (
+                ("Sandbox", record.sandbox),
+                *((f"Tools, {name}", each) for name, each in record.environments.items()),
+            )
             if environment
         ),
         ("Harness", _harness(record)),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
 from colbench.config import ScoringMode
+from colbench.domain import get_domain, leading_metric
 from colbench.rollout import Rollout
 from colbench.score import Score
-from colbench.task import Domain, Task
+from colbench.task import Task
 
 T = TypeVar("T")
-Lead = Literal["tests_passed", "cosine", "layout"]
+Lead = str
 """The measure that a domain's report is about; see `leading_measure`."""
 Grid = tuple[tuple[Rollout | None, ...], ...]
 """One row for each task, one place for each trial; None where there is no rollout yet."""
@@ -67,19 +68,13 @@ def plan(tasks: Iterable[Task], trials: int, rollouts: Sequence[Rollout]) -> Cel
     return Cells(grid=grid)
 
 
-def leading_measure(domain: Domain, rollouts: Iterable[Rollout]) -> Lead:
+def leading_measure(domain: str, rollouts: Sequence[Rollout]) -> Lead:
     """What the report of a domain leads with.
 
     In frontend design that is the cosine, but `layout` unless every page that was measured has the cosine: it needs
     CLIP weights, and a mean over a part of the pages would pass for one over all.
     """
-    if domain == "backend":
-        return "tests_passed"
-    shown = (rollout for rollout in rollouts if not agent_failed(rollout))
-    scores = [score for rollout in shown for score in rollout.scores.values()]
-    lacking = any(score.metrics and score.value is None for score in scores)
-    taken = any(score.value is not None for score in scores)
-    return "cosine" if taken and not lacking else "layout"
+    return leading_metric(get_domain(domain), rollouts).name
 
 
 def measured(score: Score | None, measure: str) -> float | None:

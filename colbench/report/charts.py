@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from colbench.numbers import percent, whole_percent
 from colbench.report.markup import Safe, element
 from colbench.report.model import Budget
-from colbench.report.text import percent, whole_percent
 
 WIDTH, HEIGHT = 360, 210
 LEFT, RIGHT, TOP, BOTTOM = 38, 4, 14, 22

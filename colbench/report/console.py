@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colbench.command import printable
+from colbench.numbers import count
 from colbench.report.facts import Section, sections
 from colbench.report.model import DomainReport, RunReport
-from colbench.report.text import count
-from colbench.task import Domain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,7 +22,7 @@ def render_table(report: RunReport) -> RenderableType:
     return Group(*(_domain(name, domain) for name, domain in report.domains.items()))
 
 
-def _domain(name: Domain, domain: DomainReport) -> Table:
+def _domain(name: str, domain: DomainReport) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -42,7 +41,7 @@ def _domain(name: Domain, domain: DomainReport) -> Table:
     return table
 
 
-def _title(name: Domain, domain: DomainReport) -> Text:
+def _title(name: str, domain: DomainReport) -> Text:
     from rich.text import Text
 
     size = f"{count(domain.tasks, 'task')}, {count(domain.trials, 'trial')} each"

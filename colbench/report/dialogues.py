@@ -14,7 +14,6 @@ from colbench.report.cells import Cells
 from colbench.report.model import Cost, Failures, Leaks, LeakShare, Reason, Tokens, Turns, Words
 from colbench.rollout import Rollout, Turn
 from colbench.stats import mean_interval
-from colbench.task import Domain
 
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
 REASONS = 3
@@ -49,7 +48,7 @@ def agent_words(rollout: Rollout) -> int:
     return sum(len(_read(turn.said, rollout.domain).split()) for turn in talk)
 
 
-def _read(said: str, domain: Domain) -> str:
+def _read(said: str, domain: str) -> str:
     page = extract_page(said) if domain == "frontend" else None
     return FENCE.sub("", said.replace(page, "")) if page else said
 

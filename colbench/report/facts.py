@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from colbench.report.model import DomainReport, LeakShare, Rates, Tokens, WinRate
-from colbench.report.text import (
+from colbench.numbers import (
     NOTHING,
     count,
     dollars,
@@ -20,6 +19,7 @@ from colbench.report.text import (
     points_range,
     short,
 )
+from colbench.report.model import DomainReport, LeakShare, Rates, Tokens, WinRate
 from colbench.stats import Interval
 
 FEW_TASKS = 30

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
+from colbench.numbers import NOTHING, count, percent, title
 from colbench.pages.extract import extract_page, target_page
 from colbench.report.album import Album, Pair, Shot
 from colbench.report.cells import plan
@@ -16,7 +17,6 @@ from colbench.report.frontend import METRICS
 from colbench.report.markup import Safe, element, fill, join, resource, sha256, table
 from colbench.report.model import RunReport
 from colbench.report.tables import FLOOR_NAMES
-from colbench.report.text import NOTHING, count, percent, title
 from colbench.rollout import Rollout, Turn
 from colbench.score import Score
 from colbench.task import Task

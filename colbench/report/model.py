@@ -10,7 +10,6 @@ from colbench.config import ScoringMode
 from colbench.errors import Boundary
 from colbench.report.cells import Lead
 from colbench.stats import Interval
-from colbench.task import Domain
 
 SCHEMA = "colbench.report/1"
 
@@ -226,7 +225,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     """The source, as given."""
     seed: int
     max_turns: int
-    domains: dict[Domain, DomainReport]
+    domains: dict[str, DomainReport]
     ignored: int
     """Rollouts in the folder that belong to no planned cell."""
     warnings: tuple[str, ...] = ()

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from colbench.numbers import count
 from colbench.report import body, bundle, tables
 from colbench.report.cells import plan
 from colbench.report.facts import FEW_TASKS
 from colbench.report.gallery import page_name
 from colbench.report.markup import Safe, element, fill, join, resource, sha256
 from colbench.report.model import DomainReport, RunReport
-from colbench.report.text import count
 from colbench.rollout import Rollout
 from colbench.run_folder import RunRecord
 from colbench.task import Task

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from colbench.report.facts import measure_name, value_name
-from colbench.report.frontend import FLOORS, METRICS
-from colbench.report.markup import Safe, element, join, table
-from colbench.report.model import DomainReport, ModeReport
-from colbench.report.text import (
+from colbench.numbers import (
     NOTHING,
     count,
     percent,
@@ -17,6 +13,10 @@ from colbench.report.text import (
     points_range,
     title,
 )
+from colbench.report.facts import measure_name, value_name
+from colbench.report.frontend import FLOORS, METRICS
+from colbench.report.markup import Safe, element, join, table
+from colbench.report.model import DomainReport, ModeReport
 from colbench.stats import Interval
 
 FLOOR_NAMES = {

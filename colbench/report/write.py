@@ -17,7 +17,7 @@ from colbench.report.page import render_page
 from colbench.report.summary import summarize
 from colbench.report.warnings import warnings
 from colbench.run_folder import RunFolder
-from colbench.task import Task
+from colbench.task import FRONTEND, Task
 
 
 def write_report(
@@ -38,7 +38,7 @@ def write_report(
     report = replace(report, warnings=tuple(warnings(report, config, record, rollouts)))
     designs = [task for task in tasks if task.domain == "frontend"]
     if designs:
-        album = Album(folder.path, store or RenderStore(), record.browser)
+        album = Album(folder.path, store or RenderStore(), record.environments.get(FRONTEND, ""))
         for number, page in enumerate(render_gallery(report, designs, rollouts, album), start=1):
             folder.write(page_name(number), page.encode())
     folder.write("report.json", msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")

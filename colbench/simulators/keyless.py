@@ -1,32 +1,30 @@
-"""The human without a model: answers from a task's facts or its reference code, or looks at pages."""
+"""The human without a model: that of the task's domain."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from colbench.domain import Resources, get_domain
+from colbench.interfaces import HumanSimulator
 from colbench.messages import Message
-from colbench.pages.render import PageRenderer
-from colbench.simulators.facts import FactsHuman
-from colbench.simulators.layout import PageHuman
-from colbench.simulators.reference.human import CodeHuman
 from colbench.task import Task
 
 
 class KeylessHuman:
-    """Deterministic, needs no key, no model and no network."""
+    """A deterministic human that needs no key, no model and no network; each domain has its own."""
 
     def __init__(self) -> None:
-        self._facts = FactsHuman()
-        self._code = CodeHuman()
-        self._pages = PageHuman()
+        self._resources: Mapping[str, Resources] = {}
+        self._humans: dict[str, HumanSimulator] = {}
 
-    def use_renderer(self, renderer: PageRenderer) -> None:
-        """What turns pages into pictures."""
-        self._pages.use_renderer(renderer)
+    def use_resources(self, resources: Mapping[str, Resources]) -> None:
+        """Use the started resources of each domain of the run."""
+        self._resources = resources
+        self._humans = {}
 
-    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """For a page what differs; else an answer from the facts where the task has them, else from the reference."""
-        if task.domain == "frontend":
-            return await self._pages.respond(task, dialogue)
-        human = self._facts if task.hidden.facts else self._code
-        return await human.respond(task, dialogue)
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
+        """Return the human's answer to the agent's last message."""
+        if task.domain not in self._humans:
+            resources = self._resources.get(task.domain)
+            self._humans[task.domain] = get_domain(task.domain).keyless_human(resources)
+        return await self._humans[task.domain].respond(task, dialogue)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from colbench.domain import domain_names, get_domain
+from colbench.interfaces import HumanSimulator, Viewer
 from colbench.messages import Message
+from colbench.models.human import Voice, read_prompt
 from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_EDGE
 from colbench.pages.render import PageRenderer
-from colbench.simulators.vision import VisionHuman
-from colbench.simulators.voice import Voice, builtin_prompt, read_prompt, require
 from colbench.task import Task
-
-SPEAKERS = {"user": "Person", "assistant": "Programmer"}
 
 
 class ModelHuman:
-    """A model that answers from the hidden information or, in frontend design, compares pictures of pages.
+    """A model that plays the human of any domain: from the hidden information, or by comparing pictures of pages.
 
-    Sampled at temperature 0. By default a reply has at most 256 tokens and 400 characters; in frontend design
-    512 and 1,000. `prompt` is a file with a prompt in place of the built-in one, with the placeholders
-    `{problem_description}`, `{dialogue_history}` and, in backend programming, `{hidden_information}`, in
-    frontend design `{pictures}`. The other arguments are those of OpenAIChat.
+    Sampled at temperature 0. By default a domain sets how many tokens and characters a reply may have (256 and 400;
+    frontend design 512 and 1,000). `prompt` is a file with a prompt in place of the built-in one, with the placeholders
+    `{problem_description}`, `{dialogue_history}` and `{hidden_information}`, in frontend design `{pictures}`. The other
+    arguments are those of OpenAIChat.
     """
 
     def __init__(
@@ -46,22 +45,12 @@ class ModelHuman:
             api_key_env=api_key_env,
             max_image_edge=max_image_edge,
         )
-        own = read_prompt(prompt) if prompt else None
-        self.voice = Voice(
-            prompt=own or builtin_prompt("backend"),
-            temperature=temperature,
-            max_tokens=max_tokens or 256,
-            max_chars=max_chars or 400,
-        )
-        self.viewer = VisionHuman(
-            self.chat,
-            Voice(
-                prompt=own or builtin_prompt("frontend"),
-                temperature=temperature,
-                max_tokens=max_tokens or 512,
-                max_chars=max_chars or 1000,
-            ),
-        )
+        self._prompt = read_prompt(prompt) if prompt else None
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+        self._max_chars = max_chars
+        self._renderer: PageRenderer | None = None
+        self._humans: dict[str, HumanSimulator] = {}
 
     async def __aenter__(self) -> ModelHuman:
         await self.chat.__aenter__()
@@ -71,38 +60,38 @@ class ModelHuman:
         await self.chat.__aexit__(*error)
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """What turns pages into the pictures that it looks at."""
-        self.viewer.use_renderer(renderer)
+        """Use a renderer for the pictures that it looks at."""
+        self._renderer = renderer
 
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run beside the flag; `frontend_…` is for frontend design alone."""
-        frontend = {
-            **self.viewer.voice.describe(),
-            "max_image_edge": str(self.chat.max_image_edge),
-        }
-        return {
-            "model": self.chat.model,
-            **self.voice.describe(),
-            **{f"frontend_{name}": value for name, value in frontend.items()},
-        }
+        """Return what the run's record holds about it; keys that begin with a domain's name are for that domain."""
+        said = {"model": self.chat.model, "max_image_edge": str(self.chat.max_image_edge)}
+        for domain in domain_names():
+            voice = self._voice(domain).describe()
+            said |= {f"{domain}_{name}": value for name, value in voice.items()}
+        return said
 
-    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """The model's words as the human.
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
+        """Return the model's words as the human.
 
-        Raises SimulatorError if there are none, UserError if a prompt of the user's has no place for what the
-        human knows.
+        Raises SimulatorError if there are none, UserError if a user's prompt has no place for what the human knows.
         """
-        if task.domain == "frontend":
-            return await self.viewer.respond(task, dialogue)
-        require(self.voice.prompt, "hidden_information")
-        values = {
-            "problem_description": task.request,
-            "hidden_information": task.hidden.information,
-            "dialogue_history": history(dialogue),
-        }
-        return await self.voice.speak(self.chat, values)
+        return await self._human(task.domain).respond(task, dialogue)
 
+    def _human(self, name: str) -> HumanSimulator:
+        if name not in self._humans:
+            human = get_domain(name).model_human(self.chat, self._voice(name))
+            if self._renderer and isinstance(human, Viewer):
+                human.use_renderer(self._renderer)
+            self._humans[name] = human
+        return self._humans[name]
 
-def history(dialogue: Sequence[Message]) -> str:
-    """The conversation so far, for a prompt."""
-    return "\n".join(f"{SPEAKERS[message.role]}: {message.content}" for message in dialogue)
+    def _voice(self, name: str) -> Voice:
+        domain = get_domain(name)
+        tokens, characters = domain.human_limits
+        return Voice(
+            prompt=self._prompt or domain.prompt("human"),
+            temperature=self._temperature,
+            max_tokens=self._max_tokens or tokens,
+            max_chars=self._max_chars or characters,
+        )

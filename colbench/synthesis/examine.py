@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from colbench.domains.backend.references import Expected, References
+from colbench.domains.backend.scorer import UnitTestScorer
 from colbench.interfaces import RejectedError
 from colbench.leaks import audit
 from colbench.sandbox import CodeSandbox
 from colbench.sandbox.values import equal
-from colbench.scorers.references import Expected, References
-from colbench.scorers.unit_tests import UnitTestScorer
 from colbench.task import SIGNATURE, Task
 
 MOST_LITERALS = 0.5

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from colbench.config import derive_seed
 from colbench.dialogue import opened, read_move
+from colbench.domains.backend.scorer import UnitTestScorer
 from colbench.errors import AgentError, UserError, boundary
 from colbench.interfaces import Agent, Episode, StatefulAgent
 from colbench.messages import Message, Usage
 from colbench.sandbox import CodeSandbox
-from colbench.scorers.unit_tests import UnitTestScorer
 from colbench.task import Task
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from colbench.task import Domain
 from colbench_leaderboard.bundle import Lock, Model, Submission, Track
 from colbench_leaderboard.receipt import Estimate, Receipt, Summary, Tier
 from colbench_leaderboard.store import Record
@@ -81,7 +80,7 @@ class Board(Struct, frozen=True, kw_only=True):
     key: str
     """For addresses: `standard-backend-` and the first 16 digits of the tasks' hash."""
     track: Track
-    domain: Domain
+    domain: str
     source: str
     """Of the tasks, as the first entry named it."""
     tasks_hash: str

@@ -19,7 +19,6 @@ from msgspec import Meta, Struct
 
 from colbench.messages import Usage
 from colbench.rollout import Failure
-from colbench.task import Domain
 
 SUBMISSION, LOCK, MANIFEST = "submission.json", "lock.json", "MANIFEST.sha256"
 TRAJECTORIES, BLOBS = "trajectories", "blobs"
@@ -84,7 +83,7 @@ class LockedTasks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     count: int
     hash: str
     """As in `run.json`."""
-    domain: Domain
+    domain: str
     trials: int
 
 

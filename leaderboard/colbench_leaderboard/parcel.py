@@ -9,13 +9,13 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from colbench.cli.report import tasks_of
 from colbench.config import digest
 from colbench.errors import UserError
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.runner import Cell, plan
-from colbench.task import Domain, Task
+from colbench.selection import recorded_tasks
+from colbench.task import Task
 from colbench_leaderboard.bundle import Lock, LockedTasks, Submission
 from colbench_leaderboard.private import Public, public, public_spec
 from colbench_leaderboard.resume import resume_command
@@ -46,7 +46,7 @@ def parcel(run: Path, submission: Submission) -> Parcel:
     """
     folder = RunFolder(run)
     record = folder.record()
-    tasks = tasks_of(record)
+    tasks = recorded_tasks(folder, record)
     by_key = {rollout.key: rollout for rollout in folder.rollouts()}
     cells = plan(tasks, record.config.trials, record.digest, record.config.seed)
     sent = public(record)
@@ -64,7 +64,7 @@ def parcel(run: Path, submission: Submission) -> Parcel:
     return Parcel(submission, lock, tuple(chosen), sent.left_out, beside)
 
 
-def _lock(record: RunRecord, sent: Public, domain: Domain) -> Lock:
+def _lock(record: RunRecord, sent: Public, domain: str) -> Lock:
     return Lock(
         colbench=record.colbench,
         commit=record.commit,
@@ -85,7 +85,7 @@ def _lock(record: RunRecord, sent: Public, domain: Domain) -> Lock:
     )
 
 
-def _domain(tasks: Sequence[Task]) -> Domain:
+def _domain(tasks: Sequence[Task]) -> str:
     domains = {task.domain for task in tasks}
     if len(domains) > 1:
         raise UserError(

@@ -78,7 +78,7 @@ def public(record: RunRecord) -> Public:
         pins=pins,
         digest=digest(pins),
         sandbox=scrub(record.sandbox),
-        browser=scrub(record.browser),
+        browser=scrub(" ".join(record.environments.values())),
         left_out=tuple(left_out),
     )
 

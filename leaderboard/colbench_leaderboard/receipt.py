@@ -13,8 +13,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from colbench.task import Domain
-
 SCHEMA = "colbench.receipt/1"
 SCORES, SUMMARY, RECEIPT = "scores.jsonl", "summary.json", "receipt.json"
 FRONTEND_DIGITS = 4
@@ -70,7 +68,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
 class Summary(Struct, frozen=True, kw_only=True):
     """The numbers of an entry."""
 
-    domain: Domain
+    domain: str
     tasks: int
     trials: int
     value: Estimate

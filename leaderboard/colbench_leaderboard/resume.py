@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from colbench.cli.options import HELP, LISTS, PAIRS, flag
 from colbench.config import RunConfig
+from colbench.flags import HELP, LISTS, PAIRS, flag
 
 
 def resume_command(config: RunConfig, folder: Path) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from colbench import rollout as played
 from colbench.config import digest
 from colbench.rollout import Rollout
-from colbench.task import Domain
 from colbench_leaderboard.bundle import LONG, Blob, Trajectory, Turn, Words, sha256
 
 Write = Callable[[str, bytes], None]
@@ -47,7 +46,7 @@ def packed(rollout: Rollout, write: Write) -> Trajectory:
     )
 
 
-def filled(trajectory: Trajectory, read: Read, *, domain: Domain, run: str) -> Rollout:
+def filled(trajectory: Trajectory, read: Read, *, domain: str, run: str) -> Rollout:
     """The rollout that a trajectory was made of, unscored; `run` is the digest of the run's pins."""
 
     def text(words: Words) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-import colbench
+from colbench.version import __version__
 
 WORKFLOW = ".github/workflows/verify-entries.yml"
 ATTRIBUTES = ".gitattributes"
@@ -16,7 +16,7 @@ AS_THEY_ARE = "* -text -filter -diff\n"
 def repository_files() -> dict[str, str]:
     """The contents by path in the repository."""
     template = files("colbench_leaderboard").joinpath("templates", "verify-entries.yml")
-    workflow = template.read_text("utf-8").replace("@VERSION@", colbench.__version__)
+    workflow = template.read_text("utf-8").replace("@VERSION@", __version__)
     return {WORKFLOW: workflow, ATTRIBUTES: AS_THEY_ARE}
 
 

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-import colbench
 from colbench.command import run
 from colbench.errors import UserError
+from colbench.version import __version__
 from sweet_rl_trainer.cli import commands, reproduce
 
 LIBRARIES = "torch", "transformers"
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="sweet-rl", description="Train an agent to work with a person."
     )
-    top.add_argument("--version", action="version", version=f"colbench {colbench.__version__}")
+    top.add_argument("--version", action="version", version=f"colbench {__version__}")
     actions = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     commands.add_to(actions)
     reproduce.add_to(actions)

@@ -121,7 +121,7 @@ class PrefixAgent(_Prefix):
 
     def __init__(self, *, plan: str) -> None:
         super().__init__(plan=plan)
-        self.domains = getattr(self.then, "domains", ("backend", "frontend"))
+        self.domains = getattr(self.then, "domains", None)
         self._replies = _replies(self.plan)
         if len(self._replies) < len(self.plan.scripts) * self.plan.trials:
             raise DataError(f"{plan}: two of its dialogues have the same seed; plan with another")

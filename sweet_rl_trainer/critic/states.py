@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from colbench.config import derive_seed
+from colbench.domain import get_domain
 from colbench.errors import UserError
 from colbench.messages import ANSWER_MARKER
 from colbench.stats import Interval, mean_interval
@@ -92,7 +93,7 @@ def right_answer(task: Task, *, fenced: bool) -> str:
     """The reference as an agent would give it."""
     reference = task.hidden.reference.strip("\n")
     if fenced:
-        reference = f"```{'python' if task.domain == 'backend' else 'html'}\n{reference}\n```"
+        reference = f"```{get_domain(task.domain).language}\n{reference}\n```"
     return f"{ANSWER_MARKER}\n{reference}"
 
 

@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from colbench.errors import AgentError, DataError
 from colbench.messages import Message, Sampled
-from colbench.task import Domain
 from sweet_rl_trainer.chat import PROBE, Chat
 
 
@@ -50,7 +49,7 @@ class Episode(Protocol):
     def id(self) -> str: ...  # noqa: D102
 
     @property
-    def domain(self) -> Domain: ...  # noqa: D102
+    def domain(self) -> str: ...  # noqa: D102
 
 
 class Policy:
@@ -58,7 +57,7 @@ class Policy:
 
     records_tokens = True
 
-    def __init__(self, chat: Chat, sampler: Sampler, prompts: Mapping[Domain, str]) -> None:
+    def __init__(self, chat: Chat, sampler: Sampler, prompts: Mapping[str, str]) -> None:
         self._chat = chat
         self._sampler = sampler
         self._prompts = prompts

@@ -23,9 +23,9 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-import colbench
 from colbench.errors import DataError, UserError
 from colbench.run_folder import hold
+from colbench.version import __version__
 from sweet_rl_trainer.reference import model_digest
 from sweet_rl_trainer.reproduce.graph import Graph
 from sweet_rl_trainer.reproduce.methods import METHODS, QUESTIONS, RETURNS, Method
@@ -105,7 +105,7 @@ def run(
     own = Results(
         scale=name,
         study=msgspec.json.decode(msgspec.json.encode(scale)),
-        version=colbench.__version__,
+        version=__version__,
         machine=machine(),
         base=_facts(base) | _learnt(graph, out),
         **dict.fromkeys(PARTS, ()),

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-import colbench
 from colbench.config import SELECTION, RunConfig
 from colbench.errors import UserError
+from colbench.version import __version__
 from sweet_rl_trainer.harness import evaluate
 from sweet_rl_trainer.stages.base import model_in
 from sweet_rl_trainer.stages.stage import Job
@@ -45,5 +45,5 @@ def settings(config: RunConfig) -> dict[str, Any]:
     """What the dialogues of a run depend on: its configuration, and its tasks, which change with file or version."""
     whole = msgspec.to_builtins(config)
     file = Path(config.tasks).expanduser()
-    tasks = sha256(file.read_bytes()).hexdigest() if file.is_file() else colbench.__version__
+    tasks = sha256(file.read_bytes()).hexdigest() if file.is_file() else __version__
     return config.pins() | {name: whole[name] for name in SELECTION} | {"content": tasks}

@@ -25,10 +25,10 @@ import open_clip
 import torch
 from PIL import Image
 
+from colbench.domains.frontend import ClipEncoder
+from colbench.domains.frontend.pictures import View
+from colbench.domains.frontend.weights import MODEL
 from colbench.sandbox.browser import Renderer
-from colbench.scorers.frontend import ClipEncoder
-from colbench.scorers.frontend.pictures import View
-from colbench.scorers.frontend.weights import MODEL
 from colbench.task import Task, read_tasks
 
 PICTURES = 60

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 from unsandboxed import process_score, serial_score
 
+from colbench.domains.backend.scorer import UnitTestScorer
 from colbench.sandbox import CodeSandbox
-from colbench.scorers.unit_tests import UnitTestScorer
 from colbench.task import Task, read_tasks
 
 WORKERS = 2

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from colbench.scorers.frontend.batches import Batches
-from colbench.scorers.frontend.known import Known
+from colbench.domains.frontend.batches import Batches
+from colbench.domains.frontend.known import Known
 
 
 def nothing():

@@ -10,10 +10,10 @@ import pytest
 import torch
 from PIL import Image, ImageDraw
 
+from colbench.domains.frontend.clip import ClipEncoder
+from colbench.domains.frontend.pictures import frame
+from colbench.domains.frontend.weights import MODEL
 from colbench.errors import ScorerError, UserError
-from colbench.scorers.frontend.clip import ClipEncoder
-from colbench.scorers.frontend.pictures import frame
-from colbench.scorers.frontend.weights import MODEL
 
 SIZES = [
     (1280, 720),

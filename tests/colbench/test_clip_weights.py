@@ -12,8 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from colbench.errors import UserError
-from colbench.scorers.frontend.weights import (
+from colbench.domains.frontend.weights import (
     MODEL,
     SHA256,
     MissingWeightsError,
@@ -23,6 +22,7 @@ from colbench.scorers.frontend.weights import (
     load_tower,
     read_archive,
 )
+from colbench.errors import UserError
 
 NOWHERE = "http://127.0.0.1:9/clip/models/ViT-B-32.pt"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from colbench.scorers.frontend.color import ciede2000, lab
+from colbench.domains.frontend.color import ciede2000, lab
 
 SHARMA = """
 50.0000 2.6772 -79.7751 50.0000 0.0000 -82.7485 2.0425

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from colbench.messages import Message
-from colbench.simulators.facts import (
+from colbench.facts.human import (
     NO_CODE,
     REST_UNKNOWN,
     UNKNOWN,
@@ -18,7 +17,8 @@ from colbench.simulators.facts import (
     answer,
     questions,
 )
-from colbench.simulators.facts_words import stem
+from colbench.facts.words import stem
+from colbench.messages import Message
 from colbench.task import Fact, Hidden, Task
 from colbench_tasks.bundled import load
 from colbench_tasks.families import FAMILIES

@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from colbench.simulators.facts import answer
+from colbench.facts.human import answer
 from colbench.task import Task
 from colbench_tasks.bundled import load
 

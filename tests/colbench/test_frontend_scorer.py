@@ -5,8 +5,8 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
+from colbench.domains.frontend import ClipEncoder, FrontendScorer
 from colbench.errors import ScorerError
-from colbench.scorers.frontend import ClipEncoder, FrontendScorer
 from colbench.task import Hidden, Task
 
 METRICS = {"cosine", "cosine_page", "block", "text", "position", "color", "layout", "ssim"}

@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from colbench.domains.frontend.layout import compare_layout, dice
 from colbench.pages.render import Block, Render
-from colbench.scorers.frontend.layout import compare_layout, dice
 
 PAGE = (
     Block(kind="box", x=0, y=0, width=1280, height=80, background="#1e40af"),

@@ -6,7 +6,7 @@ import pytest
 
 from colbench.leaks import audit, audit_turns
 from colbench.rollout import Leak, Turn
-from colbench.task import Domain, Fact, Hidden, Task
+from colbench.task import Fact, Hidden, Task
 
 REQUEST = "Write a fare function. def fare(distance, night)"
 REFERENCE = """\
@@ -21,7 +21,7 @@ def fare(distance, night):
 # Hidden: identifiers base_fee, total_fare, label; numbers 4, 2.5, 1.2; text "night rate".
 
 
-def task(reference: str = REFERENCE, request: str = REQUEST, domain: Domain = "backend") -> Task:
+def task(reference: str = REFERENCE, request: str = REQUEST, domain: str = "backend") -> Task:
     return Task(id="t", domain=domain, request=request, hidden=Hidden(reference=reference))
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from colbench.errors import SimulatorError, UserError
 from colbench.messages import Message
+from colbench.models.human import fill
 from colbench.models.scripted_server import ScriptedServer
 from colbench.simulators.model import ModelHuman
-from colbench.simulators.voice import fill
 from colbench.task import Hidden, Task
 
 TASK = Task(

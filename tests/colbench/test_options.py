@@ -7,9 +7,9 @@ import argparse
 import msgspec
 import pytest
 
-from colbench.cli.options import HELP, add_config_flags, read_config
 from colbench.config import RunConfig
 from colbench.errors import UserError
+from colbench.flags import HELP, add_config_flags, read_config
 
 
 def read(*argv, environment=None):

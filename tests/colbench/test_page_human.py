@@ -7,21 +7,21 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from colbench.errors import SimulatorError
-from colbench.messages import Message
-from colbench.pages.render import Block, Render, RenderOutcome
-from colbench.sandbox.browser import Renderer
-from colbench.sandbox.browser.sight.colors import read_color
-from colbench.simulators.keyless import KeylessHuman
-from colbench.simulators.layout.colors import NAMES, distance, name, oklab
-from colbench.simulators.layout.human import (
+from colbench.domains.frontend.human.colors import NAMES, distance, name, oklab
+from colbench.domains.frontend.human.human import (
     CONTENT,
     MOST_CHARS,
     MOST_DIFFERENCES,
     PageHuman,
     compare,
 )
-from colbench.simulators.layout.match import similarity
+from colbench.domains.frontend.human.match import similarity
+from colbench.errors import SimulatorError
+from colbench.messages import Message
+from colbench.pages.render import Block, Render, RenderOutcome
+from colbench.sandbox.browser import Renderer
+from colbench.sandbox.browser.sight.colors import read_color
+from colbench.simulators.keyless import KeylessHuman
 from colbench.task import Hidden, Task
 
 TARGET = """<!doctype html><html><body style="margin:0;background:#fee2e2;font-family:sans-serif">

@@ -9,10 +9,10 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from colbench.domains.frontend.human.differences import differences
+from colbench.domains.frontend.human.human import CONTENT, compare
 from colbench.pages.render import Render
 from colbench.sandbox.browser import Renderer
-from colbench.simulators.layout.differences import differences
-from colbench.simulators.layout.human import CONTENT, compare
 
 
 class Look(Struct, frozen=True, kw_only=True):

@@ -13,13 +13,13 @@ from types import ModuleType
 
 import pytest
 
+from colbench.domains.backend.human.facts import code_facts
+from colbench.domains.backend.human.human import LIMIT, CodeHuman, answer
+from colbench.domains.backend.human.words import Speaker
 from colbench.errors import SimulatorError
+from colbench.facts.human import UNKNOWN, WHAT
 from colbench.leaks import audit
 from colbench.messages import Message
-from colbench.simulators.facts import UNKNOWN, WHAT
-from colbench.simulators.reference.facts import code_facts
-from colbench.simulators.reference.human import LIMIT, CodeHuman, answer
-from colbench.simulators.reference.words import Speaker
 from colbench.task import Hidden, Task, read_tasks
 
 NOT_TOLD = (*UNKNOWN, *WHAT)

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from colbench.cli import main
 from colbench.cli.sandbox import print_report
+from colbench.domains.backend.answers import banned_text
+from colbench.domains.backend.scorer import UnitTestScorer
 from colbench.sandbox import probe
 from colbench.sandbox.attacks import Canary, Finding, Report, attack_sandbox, attacks, controls
 from colbench.sandbox.attacks.campaign import LANES
 from colbench.sandbox.attacks.corpus import VICTIM
 from colbench.score import Check
-from colbench.scorers.answers import banned_text
-from colbench.scorers.unit_tests import UnitTestScorer
 
 NAIVE = Path(__file__).with_name("naive_evaluator.py")
 TASK = json.dumps({"reference": VICTIM.hidden.reference, "calls": VICTIM.hidden.tests})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from colbench.scorers.frontend.ssim import picture_ssim, ssim
+from colbench.domains.frontend.ssim import picture_ssim, ssim
 
 
 def png(image):

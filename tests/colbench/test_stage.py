@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from colbench.hosted.stage import Stage, measures, stage_for
 
 from colbench.errors import AgentError, EndpointError, InfrastructureError, UserError
-from colbench.hosted.stage import Stage, measures, stage_for
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.rollout import Rollout
 from colbench.runner import plan

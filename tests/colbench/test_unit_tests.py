@@ -7,8 +7,8 @@ import asyncio
 import pytest
 import pytest_asyncio
 
+from colbench.domains.backend.scorer import MAX_ANSWER, UnitTestScorer
 from colbench.sandbox import CodeSandbox, Limits
-from colbench.scorers.unit_tests import MAX_ANSWER, UnitTestScorer
 from colbench.task import Hidden, Task
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from colbench.scorers.answers import banned_text, extract_code
+from colbench.domains.backend.answers import banned_text, extract_code
 
 CODE = "def f(x):\n    return x\n"
 

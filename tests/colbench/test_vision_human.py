@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from colbench.dialogue import play
+from colbench.domains.frontend.vision import QUOTED_CHARS, words
 from colbench.errors import EndpointError, SimulatorError, UserError
 from colbench.interfaces import Viewer
 from colbench.messages import Message
 from colbench.models.scripted_server import ScriptedServer
 from colbench.simulators.model import ModelHuman
-from colbench.simulators.vision import QUOTED_CHARS, words
 from colbench.task import Hidden, Task
 
 TARGET = "<html><body style='background: navy'><h1>Harbour tours</h1></body></html>"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from colbench.domains.frontend.human.human import PageHuman
+from colbench.domains.frontend.layout import compare_layout
 from colbench.messages import Message
 from colbench.pages.extract import extract_page
 from colbench.pages.render import PageRenderer
-from colbench.scorers.frontend.layout import compare_layout
-from colbench.simulators.layout.human import PageHuman
 from colbench.task import Task
 from colbench_agents.designer import Draughtsman
 from colbench_tasks.bundled import load

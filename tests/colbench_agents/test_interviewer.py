@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from colbench.errors import UserError
+from colbench.facts.human import FactsHuman
 from colbench.messages import Message
-from colbench.simulators.facts import FactsHuman
 from colbench.task import Hidden, Task
 from colbench_agents.blank import Blank
 from colbench_agents.interviewer import MARKER, Interviewer, recognise, stated

@@ -6,8 +6,8 @@ import argparse
 
 from msgspec.structs import replace
 
-from colbench.cli.options import add_config_flags, read_config
 from colbench.config import RunConfig
+from colbench.flags import add_config_flags, read_config
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.harness import evaluate, flags
 

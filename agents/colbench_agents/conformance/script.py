@@ -9,9 +9,11 @@ from uuid import uuid4
 
 import msgspec
 
+from colbench.domain import get_domain
 from colbench.errors import AgentError, EndpointError
 from colbench.interfaces import Episode, Rule
 from colbench.messages import Message
+from colbench.task import BACKEND
 from colbench_agents.protocol import (
     PROTOCOL,
     Messages,
@@ -37,11 +39,6 @@ NOT_CONCURRENT = "it is not `concurrent`"
 NOT_LONG = "it does not ignore the field that makes one long"
 STRANGE: dict[str, Any] = {"unheard": {"deep": [1, 2.5, None, ""]}, "of": True}
 """Fields that no page names."""
-REQUESTS = {
-    "backend": "Please write a function that adds up a list of numbers.\n\ndef add_up(numbers):",
-    "frontend": "I want a web page for a bakery: a dark header with its name, and a list of prices.",
-}
-
 FIXES = {
     READY: f'Its first message is {{"type": "ready", "protocol": "{PROTOCOL}", "name": …}}.',
     REPLIES: 'Answer each `messages` with one {"type": "reply", "episode": …, "content": …}.',
@@ -106,7 +103,7 @@ class Scripted(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, ready: Ready) -> Scripted:
         """A new dialogue that the agent is for."""
-        domain = (ready.domains or ("backend",))[0]
+        domain = (ready.domains or (BACKEND,))[0]
         return cls(Episode(id=f"check-{uuid4().hex[:10]}", seed=7, max_turns=10, domain=domain))
 
     @property
@@ -120,7 +117,8 @@ class Scripted(msgspec.Struct, frozen=True):
 
     def ask(self, **unknown: Any) -> bytes:
         """`messages` with the human's request."""
-        said = Message(role="user", content=REQUESTS[self.episode.domain])
+        request = get_domain(self.episode.domain).example_request.format(name="add_up")
+        said = Message(role="user", content=request)
         return _line(messages(self.id, [said]), unknown)
 
 

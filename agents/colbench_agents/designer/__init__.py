@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from colbench.interfaces import Agent, Episode
 from colbench.messages import ANSWER_MARKER, Message
+from colbench.task import FRONTEND
 from colbench_agents.designer.edits import apply, withdraw
 from colbench_agents.designer.markup import html
 from colbench_agents.designer.page import Page
@@ -27,7 +28,7 @@ CONTENT = "That is what I have in mind"
 class Designer:
     """Shows a page each turn, and commits it when the human is content or at the last turn."""
 
-    domains = ("frontend",)
+    domains = (FRONTEND,)
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:

@@ -5,11 +5,11 @@ The entry points of the group `colbench.frameworks` say which class of which pac
 
 from __future__ import annotations
 
-from colbench.task import Domain
-from colbench_agents.model import builtin_prompt
+from colbench.domain import get_domain
+from colbench.task import BACKEND
 
 
-def instructions(domain: Domain = "backend", max_turns: int = 10) -> str:
-    """The system prompt of the built-in model agent: what it is to find out, and how it ends a dialogue."""
-    prompt = builtin_prompt(domain, single_turn=False, pictures=False)
+def instructions(domain: str = BACKEND, max_turns: int = 10) -> str:
+    """Return the system prompt of the built-in model agent: what it has to find out, and how it ends a dialogue."""
+    prompt = get_domain(domain).agent_prompt(single_turn=False, pictures=False)
     return prompt.replace("{max_turns}", str(max_turns))

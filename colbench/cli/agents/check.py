@@ -13,10 +13,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
-from colbench.cli.options import add_config_flags, read_config
 from colbench.config import RunConfig
 from colbench.errors import UserError
+from colbench.flags import add_config_flags, read_config
 
 if TYPE_CHECKING:
     from colbench.cli.agents.checking import Checking, Outcome, Verdict
@@ -48,13 +49,13 @@ def add_to(actions: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Look at every rule and print what was found. Returns 0 if all are kept, else 1."""
     from colbench.cli.agents.checking import Checking
-    from colbench.cli.evaluate import plugin_args, show_line
-    from colbench.plugins import resolve
+    from colbench.cli.evaluate import show_line
+    from colbench.participants import find_participant
 
     if not args.timeout > 0:
         raise UserError(f"--timeout: expected seconds above 0; given: {args.timeout:g}")
-    config = read_config(args, base=RunConfig())
-    agent = resolve("agent", args.spec, plugin_args(config, "agent"))
+    config = replace(read_config(args, base=RunConfig()), agent=args.spec)
+    agent = find_participant("agent", config)
     checking = Checking(agent, args.timeout, (lambda _: None) if args.json else show)
     if not args.json:
         rules = len(checking.own) + len(checking.general)
@@ -80,8 +81,8 @@ def show(verdict: Verdict) -> None:
 
 def conclude(spec: str, checking: Checking, *, as_json: bool) -> int:
     """Print what could not be looked at, and the sum. Returns the exit code."""
-    from colbench.cli.console import console
-    from colbench.report.text import count
+    from colbench.console import console
+    from colbench.numbers import count
 
     outcomes = Counter(verdict.outcome for verdict in checking.verdicts)
     counts = {outcome: outcomes[outcome] for outcome in ORDER if outcomes[outcome]}
@@ -101,7 +102,7 @@ def _print(outcome: Outcome, style: str, rule: str, reason: str = "", fix: str =
     from rich.table import Table
     from rich.text import Text
 
-    from colbench.cli.console import console, printable
+    from colbench.console import console, printable
 
     table = Table.grid(padding=(0, 2))
     table.add_column(width=6)

@@ -12,9 +12,9 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from colbench.cli.agents.rules import TURNS, AgentRules
-from colbench.cli.evaluate import start
 from colbench.errors import AgentError, InfrastructureError, boundary
 from colbench.interfaces import Checkable, Rule
+from colbench.participants import start
 
 Outcome = Literal["kept", "broken", "advice", "not applicable", "not looked at"]
 GRACE = 3.0

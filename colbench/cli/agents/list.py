@@ -29,7 +29,7 @@ def run(_: argparse.Namespace) -> int:
     """Print the table of agents."""
     from rich.table import Table
 
-    from colbench.cli.console import console
+    from colbench.console import console
     from colbench.plugins import location, names
 
     table = Table(box=None, pad_edge=False)

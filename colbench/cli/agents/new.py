@@ -17,8 +17,8 @@ from typing import Any
 
 from msgspec import Struct
 
-import colbench
 from colbench.errors import UserError
+from colbench.version import __version__
 
 TEMPLATES = Path(__file__).with_name("templates")
 """A folder for each kind, and `every` for what all have. `$name`, `$module` and so on are filled in, in paths too."""
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     words = {
         "name": args.name,
         "module": _as_module(args.name),
-        "version": colbench.__version__,
+        "version": __version__,
         "install": kind.install,
     }
     with made_whole(folder) as part:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 from uuid import uuid4
 
 from msgspec.structs import replace
 
 from colbench.cli.agents.scripted import ANY_TEXT, FAR_OFF, Played, Script, white_picture
 from colbench.config import RunConfig
+from colbench.domain import domain_names, get_domain
 from colbench.errors import AgentError, UserError
 from colbench.interfaces import Agent, Checkable, Rule, StatefulAgent
 from colbench.plugins import describe
-from colbench.task import Domain
 
 PAGE = "agents/README.md"
-DOMAINS: tuple[Domain, ...] = get_args(Domain)
+DOMAINS = tuple(domain_names())
 REPLIES = "Replies to a request"
 TURNS = RunConfig().max_turns
 FEW_TURNS = 3
@@ -142,11 +142,11 @@ class AgentRules:
                 fix="Read and write UTF-8, and put no message into a template or a shell.",
             ),
             _rule(
-                "Takes both kinds of task",
+                "Takes tasks of every domain",
                 self._other_domain,
                 needs=needs,
                 replies=1,
-                fix='Look at `domain`, or say `domains = ("backend",)`.',
+                fix=f'Look at `domain`, or say `domains = ("{DOMAINS[0]}",)`.',
             ),
             _rule(
                 "Takes pictures",
@@ -158,12 +158,12 @@ class AgentRules:
         ]
 
     @property
-    def _domain(self) -> Domain:
+    def _domain(self) -> str:
         return self._known_domains[0]
 
     @property
-    def _known_domains(self) -> Sequence[Domain]:
-        given: Sequence[Domain] = getattr(self._agent, "domains", None) or DOMAINS
+    def _known_domains(self) -> Sequence[str]:
+        given: Sequence[str] = getattr(self._agent, "domains", None) or DOMAINS
         return [domain for domain in given if domain in DOMAINS] or DOMAINS
 
     async def _domains(self) -> None:
@@ -251,15 +251,17 @@ class AgentRules:
     async def _other_domain(self) -> str | None:
         if len(self._known_domains) == 1:
             return f"it is for {self._domain} alone"
-        (await self._play(Script(domain=self._known_domains[1]))).passed()
+        for other in self._known_domains[1:]:
+            (await self._play(Script(domain=other))).passed()
         return None
 
     async def _pictures(self) -> str | None:
-        if "frontend" not in self._known_domains:
-            return "it is not for frontend"
+        pictured = [name for name in self._known_domains if get_domain(name).pictured]
+        if not pictured:
+            return "it is for no domain with pictures"
         if not getattr(self._agent, "accepts_images", False):
             return "it does not accept images"
-        played = (await self._play(Script(domain="frontend", picture=PICTURE, turns=2))).passed()
+        played = (await self._play(Script(domain=pictured[0], picture=PICTURE, turns=2))).passed()
         return "it answered before one was shown" if len(played.turns) == 1 else None
 
     async def _play(self, script: Script, deadline: float = FAR_OFF) -> Played:

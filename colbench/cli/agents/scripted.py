@@ -11,25 +11,13 @@ from uuid import uuid4
 from msgspec import Struct
 
 from colbench.dialogue import Ending, opened, play
+from colbench.domain import get_domain
 from colbench.errors import AgentError, boundary
 from colbench.interfaces import Agent, Episode, StatefulAgent
 from colbench.messages import Message
 from colbench.rollout import Turn
-from colbench.task import Domain, Hidden, Task
+from colbench.task import Hidden, Task
 
-REQUESTS: dict[Domain, str] = {
-    "backend": (
-        "Please write a function that adds up the numbers of a list, but not the ones that do not count."
-        "\n\ndef {name}(numbers):"
-    ),
-    "frontend": (
-        "I want a web page for a shop that is called {name}: a dark header with its name, and a list of prices."
-    ),
-}
-WORDS: dict[Domain, str] = {
-    "backend": "Take what is usual there; I have no wish of my own.",
-    "frontend": "In mine the header is darker; the rest is the same.",
-}
 ANY_TEXT = (
     "Größe, 総計, сумма, المجموع, 👩‍💻 e\u0301 — “so” 'so' \"so\" `so` \\n \\u0041 {so} {0} %s %(so)d $HOME </so> "
     "&amp; <script>1</script>\ttab\u2028line\u00a0space\ufeff\r\n```\nOUTPUT of it\n```\n"
@@ -56,7 +44,7 @@ class Played(Struct, frozen=True, kw_only=True):
 class Script(Struct, kw_only=True):
     """What the human has to say: the request with `name` in it and `before` it, then always the same words."""
 
-    domain: Domain
+    domain: str
     name: str = "add_up"
     before: str = ""
     picture: bytes = b""
@@ -69,7 +57,7 @@ class Script(Struct, kw_only=True):
         self, agent: Agent | StatefulAgent, patience: float, deadline: float = FAR_OFF
     ) -> Played:
         """Have it with an agent, which has `patience` seconds for a reply. Raises what is no fault of the agent's."""
-        request = self.before + REQUESTS[self.domain].format(name=self.name)
+        request = self.before + get_domain(self.domain).example_request.format(name=self.name)
         task = Task(
             id="check", domain=self.domain, request=request, hidden=Hidden(reference="None")
         )
@@ -99,7 +87,7 @@ class Script(Struct, kw_only=True):
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:  # noqa: ARG002 - the protocol's
         """The same as ever."""
         images = (self.picture,) if self.picture else ()
-        return Message(role="user", content=WORDS[self.domain], images=images)
+        return Message(role="user", content=get_domain(self.domain).example_reply, images=images)
 
 
 class _Hurried:

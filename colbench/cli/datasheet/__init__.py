@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from colbench.cli.files import add_overwrite, written_whole
-from colbench.cli.options import add_config_flags, read_config
 from colbench.config import RunConfig
 from colbench.errors import UserError
+from colbench.flags import add_config_flags, read_config
 
 FLAGS = (
     "domain",
@@ -68,7 +68,7 @@ def _sheet(args: argparse.Namespace) -> str:
     from colbench.cli.datasheet.measure import measure
     from colbench.cli.datasheet.origin import find_origin
     from colbench.cli.datasheet.sheet import markdown
-    from colbench.cli.selection import find_tasks
+    from colbench.selection import find_tasks
 
     args.tasks = args.source
     malformed: list[str] = []

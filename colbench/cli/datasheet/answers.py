@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from colbench.cli.datasheet.plays import Known, hidden
-from colbench.simulators.facts import answer
+from colbench.facts.human import answer
 from colbench.task import Fact
 
 UNRELATED = (

@@ -7,25 +7,21 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from colbench.cli.checks import TaskCheck
+from colbench.checks import TaskCheck
 from colbench.cli.datasheet.answers import Answers, ask_all
 from colbench.cli.datasheet.numbers import Numbers, count_all
 from colbench.cli.datasheet.plays import Known, Played, play_all
 from colbench.cli.datasheet.references import Outputs, outputs
 from colbench.cli.datasheet.similar import near_duplicates
-from colbench.cli.equipment import make_renderer, make_sandbox
 from colbench.cli.export import lines
 from colbench.config import RunConfig
-from colbench.scorers.unit_tests import UnitTestScorer, Validation
+from colbench.domain import get_domain
+from colbench.domains.backend.domain import BackendResources
+from colbench.domains.backend.scorer import UnitTestScorer, Validation
 from colbench.task import Task
-
-if TYPE_CHECKING:
-    from colbench.sandbox.browser import Renderer
 
 Bar = Callable[[str, int], Callable[[], None]]
 """Shows a bar with a label and so many steps, and gives what counts one."""
@@ -54,8 +50,8 @@ async def measure(
 ) -> Measured:
     """Measure a set; dialogues are played, and pages rendered, for its first `sample` tasks."""
     with _bars() as bar:
-        functions = [task for task in tasks if task.domain == "backend"]
-        pages = [task for task in tasks if task.domain == "frontend"]
+        functions = [task for task in tasks if task.hidden.tests]
+        pages = [task for task in tasks if get_domain(task.domain).pictured]
         known = list(_known(functions, bar))
         found, played = await _run(functions, known, config, sample, bar)
         return Measured(
@@ -89,7 +85,8 @@ async def _run(
     """What running the references finds, and what becomes of the first tasks when they are played."""
     if not tasks:
         return [], []
-    async with make_sandbox(config) as sandbox:
+    async with BackendResources(config) as resources:
+        sandbox = resources.sandbox
         found = await _validate(tasks, UnitTestScorer(sandbox), bar("references", len(tasks)))
         first = known[:sample]
         scorer = UnitTestScorer(sandbox, modes=("default",))
@@ -111,19 +108,16 @@ async def _look(tasks: Sequence[Task], config: RunConfig, bar: Bar) -> list[Task
     """What `colbench validate` finds out about pages, without the cosine."""
     if not tasks:
         return []
-    from colbench.cli.page_checks import check_pages
+    from colbench.domains.frontend.check import check_pages
 
-    def renderer(store: Path) -> Renderer:
-        return make_renderer(config, store)
-
-    return await check_pages(tasks, renderer, None, bar("pages", 2 * len(tasks)))
+    return await check_pages(tasks, config, None, bar("pages", len(tasks)))
 
 
 @contextmanager
 def _bars() -> Iterator[Bar]:
     from rich.progress import Progress
 
-    from colbench.cli.console import errors
+    from colbench.console import errors
 
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as progress:
 

@@ -49,8 +49,8 @@ def _sorted(values: Iterable[Key]) -> dict[Key, int]:
 
 
 def _lengths(tasks: Sequence[Task]) -> Iterable[tuple[str, Spread]]:
-    functions = [task for task in tasks if task.domain == "backend"]
-    pages = [task for task in tasks if task.domain == "frontend"]
+    functions = [task for task in tasks if task.hidden.tests]
+    pages = [task for task in tasks if not task.hidden.tests]
     yield "request, words", _spread([len(task.request.split()) for task in tasks])
     if functions:
         references = [len(task.hidden.reference.splitlines()) for task in functions]

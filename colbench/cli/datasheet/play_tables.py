@@ -7,7 +7,7 @@ from itertools import groupby
 
 from colbench.cli.datasheet.plays import FITTED, Forbidden, Played
 from colbench.cli.datasheet.tables import table
-from colbench.report.text import count, percent
+from colbench.numbers import count, percent
 
 HEAD = (
     "family",

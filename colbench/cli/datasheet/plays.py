@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from colbench.config import RunConfig
 from colbench.dialogue import play
+from colbench.domains.backend.scorer import UnitTestScorer
 from colbench.interfaces import Agent, Design
 from colbench.messages import Message
 from colbench.plugins import resolve
 from colbench.rollout import Turn
-from colbench.scorers.unit_tests import UnitTestScorer
 from colbench.task import Task
 
 TURNS = RunConfig().max_turns

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from colbench.domains.backend.references import Expected
+from colbench.domains.backend.scorer import Validation
 from colbench.sandbox.values import equal, kind
-from colbench.scorers.references import Expected
-from colbench.scorers.unit_tests import Validation
 
 FLAWS = {
     "all calls give the same value": "an answer need not look at its arguments",

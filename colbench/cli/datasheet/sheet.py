@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import colbench
 from colbench.cli.datasheet.answers import UNRELATED, Answers, Share
 from colbench.cli.datasheet.measure import Measured
 from colbench.cli.datasheet.numbers import Numbers
@@ -15,7 +14,8 @@ from colbench.cli.datasheet.references import FLAWS, Outputs
 from colbench.cli.datasheet.similar import RUN, SIMILAR
 from colbench.cli.datasheet.tables import table
 from colbench.interfaces import Origin
-from colbench.report.text import count, percent, whole_percent
+from colbench.numbers import count, percent, whole_percent
+from colbench.version import __version__
 
 
 def markdown(source: str, origin: Origin, found: Measured, flags: str = "") -> str:
@@ -50,7 +50,7 @@ def _facts(source: str, origin: Origin, found: Measured, flags: str) -> str:
         ("SHA-256", f"`{found.sha256}`, {of}as JSON lines (`{export}{selected}`)"),
         (
             "Made with",
-            f"`{sheet} {_title(source)}{selected}`, ColBench {colbench.__version__}",
+            f"`{sheet} {_title(source)}{selected}`, ColBench {__version__}",
         ),
     ]
     return table(("", ""), [row for row in rows if row[1]])

@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from colbench.cli.options import add_config_flags, read_config
 from colbench.config import RunConfig
 from colbench.errors import UserError
+from colbench.flags import add_config_flags, read_config
 
 PERSON = "person"
 """What stands in the record for who sits at the terminal."""
@@ -58,8 +58,9 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play until there is no task left, or the person leaves. Returns the exit code."""
+    from colbench.cli.evaluate import stoppable
     from colbench.cli.play.keyboard import Keyboard
-    from colbench.cli.play.session import Session
+    from colbench.cli.play.session import PlaySession
 
     taken = [name for name in ("", "_args", "_prompt") if getattr(args, args.role + name)]
     if taken:
@@ -68,10 +69,10 @@ def run(args: argparse.Namespace) -> int:
         )
     part: dict[str, Any] = {args.role: PERSON, f"{args.role}_args": {}, f"{args.role}_prompt": None}
     config = replace(read_config(args, base=BASE), **part)
-    session = Session(config, Path(args.out) if args.out else None, args.role, Keyboard())
+    session = PlaySession(config, Path(args.out) if args.out else None, args.role, Keyboard())
     session.show_plan()
     try:
-        asyncio.run(session.run())
+        asyncio.run(stoppable(session.play()))
     except (KeyboardInterrupt, asyncio.CancelledError):
         session.finish()
         raise

@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from msgspec import Struct
-
 from colbench.cli.play import screen
 from colbench.cli.play.editor import edit, editor
 from colbench.cli.play.keyboard import Keyboard
+from colbench.domain import Draft
 from colbench.errors import ColBenchError, UserError
 from colbench.messages import ANSWER_MARKER
 
@@ -33,16 +32,6 @@ ENDS = "An empty line ends the message; where code or a page has begun, a line o
 
 class QuitError(ColBenchError):
     """The person leaves."""
-
-
-class Draft(Struct, frozen=True, kw_only=True):
-    """What the editor starts from."""
-
-    text: str
-    ending: str
-    """Of the file's name: `.py`, `.html`."""
-    needed: bool
-    """Whether an answer has to say something of its own: else an empty one means the last page that was shown."""
 
 
 class Pen:
@@ -104,7 +93,7 @@ class Pen:
             screen.note(NOTHING)
         elif name == "/answer" and answers:
             text = await self._written(argument, draft)
-            if text not in ("", draft.text.strip()) or not draft.needed:
+            if text not in ("", draft.text.strip()) or not draft.required:
                 return f"{ANSWER_MARKER}\n{text}"
             screen.note(NOTHING)
         else:
@@ -117,7 +106,7 @@ class Pen:
         if file:
             return _read(file).strip()
         if editor() and self._keyboard.typed:
-            return (await edit(draft.text, draft.ending)).strip()
+            return (await edit(draft.text, draft.suffix)).strip()
         screen.note(PASTE)
         lines = list[str]()
         while (line := await self._keyboard.line("  ")) not in (STOP, None):

@@ -9,31 +9,16 @@ from pathlib import Path
 
 from colbench.cli.play import screen
 from colbench.cli.play.keyboard import Keyboard
-from colbench.cli.play.pen import Draft, Pen
+from colbench.cli.play.pen import Pen
 from colbench.cli.view import say
+from colbench.domain import Draft, get_domain
 from colbench.errors import SimulatorError
 from colbench.interfaces import Agent, Episode
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.pages.extract import extract_page, target_page
 from colbench.pages.render import PageRenderer, Render
-from colbench.task import Domain, Task
+from colbench.task import Task
 
-SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
-TAILWIND = "https://cdn.jsdelivr.net/npm/tailwindcss@2.2.19/dist/tailwind.min.css"
-EMPTY_PAGE = f"""<!DOCTYPE html>
-<html>
-<head><link href="{TAILWIND}" rel="stylesheet"></head>
-<body>
-
-</body>
-</html>
-"""
-AGENT: dict[Domain, str] = {
-    "backend": "You are the agent. The human knows what the function has to do and has not said all of it. Ask; then "
-    "answer with /answer, or with a message of `I WANT TO ANSWER:` and the code.",
-    "frontend": "You are the agent. The human has a page in mind and says what differs from the page that you show: "
-    "send HTML, typed or with /edit. At the end /answer gives the final page.",
-}
 HUMAN = (
     "You are the human. You want what is shown below, and the agent knows only your request; answer what it asks as "
     "somebody who does not write code. The agent ends the dialogue."
@@ -96,13 +81,14 @@ class _Asking:
         """What the person says next."""
         self._desk.waiting.stop()
         domain, turn = self._episode.domain, len(dialogue) // 2 + 1
-        self._desk.tell(AGENT[domain])
+        self._desk.tell(get_domain(domain).play_rules)
         for picture in dialogue[-1].images:
             file = self._desk.keep(picture, f"turn-{turn - 1}")
             screen.show_picture("your page as the human sees it", file)
         say("human", dialogue[-1].content)
         screen.your_turn(turn, self._episode.max_turns, domain)
-        said = await self._pen.message(_draft(domain, dialogue), answers=True)
+        draft = get_domain(domain).draft([message.content for message in dialogue])
+        said = await self._pen.message(draft, answers=True)
         over = turn == self._episode.max_turns or ANSWER_MARKER in said
         self._desk.waiting.start("the answer is scored …" if over else "the human reads …")
         return said
@@ -123,7 +109,8 @@ class PersonHuman:
     async def brief(self, task: Task) -> None:
         """Show what only the human knows, before the agent's first turn. Raises SimulatorError if it cannot be."""
         self._desk.tell(HUMAN)
-        if task.domain == "frontend":
+        pictured = get_domain(task.domain).pictured
+        if pictured:
             target = await self._look(target_page(task.hidden.reference))
             if target.outcome != "rendered":
                 why = target.note or target.outcome
@@ -132,8 +119,8 @@ class PersonHuman:
                 "the page you have in mind", self._desk.keep(target.picture, "target")
             )
         say("human: your request", task.request)
-        screen.hidden(task, reference=task.domain == "backend")
-        if task.domain == "frontend":
+        screen.hidden(task, reference=not pictured)
+        if pictured:
             screen.note("/hidden shows the HTML as well.\n")
         self._desk.waiting.start("the agent writes …")
 
@@ -141,7 +128,7 @@ class PersonHuman:
         """What the person says to the agent, with the picture of the agent's page in it."""
         self._desk.waiting.stop()
         turn, said = len(dialogue) // 2, dialogue[-1].content
-        page = extract_page(said) if task.domain == "frontend" else None
+        page = extract_page(said) if get_domain(task.domain).pictured else None
         made = await self._look(page) if page else None
         screen.rule(f"your turn; the agent has had {turn} of {self._max_turns}")
         say("agent", said.replace(page, "[a page]") if page else said)
@@ -150,7 +137,7 @@ class PersonHuman:
         elif made:
             screen.note(f"The agent's page does not show: {made.note or made.outcome}\n")
         pen = Pen(self._desk.keyboard, {"/hidden": lambda: screen.hidden(task)})
-        words = await pen.message(Draft(text="", ending=".txt", needed=True), answers=False)
+        words = await pen.message(Draft(text="", suffix=".txt", required=True), answers=False)
         self._desk.waiting.start("the agent writes …")
         images = (made.picture,) if made and made.picture else ()
         return Message(role="user", content=words, images=images)
@@ -159,14 +146,3 @@ class PersonHuman:
         if self._renderer is None:
             raise RuntimeError("a human who looks at pages was given no renderer")
         return await self._renderer.render(page)
-
-
-def _draft(domain: Domain, dialogue: Sequence[Message]) -> Draft:
-    """The signature that was asked for, or the page that was shown last."""
-    if domain == "backend":
-        found = SIGNATURE.findall(dialogue[0].content)
-        return Draft(text=f"{found[-1]}:\n    " if found else "", ending=".py", needed=True)
-    mine = [message.content for message in reversed(dialogue) if message.role == "assistant"]
-    pages = filter(None, map(extract_page, mine))
-    page = next(pages, None)
-    return Draft(text=page or EMPTY_PAGE, ending=".html", needed=page is None)

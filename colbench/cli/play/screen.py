@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from colbench.cli.console import console, printable
-from colbench.cli.view import LANGUAGE, code, line, say, verdict
+from colbench.cli.view import code, line, say, verdict
 from colbench.config import ScoringMode
+from colbench.console import console, printable
+from colbench.domain import get_domain
 from colbench.rollout import Rollout
-from colbench.task import Domain, Task
+from colbench.task import Task
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -46,9 +47,10 @@ def show_picture(what: str, file: Path) -> None:
     console().print(Text(f"{what}: {file}\n", style="dim"), soft_wrap=True)
 
 
-def your_turn(turn: int, most: int, domain: Domain) -> None:
-    """That it is the agent's turn, which one, and how many come after it."""
-    answer = "what you say now" if domain == "backend" else "the last page that you show"
+def your_turn(turn: int, most: int, domain: str) -> None:
+    """Print that it is the agent's turn, which one, and how many come after it."""
+    own = get_domain(domain)
+    answer = f"the last {own.noun} that you show" if own.pictured else "what you say now"
     after = f"{most - turn} more after it" if turn < most else f"the last: {answer} is your answer"
     rule(f"your turn, {turn} of {most}; {after}")
 
@@ -61,18 +63,23 @@ def hidden(task: Task, *, reference: bool = True) -> None:
     elif task.hidden.information != task.hidden.reference:
         say("hidden from the agent", task.hidden.information)
     if reference:
-        code("hidden from the agent: the reference", task.hidden.reference, LANGUAGE[task.domain])
+        code(
+            "hidden from the agent: the reference",
+            task.hidden.reference,
+            get_domain(task.domain).language,
+        )
 
 
 def end(rollout: Rollout, mode: ScoringMode, *, answer: bool) -> None:
-    """What a dialogue came to; with `answer` also the function, which the human has not seen."""
+    """Print the end of a dialogue; with `answer` also the answer, which the human has not seen unless as a picture."""
     rule("the end")
-    if answer and rollout.domain == "backend" and rollout.answer is not None:
-        code("agent, answer", rollout.answer, LANGUAGE[rollout.domain])
+    domain = get_domain(rollout.domain)
+    if answer and domain.pictured is False and rollout.answer is not None:
+        code("agent, answer", rollout.answer, domain.language)
     if rollout.failure:
         line(f"failed: {rollout.failure.boundary}: {rollout.failure.reason}", "red")
     if mode in rollout.scores:
-        verdict(mode, rollout.scores[mode])
+        verdict(mode, rollout.scores[mode], domain)
     elif not rollout.failure:
         line("not scored", "bold")
     line("", "")

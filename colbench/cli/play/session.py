@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from colbench.cli.evaluate import Evaluation, Role, exit_code, show_line, task_source
+from colbench.cli.evaluate import exit_code, show_environments, show_line
 from colbench.cli.play import screen
 from colbench.cli.play.keyboard import Keyboard
 from colbench.cli.play.pen import Pen, QuitError
 from colbench.cli.play.person import Desk, PersonAgent, PersonHuman
-from colbench.cli.selection import select
 from colbench.config import RunConfig, derive_seed
-from colbench.report.text import count
+from colbench.evaluation import Evaluation, Observer
+from colbench.numbers import count
+from colbench.participants import Role
 from colbench.rollout import Rollout
 from colbench.run_folder import RunRecord
+from colbench.selection import select, task_source
 from colbench.task import Task
 
 if TYPE_CHECKING:
     from colbench.runner import Cell, Runner
 
 
-class Session(Evaluation):
+class PlaySession(Evaluation, Observer):
     """An evaluation with the person as `role`. Its run holds the tasks that were played, in the order of the source.
 
     They are played in the order that `task_ids` names, else in a random one of the run's seed.
@@ -34,19 +36,16 @@ class Session(Evaluation):
     def __init__(self, config: RunConfig, out: Path | None, role: Role, keyboard: Keyboard) -> None:
         self.role = role
         self.desk = Desk(keyboard)
-        super().__init__(replace(config, task_ids=()), out)
+        super().__init__(
+            replace(config, task_ids=()),
+            agent=PersonAgent(self.desk) if role == "agent" else None,
+            human=PersonHuman(self.desk, config.max_turns) if role == "human" else None,
+            out=out,
+        )
         if config.task_ids:
             self.queue = select(self.tasks, replace(self.config, task_ids=config.task_ids))
         else:
             self.queue = sorted(self.tasks, key=self._place)
-
-    def plugin(self, role: Role, config: RunConfig) -> Any:
-        """The person in their part, and the other side as its flag says."""
-        if role != self.role:
-            return super().plugin(role, config)
-        if role == "agent":
-            return PersonAgent(self.desk)
-        return PersonHuman(self.desk, config.max_turns)
 
     def show_plan(self) -> None:
         """Print who plays with whom, and where it is kept."""
@@ -57,25 +56,29 @@ class Session(Evaluation):
         show_line("tasks", f"{self.config.tasks}, at most {turns} each")
         show_line("run", str(self.folder.path))
 
-    async def run(self) -> None:
-        """Play what is still owed, one dialogue at a time."""
+    async def play(self) -> None:
+        """Play what is still pending, one dialogue at a time."""
         self.record = self._record_of(self.record, self.played() or self.queue[:1])
         with self.desk.keyboard:
-            await super().run()
+            await self.run(self)
 
-    async def work_off(
+    def on_start(self, record: RunRecord) -> None:
+        """Print what answers are isolated by."""
+        show_environments(record)
+
+    async def run_pending(
         self,
-        owed: Sequence[Cell],
-        kept: Sequence[Rollout],  # noqa: ARG002 - a person is not shown the progress of a run
+        pending: Sequence[Cell],
         earlier: dict[str, Rollout],
         append: Callable[[Rollout], None],
+        observer: Observer,  # noqa: ARG002 - a person is not shown the progress of a run
     ) -> None:
-        """Play the dialogues owed until the person leaves."""
-        cells = {cell.task.id: cell for cell in owed}
+        """Play the pending dialogues until the person leaves."""
+        cells = {cell.task.id: cell for cell in pending}
         left = [cells[task.id] for task in self.queue if task.id in cells]
         async with AsyncExitStack() as stack:
             stack.callback(self.desk.waiting.stop)
-            runner = await self.started(stack, 1)
+            runner = await self.start(stack, 1)
 
             def done(rollout: Rollout) -> None:
                 append(rollout)
@@ -112,7 +115,10 @@ class Session(Evaluation):
         if not played:
             return 0
         report = write_report(self.folder, played, self._of(played))
-        for name in ("report", *(["gallery"] if "frontend" in report.domains else [])):
+        for name in (
+            "report",
+            *(["gallery"] if (self.folder.path / "gallery.html").exists() else []),
+        ):
             show_line(name, str(self.folder.path / f"{name}.html"))
         return exit_code(report)
 
@@ -123,7 +129,7 @@ class Session(Evaluation):
 
     def _record_of(self, record: RunRecord, tasks: Sequence[Task]) -> RunRecord:
         config = self._of(tasks)
-        return replace(record, config=config, tasks=task_source(config, tasks))
+        return replace(record, config=config, tasks=task_source(config.tasks, list(tasks)))
 
     def _of(self, tasks: Sequence[Task]) -> RunConfig:
         return replace(self.config, task_ids=tuple(task.id for task in tasks))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from colbench.cli.console import console, errors, printable
+from colbench.console import console, errors, printable
 
 if TYPE_CHECKING:
     from rich.text import Text

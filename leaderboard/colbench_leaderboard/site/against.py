@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from colbench.numbers import NOTHING
 from colbench.report.markup import Safe, element
-from colbench.report.text import NOTHING
 from colbench_leaderboard.board import Board, Row
 from colbench_leaderboard.comparison import TIE_RULE, Comparison, Difference, Wins
 from colbench_leaderboard.results import Results

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe, element, join
-from colbench.report.text import NOTHING, count
 from colbench_leaderboard.board import Board, Ceiling, Row
 from colbench_leaderboard.receipt import Estimate
 from colbench_leaderboard.site import tables

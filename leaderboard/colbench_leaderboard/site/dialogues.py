@@ -13,8 +13,8 @@ from html import escape
 from msgspec import Struct
 
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER
+from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe, element, join
-from colbench.report.text import NOTHING, count
 from colbench.rollout import Rollout, Turn
 from colbench.task import Task
 from colbench_leaderboard.board import Board, Row

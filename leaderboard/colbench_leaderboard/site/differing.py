@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from colbench.numbers import count
 from colbench.report.baseline import EPSILON
 from colbench.report.markup import Safe, element, join
-from colbench.report.text import count
 from colbench.stats import ROUNDING
 from colbench_leaderboard.board import Row
 from colbench_leaderboard.results import Results

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe, element, join
-from colbench.report.text import NOTHING, count
 from colbench_leaderboard.board import Board, Delta, Entry, Row
 from colbench_leaderboard.bundle import Submission
 from colbench_leaderboard.receipt import Estimate, Finding

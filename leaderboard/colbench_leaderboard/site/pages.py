@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from colbench.numbers import count
 from colbench.report.markup import Safe, element, join
-from colbench.report.text import count
 from colbench_leaderboard.board import Board, Delta, Standings
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.boards import entry_address, folder, title

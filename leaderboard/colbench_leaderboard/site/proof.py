@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterator
 
+from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe, element, join
-from colbench.report.text import NOTHING, count
 from colbench_leaderboard.board import Entry
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.text import TIERS, hashed, link, plain, said, short
@@ -53,7 +53,7 @@ def archive(bundle: str) -> str:
 
 
 def _other_clip(scorer: str) -> bool:
-    from colbench.scorers.frontend.weights import MODEL, SHA256
+    from colbench.domains.frontend.weights import MODEL, SHA256
 
     _, found, clip = scorer.partition(" clip ")
     return bool(found) and clip != f"{MODEL}@{SHA256[:8]}"

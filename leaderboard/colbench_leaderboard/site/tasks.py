@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from colbench.numbers import count
 from colbench.report.markup import Safe, element, join
-from colbench.report.text import count
 from colbench.task import Task
 from colbench_leaderboard.board import Board, Row
 from colbench_leaderboard.receipt import CellScore

@@ -5,15 +5,14 @@ from __future__ import annotations
 from html import escape
 
 from colbench.command import printable
+from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe
-from colbench.report.text import NOTHING, count
-from colbench.task import Domain
 from colbench_leaderboard.bundle import Track
 from colbench_leaderboard.receipt import Estimate, Tier
 from colbench_leaderboard.store import ADDRESS
 
-DOMAINS: dict[Domain, str] = {"backend": "Backend programming", "frontend": "Frontend design"}
-VALUES: dict[Domain, str] = {"backend": "Tests passed", "frontend": "Cosine"}
+DOMAINS: dict[str, str] = {"backend": "Backend programming", "frontend": "Frontend design"}
+VALUES: dict[str, str] = {"backend": "Tests passed", "frontend": "Cosine"}
 TRACKS: dict[Track, str] = {"standard": "Standard", "open": "Open"}
 TIERS: dict[Tier, str] = {
     "T0": "well-formed",

@@ -11,19 +11,15 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from colbench.leaks import STEM, WORD, Items, hidden_items, told_items, used_items
-from colbench.pages.extract import extract_page
+from colbench.domain import get_domain
+from colbench.items import WORD, Items
+from colbench.leaks import STEM, hidden_items, told_items, used_items
 from colbench.rollout import Rollout
-from colbench.scorers.answers import extract_code
 from colbench.task import Fact, Task
 from colbench_leaderboard.verify.copies import is_copy
 
 MOST_WORDS = 0.6
 """Share of a statement's words that a reply in other words has to hold."""
-LONGEST_ANSWER = 200_000
-"""Characters; no sandbox runs a longer one."""
-LONGEST_PAGE = 2_000_000
-"""Characters; no browser renders a longer one."""
 LONGEST_REPLY = 20_000
 """Characters of a human's reply that are looked at."""
 
@@ -59,7 +55,7 @@ class Heard(Struct, frozen=True, kw_only=True):
 def disclosure(task: Task, rollout: Rollout, *, success: bool | None) -> Disclosure:
     """What an answer knew that its dialogue does not tell."""
     replies = [heard(task, turn.human) for turn in rollout.turns if turn.human]
-    source = _source(task, rollout.answer or "")
+    source = get_domain(task.domain).source(rollout.answer or "")
     copied = success is not False and is_copy(task, source)
     used = _literals(used_items(task, source))
     facts = [fact for fact in task.hidden.facts if not fact.stated]
@@ -92,14 +88,6 @@ def was_told(task: Task, fact: Fact, replies: Sequence[Heard]) -> bool:
         or len(said.stems & reply.stems) >= enough
         for reply in replies
     )
-
-
-def _source(task: Task, answer: str) -> str:
-    """The program or the page that is scored; nothing where it is too long to be."""
-    if task.domain == "backend":
-        return extract_code(answer, "default") if len(answer) <= LONGEST_ANSWER else ""
-    page = extract_page(answer) or ""
-    return page if len(page) <= LONGEST_PAGE else ""
 
 
 def _holds(task: Task, fact: Fact, used: Literals) -> bool:

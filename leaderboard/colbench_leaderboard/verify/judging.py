@@ -9,14 +9,12 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from colbench.cli.equipment import Equipment
 from colbench.config import RunConfig
+from colbench.domain import get_domain
 from colbench.errors import InfrastructureError, UserError
-from colbench.interfaces import HumanSimulator, Scorer
 from colbench.rollout import Rollout
-from colbench.runner import score_rollout
-from colbench.simulators.keyless import KeylessHuman
-from colbench.task import Domain, Task
+from colbench.session import Session
+from colbench.task import Task
 from colbench_leaderboard.archive import Cell
 from colbench_leaderboard.verify.disclosure import Disclosure, disclosure
 from colbench_leaderboard.verify.replay import replay
@@ -44,9 +42,8 @@ class Judged(Struct, frozen=True, kw_only=True):
 class Judge:
     """Judges the dialogues of one domain with the equipment of this machine."""
 
-    def __init__(self, scorer: Scorer, human: HumanSimulator, at_once: int) -> None:
-        self._scorer = scorer
-        self._human = human
+    def __init__(self, session: Session, at_once: int) -> None:
+        self._session = session
         self._at_once = at_once
 
     async def judged(self, cells: Iterable[tuple[Cell, Task, bool]]) -> AsyncIterator[Judged]:
@@ -73,10 +70,10 @@ class Judge:
 
     async def _judge(self, cell: Cell, task: Task, drawn: bool) -> Judged:
         rollout = cell.rollout
-        same, differs = await replay(self._human, task, rollout) if drawn else (0, "")
+        same, differs = await replay(self._session.human, task, rollout) if drawn else (0, "")
         told = None
         if rollout.answer is not None:
-            rollout = await score_rollout(self._scorer, task, rollout, rollout.answer)
+            rollout = await self._session.score(rollout, task)
             if rollout.failure:
                 failed = rollout.failure
                 raise InfrastructureError(f"{task.id}: {failed.boundary}: {failed.reason}")
@@ -88,16 +85,14 @@ class Judge:
 
 
 @asynccontextmanager
-async def judge(config: RunConfig, tasks: Sequence[Task], domain: Domain) -> AsyncIterator[Judge]:
+async def judge(config: RunConfig, tasks: Sequence[Task], domain: str) -> AsyncIterator[Judge]:
     """A judge for these tasks, ready to work. Raises UserError where this machine lacks what it needs."""
-    equipment = Equipment(config, tasks)
-    if domain == "frontend" and equipment.clip is None:
+    session = Session(config, tasks=tasks, human="keyless")
+    own = get_domain(domain)
+    if own.primary.name in session.resources.by_domain[domain].lacking():
         raise UserError(
-            "--clip-weights: pages are verified by their cosine, and there are no CLIP weights here; "
-            "pip install 'colbench[frontend]' and name the weights"
+            f"{domain}: answers are verified by their {own.primary.label}, which cannot be computed "
+            f"here. {own.remedy}"
         )
-    async with equipment:
-        human = KeylessHuman()
-        if equipment.renderer:
-            human.use_renderer(equipment.renderer)
-        yield Judge(equipment.scorers()[domain], human, AHEAD * equipment.workers)
+    async with session:
+        yield Judge(session, AHEAD * session.resources.workers)

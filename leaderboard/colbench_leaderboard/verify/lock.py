@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-import colbench
 from colbench.config import RunConfig, digest
 from colbench.errors import UserError
 from colbench.task import Task
+from colbench.version import __version__
 from colbench_leaderboard.bundle import LOCK, Lock, Track
 from colbench_leaderboard.log import is_time
 from colbench_leaderboard.people import text_flaw
@@ -49,7 +49,7 @@ def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
 
 def selected(config: RunConfig, tasks: Sequence[Task], findings: Findings) -> list[Task]:
     """The receiver's own tasks that the run was about, by its `domain`, `task_ids` and `limit`."""
-    from colbench.cli.selection import select
+    from colbench.selection import select
 
     try:
         return select(list(tasks), config)
@@ -121,10 +121,10 @@ def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
         yield "lock.pins", f"`human` is {HUMAN}, and `pins` has another in its place"
     if lock.pins.get("colbench") != lock.colbench:
         yield "lock.pins", "`pins` are of another version than `colbench`"
-    if lock.colbench != colbench.__version__:
+    if lock.colbench != __version__:
         yield (
             "lock.version",
-            f"made with colbench {lock.colbench}, verified with {colbench.__version__}",
+            f"made with colbench {lock.colbench}, verified with {__version__}",
         )
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-import colbench
 from colbench.errors import UserError
+from colbench.version import __version__
 from colbench_leaderboard.bundle import canonical, sha256
 from colbench_leaderboard.receipt import (
     RECEIPT,
@@ -93,7 +93,7 @@ def _receipt(
 ) -> Receipt:
     return Receipt(
         bundle=bundle,
-        colbench=colbench.__version__,
+        colbench=__version__,
         tasks=tasks,
         scorer=scorer,
         tier=tier,

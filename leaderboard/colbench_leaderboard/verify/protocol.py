@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from colbench.dialogue import committed, read_move
+from colbench.dialogue import read_move
+from colbench.domain import get_domain
 from colbench.messages import ANSWER_MARKER
 from colbench.rollout import Rollout
 from colbench.task import Task
@@ -84,5 +85,6 @@ def _ended(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
             f"ended by the turn limit after {len(rollout.turns)} of {max_turns} turns",
         )
     text = move.said if move.answer is None else move.answer
-    if rollout.answer != committed(task, text, rollout.turns):
+    shown = [turn.said for turn in rollout.turns]
+    if rollout.answer != get_domain(task.domain).committed(text, shown):
         yield "protocol.answer", "`answer` is not what the last turn gives"

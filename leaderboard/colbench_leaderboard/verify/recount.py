@@ -6,7 +6,7 @@ from colbench.report.dialogues import agent_words, human_words
 from colbench.report.frontend import value_at
 from colbench.rollout import Rollout
 from colbench.score import Score
-from colbench.task import Domain, Task
+from colbench.task import Task
 from colbench_leaderboard.receipt import FRONTEND_DIGITS, CellScore
 
 ABSENT = "absent"
@@ -52,17 +52,17 @@ def counted(rollout: Rollout) -> CellScore | None:
     )
 
 
-def _none_is_right(domain: Domain) -> bool | None:
+def _none_is_right(domain: str) -> bool | None:
     return False if domain == "backend" else None
 
 
-def _official(score: Score | None, domain: Domain) -> float | None:
+def _official(score: Score | None, domain: str) -> float | None:
     if score is None:
         return 0.0
     return None if score.value is None else _rounded(score.value, domain)
 
 
-def _rounded(value: float, domain: Domain) -> float:
+def _rounded(value: float, domain: str) -> float:
     return round(value, FRONTEND_DIGITS) if domain == "frontend" else value
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from colbench.stats import mean_interval, pass_k
-from colbench.task import Domain
 from colbench_leaderboard.receipt import FRONTEND_DIGITS, CellScore, Estimate, Summary
 
 DIGITS = 6
@@ -19,7 +18,7 @@ Rows = list[list[CellScore]]
 def summarise(
     cells: Sequence[CellScore],
     *,
-    domain: Domain,
+    domain: str,
     trials: int,
     max_turns: int,
     undisclosed: Iterable[Sequence[float]],
@@ -54,7 +53,7 @@ def summarise(
     )
 
 
-def _by(turn: int, domain: Domain) -> Callable[[CellScore], float]:
+def _by(turn: int, domain: str) -> Callable[[CellScore], float]:
     """What a cell had come to by a turn."""
 
     def succeeded(cell: CellScore) -> float:

@@ -13,9 +13,9 @@ from PIL import Image
 
 from colbench.dialogue import play
 from colbench.errors import AgentError, EndpointError, UserError
+from colbench.facts.human import FactsHuman
 from colbench.interfaces import Episode
 from colbench.plugins import describe, resolve
-from colbench.simulators.facts import FactsHuman
 from colbench_agents.frameworks import instructions
 from colbench_tasks.bundled import load
 

@@ -20,11 +20,11 @@ from msgspec.structs import replace  # noqa: E402
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback  # noqa: E402
 
 from colbench.config import RunConfig  # noqa: E402
+from colbench.domains.backend.scorer import UnitTestScorer  # noqa: E402
 from colbench.errors import UserError  # noqa: E402
 from colbench.plugins import resolve_tasks  # noqa: E402
 from colbench.rollout import read_rollouts  # noqa: E402
 from colbench.sandbox import CodeSandbox  # noqa: E402
-from colbench.scorers.unit_tests import UnitTestScorer  # noqa: E402
 from sweet_rl_trainer.grpo.sequences import sequence  # noqa: E402
 from sweet_rl_trainer.grpo.settings import GrpoSettings  # noqa: E402
 from sweet_rl_trainer.grpo.training import train_grpo  # noqa: E402

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(found: Audit, args: argparse.Namespace) -> None:
-    from colbench.report.text import count
+    from colbench.numbers import count
 
     for fault in found.faults:
         say(fault, "red")

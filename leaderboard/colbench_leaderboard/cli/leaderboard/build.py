@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colbench.cli.options import add_config_flags, read_config
 from colbench.config import RunConfig
 from colbench.errors import UserError
+from colbench.flags import add_config_flags, read_config
 from colbench_leaderboard.cli.leaderboard.output import say
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def add_site_flags(parser: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build the site."""
-    from colbench.report.text import count
+    from colbench.numbers import count
 
     out = Path(args.out)
     built = build_site(Path(args.store), out, args)
@@ -71,7 +71,7 @@ def build_site(store: Path, out: Path, args: argparse.Namespace) -> Built:
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
     """The environment in which this machine renders, where its verification has put pictures; "" without a browser."""
-    from colbench.cli.equipment import make_renderer
+    from colbench.domains.frontend.resources import make_renderer
 
     if all(board.domain == "backend" for board in standings.boards):
         return ""

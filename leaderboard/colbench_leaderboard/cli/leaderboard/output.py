@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colbench.cli.console import console, printable
+from colbench.console import console, printable
 
 if TYPE_CHECKING:
     from colbench_leaderboard.receipt import Receipt

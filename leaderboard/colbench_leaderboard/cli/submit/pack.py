@@ -87,7 +87,7 @@ def _ask(folder: Path, meta: Path) -> None:
 def _show(ready: Parcel) -> None:
     """What is sent, and what is not."""
     from colbench.command import printable
-    from colbench.report.text import count
+    from colbench.numbers import count
     from colbench_leaderboard.private import names_home
 
     tasks = ready.lock.tasks
@@ -110,7 +110,7 @@ def _show(ready: Parcel) -> None:
 
 
 def _line(name: str, value: str) -> None:
-    from colbench.cli.console import console
+    from colbench.console import console
 
     console().print(f"[dim]{name:<9}[/dim]", end="", highlight=False)
     console().print(value, highlight=False, markup=False, soft_wrap=True)

@@ -76,7 +76,7 @@ def _agreed(to: str, branch: str, size: int) -> bool:
 
 
 def _line(name: str, value: str) -> None:
-    from colbench.cli.console import console
+    from colbench.console import console
 
     console().print(f"[dim]{name:<9}[/dim]", end="", highlight=False)
     console().print(value, highlight=False, markup=False, soft_wrap=True)

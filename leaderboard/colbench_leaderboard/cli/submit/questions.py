@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.prompt import Confirm, Prompt
 
-from colbench.cli.console import console
+from colbench.console import console
 from colbench_leaderboard.people import name_flaw, text_flaw
 from colbench_leaderboard.submission import QUESTIONS
 

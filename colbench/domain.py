@@ -1,0 +1,312 @@
+"""Domains: what a task is about, how its answers are scored, and how they are shown.
+
+A domain is an object. Packages register theirs in the entry-point group `colbench.domains`; the harness, the report,
+the leaderboard and the trainer find it by name and iterate over its metrics. docs/new-domain.md builds one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
+from importlib import resources as package_files
+from importlib.metadata import entry_points
+from typing import ClassVar, Literal
+
+from msgspec import Struct
+
+from colbench.checks import TaskCheck
+from colbench.config import RunConfig
+from colbench.errors import UserError, describe_exception
+from colbench.facts.human import FactsHuman
+from colbench.interfaces import HumanSimulator, Scorer
+from colbench.items import Items, source_items
+from colbench.models.human import TextHuman, Voice
+from colbench.models.openai_chat import OpenAIChat
+from colbench.pages.render import PageRenderer
+from colbench.rollout import Rollout
+from colbench.score import Score
+from colbench.task import Task
+
+GROUP = "colbench.domains"
+FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+
+Role = Literal["success", "primary", "fallback", "detail"]
+"""`success`: passed or not. `primary`: the score itself (`Score.value`). `fallback`: leads a report
+where an answer lacks the primary metric. `detail`: shown with the others."""
+
+
+class Metric(Struct, frozen=True, kw_only=True):
+    """One number that a domain reports about an answer. Greater is better."""
+
+    name: str
+    """Key in `report.json`, `Score.metrics` and exported tables, such as `tests_passed`."""
+    label: str
+    """Name for people, in lower case."""
+    role: Role = "detail"
+    bounds: tuple[float, float] = (0.0, 1.0)
+    """Least and greatest possible value."""
+    digits: int | None = None
+    """Decimal places that agree on all machines; None: all of them."""
+    lacking: str = ""
+    """Why an answer may lack it, and how to add it."""
+
+    def of(self, score: Score | None) -> float | None:
+        """Return this metric of a verdict; None if it was not taken. Success is 1.0 or 0.0."""
+        if score is None:
+            return None
+        if self.role == "success":
+            return None if score.success is None else float(score.success)
+        return score.value if self.role == "primary" else score.metrics.get(self.name)
+
+
+class Defaults(Struct, frozen=True, kw_only=True):
+    """The tasks and the agent of a run that names none."""
+
+    tasks: str
+    agent: str
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """The text from which a person who plays the agent starts to write an answer."""
+
+    text: str
+    suffix: str
+    """Of its file's name, such as `.py`."""
+    required: bool
+    """True if the answer must differ from it; else an empty answer means what was shown last."""
+
+
+class Resources:
+    """What scoring a domain needs of this machine; entering starts it, leaving stops it.
+
+    This base class needs nothing.
+    """
+
+    workers: int = 1
+    """Answers scored at once."""
+    renderer: PageRenderer | None = None
+    """Renderer for agents and humans that look at pages."""
+
+    def lacking(self) -> tuple[str, ...]:
+        """Return the names of the metrics that cannot be taken here, for want of weights or the like."""
+        return ()
+
+    def pins(self) -> dict[str, dict[str, str]]:
+        """Return what a number can depend on, for the run's record; known before the resources are started."""
+        return {}
+
+    @property
+    def environment(self) -> str:
+        """Version and settings of the tools that produce the scores, known before they are started."""
+        return ""
+
+    @property
+    def isolation(self) -> str:
+        """How answers are isolated from this machine; known once started."""
+        return ""
+
+    async def __aenter__(self) -> Resources:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        return None
+
+
+class Domain:
+    """Base class of domains. A subclass sets the attributes without a default and overrides what differs."""
+
+    name: ClassVar[str]
+    """Name in task files, flags and reports, such as `backend`."""
+    title: ClassVar[str]
+    """Name for people, such as "Backend programming"."""
+    metrics: ClassVar[tuple[Metric, ...]]
+    """In the order of reading; exactly one is `primary`, at most one is `success`, at most one is `fallback`."""
+    defaults: ClassVar[Defaults]
+    modes: ClassVar[tuple[str, ...]] = ("default",)
+    """Scoring modes of its scorer; the first one leads."""
+    noun: ClassVar[str] = "answer"
+    """What an answer is, such as "function"."""
+    language: ClassVar[str] = "text"
+    """Language of answers, for code fences and highlighting, such as "python"."""
+    pictured: ClassVar[bool] = False
+    """True if the human sees a picture of what the agent shows, turn by turn, as in frontend design."""
+    audited: ClassVar[bool] = True
+    """True if replies of the human are audited for leaks (`colbench.leaks`)."""
+    leaderboard_sets: ClassVar[Mapping[str, int]] = {}
+    """Task sources of the leaderboard's standard track, and how many tasks each has."""
+    own_sources: ClassVar[frozenset[str]] = frozenset()
+    """Task sources that come with the domain's package, which a leaderboard bundle may name."""
+    human_limits: ClassVar[tuple[int, int]] = (256, 400)
+    """Tokens and characters of a reply of a human played by a model."""
+    remedy: ClassVar[str] = ""
+    """What to do where `Resources.lacking` names metrics, as a sentence."""
+    unjudged: ClassVar[str] = "no part of the reference could be compared with"
+    """Why an answer may have no score although nothing failed."""
+    example_request: ClassVar[str] = "Please make the {name} that I have in mind."
+    """Request of the dialogues of `colbench agents check`."""
+    example_reply: ClassVar[str] = "Take what is usual there; I have no wish of my own."
+    """The human's reply in them."""
+    play_rules: ClassVar[str] = (
+        "You are the agent. The human knows what the answer has to be and has not said all of it. "
+        "Ask; then answer with /answer, or with a message of `I WANT TO ANSWER:` and the answer."
+    )
+    """What `colbench play` tells a person who plays the agent."""
+    privileged_note: ClassVar[str] = (
+        "For your eyes only. The person in the conversation below has exactly this in mind, and the assistant, who "
+        "cannot see it, is to find out what it is and give an answer that does the same:\n\n```\n{reference}\n```"
+    )
+    """What a critic is told before a conversation; `{reference}` is the task's reference."""
+
+    def resources(self, config: RunConfig, tasks: Sequence[Task]) -> Resources:  # noqa: ARG002
+        """Return what scoring these tasks needs. Raises UserError where this machine lacks it."""
+        return Resources()
+
+    def scorer(self, resources: Resources) -> Scorer:
+        """Return the scorer that uses these resources, which have been entered."""
+        raise NotImplementedError(f"the domain {self.name} has no scorer")
+
+    def keyless_human(self, resources: Resources | None) -> HumanSimulator:  # noqa: ARG002
+        """Return the simulated human that needs no model; by default it answers from the task's facts."""
+        return FactsHuman()
+
+    def model_human(self, chat: OpenAIChat, voice: Voice) -> HumanSimulator:
+        """Return the simulated human that a language model plays with a prompt."""
+        return TextHuman(chat, voice)
+
+    def items(self, source: str) -> Items:
+        """Return what a reference holds that a reply could give away, or what an answer took; see `colbench.leaks`."""
+        return source_items(source)
+
+    def source(self, answer: str) -> str:
+        """Return the part of an answer that is scored: by default its last fenced block, or all of it."""
+        blocks = FENCED.findall(answer)
+        return str(blocks[-1][1]) if blocks else answer
+
+    def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
+        """Return what an agent that ends on `text` is judged by; `said` holds all its messages."""
+        return text
+
+    def readable(self, said: str) -> str:
+        """Return the words of an agent's message that the human reads."""
+        return said
+
+    def draft(self, dialogue: Sequence[str]) -> Draft:  # noqa: ARG002
+        """Return the text from which a person who plays the agent starts to write an answer.
+
+        `dialogue` holds what was said, the request first.
+        """
+        return Draft(text="", suffix=".txt", required=True)
+
+    async def check(
+        self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
+    ) -> list[TaskCheck]:
+        """Check that tasks can be scored; `done` is called after each."""
+        async with self.resources(config, tasks) as resources:
+            scorer = self.scorer(resources)
+
+            async def check(task: Task) -> TaskCheck:
+                found = await check_reference(scorer, task)
+                done()
+                return found
+
+            return await asyncio.gather(*map(check, tasks))
+
+    def prompt(self, name: str) -> str:
+        """Return a prompt: `agent`, `agent_single_turn` or `human`.
+
+        It is the file `prompts/NAME.txt` of the domain's package, or the general one of ColBench.
+        """
+        package = importlib.import_module(type(self).__module__).__package__ or ""
+        for place in (package, "colbench"):
+            file = package_files.files(place).joinpath("prompts", f"{name}.txt")
+            if file.is_file():
+                return file.read_text("utf-8").strip().replace("{noun}", self.noun)
+        raise UserError(f"the domain {self.name} has no prompt {name}")
+
+    def agent_prompt(self, *, single_turn: bool, pictures: bool) -> str:  # noqa: ARG002
+        """Return the built-in system prompt of an agent; `pictures`: it is shown pictures of its pages."""
+        return self.prompt("agent_single_turn" if single_turn else "agent")
+
+    @cached_property
+    def primary(self) -> Metric:
+        """The metric that `Score.value` holds."""
+        return next(metric for metric in self.metrics if metric.role == "primary")
+
+    @cached_property
+    def success(self) -> Metric | None:
+        """The metric of success; None in a domain in which answers do not just succeed or fail."""
+        return next((metric for metric in self.metrics if metric.role == "success"), None)
+
+    @cached_property
+    def fallback(self) -> Metric | None:
+        """The metric that leads where answers lack the primary one."""
+        return next((metric for metric in self.metrics if metric.role == "fallback"), None)
+
+    def metric(self, name: str) -> Metric | None:
+        """Return the metric of this name; None if the domain has none."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
+
+    def lost(self, reason: str) -> dict[str, Score]:
+        """Return the verdicts on a dialogue that the agent itself broke off by failing, by mode: 0."""
+        success = None if self.success is None else False
+        score = Score(scorer="none", value=0.0, success=success, note=reason)
+        return dict.fromkeys(self.modes, score)
+
+
+async def check_reference(scorer: Scorer, task: Task) -> TaskCheck:
+    """Check one task by scoring its reference and an empty answer."""
+    own, blank = await scorer.score(task, task.hidden.reference), await scorer.score(task, "")
+    flaws = tuple(
+        f"the reference scores {score.value} in {mode} mode: {score.note}"
+        for mode, score in own.items()
+        if score.value != 1
+    )
+    worth = {mode: score.value for mode, score in own.items()}
+    return TaskCheck(
+        id=task.id,
+        domain=task.domain,
+        default=worth.get("default"),
+        official=worth.get("official"),
+        blank=blank["default"].value,
+        flaws=flaws,
+    )
+
+
+def domain_names() -> list[str]:
+    """Return the names of the installed domains, in alphabetical order."""
+    return sorted({point.name for point in entry_points(group=GROUP)})
+
+
+@cache
+def get_domain(name: str) -> Domain:
+    """Return the domain of this name. Raises UserError if none is installed or it cannot be loaded."""
+    points = list(entry_points(group=GROUP, name=name))
+    if not points:
+        raise UserError(f"unknown domain `{name}`; installed are {', '.join(domain_names())}")
+    try:
+        domain = points[0].load()()
+    except Exception as cause:
+        raise UserError(
+            f"the domain `{name}` of {points[0].value} cannot be loaded\n{describe_exception(cause)}"
+        ) from cause
+    if not isinstance(domain, Domain):
+        raise UserError(f"{points[0].value} is not a subclass of colbench.Domain")
+    return domain
+
+
+def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
+    """Return the metric that a report leads with.
+
+    It is the primary one, or the fallback unless every answer that was measured has the primary one:
+    a mean over some of the answers would pass for one over all.
+    """
+    if domain.fallback is None:
+        return domain.primary
+    shown = (rollout for rollout in rollouts if not rollout.agent_failed)
+    scores = [score for rollout in shown for score in rollout.scores.values()]
+    lacking = any(score.metrics and score.value is None for score in scores)
+    taken = any(score.value is not None for score in scores)
+    return domain.primary if taken and not lacking else domain.fallback

@@ -1,0 +1,1 @@
+"""Backend programming: the answer is a Python function, run against hidden tests in the code sandbox."""

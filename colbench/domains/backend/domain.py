@@ -1,0 +1,113 @@
+"""The domain of backend programming."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from colbench.checks import TaskCheck
+from colbench.config import RunConfig, workers
+from colbench.domain import Defaults, Domain, Draft, Metric, Resources
+from colbench.domains.backend.answers import extract_code
+from colbench.domains.backend.items import python_items
+from colbench.interfaces import HumanSimulator, Scorer
+from colbench.items import Items
+from colbench.sandbox import CodeSandbox
+from colbench.task import Task
+
+SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
+LONGEST_ANSWER = 200_000
+"""Characters; a longer answer is no function that a person asked for."""
+
+
+class BackendDomain(Domain):
+    """Functions in Python, scored by the share of hidden tests that they pass."""
+
+    name = "backend"
+    title = "Backend programming"
+    noun = "function"
+    language = "python"
+    modes = ("default", "official")
+    metrics = (
+        Metric(name="success", label="success rate", role="success"),
+        Metric(name="tests_passed", label="tests passed", role="primary"),
+    )
+    defaults = Defaults(tasks="bundled:backend", agent="interviewer")
+    leaderboard_sets = {"bundled:backend/test": 1000, "official:backend/test": 1000}  # noqa: RUF012
+    own_sources = frozenset({"bundled:backend", "bundled:backend/test"})
+    unjudged = "no test could be counted"
+    example_request = (
+        "Please write a function that adds up the numbers of a list, but not the ones that do not count."
+        "\n\ndef {name}(numbers):"
+    )
+    play_rules = (
+        "You are the agent. The human knows what the function has to do and has not said all of it. Ask; then "
+        "answer with /answer, or with a message of `I WANT TO ANSWER:` and the code."
+    )
+    privileged_note = (
+        "For your eyes only. The person in the conversation below has exactly this Python function in mind, and "
+        "the assistant, who cannot see it, is to find out what it does and write one that behaves the same:\n\n"
+        "```python\n{reference}\n```"
+    )
+
+    def resources(self, config: RunConfig, tasks: Sequence[Task]) -> BackendResources:  # noqa: ARG002
+        """Return the code sandbox."""
+        return BackendResources(config)
+
+    def scorer(self, resources: Resources) -> Scorer:
+        """Return the scorer by hidden tests."""
+        from colbench.domains.backend.scorer import UnitTestScorer
+
+        assert isinstance(resources, BackendResources)  # noqa: S101
+        return UnitTestScorer(resources.sandbox)
+
+    def keyless_human(self, resources: Resources | None) -> HumanSimulator:  # noqa: ARG002
+        """Return the human who answers from a task's facts or, where it has none, from the reference code."""
+        from colbench.domains.backend.human.keyless import BackendHuman
+
+        return BackendHuman()
+
+    def items(self, source: str) -> Items:
+        """Return the names, numbers and texts of Python source."""
+        return python_items(source)
+
+    def source(self, answer: str) -> str:
+        """Return the program that is run; nothing of an answer that is too long to be run."""
+        return extract_code(answer, "default") if len(answer) <= LONGEST_ANSWER else ""
+
+    def draft(self, dialogue: Sequence[str]) -> Draft:
+        """Return the head of the function that was asked for."""
+        found = SIGNATURE.findall(dialogue[0])
+        return Draft(text=f"{found[-1]}:\n    " if found else "", suffix=".py", required=True)
+
+    async def check(
+        self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
+    ) -> list[TaskCheck]:
+        """Check that every reference passes all its tests and an empty answer none."""
+        from colbench.domains.backend.check import check_functions
+
+        async with self.resources(config, tasks) as resources:
+            return await check_functions(tasks, resources.sandbox, done)
+
+
+class BackendResources(Resources):
+    """The code sandbox that a configuration asks for."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self.workers = workers(config.sandbox_workers)
+        self.sandbox = CodeSandbox(
+            self.workers, allow_unsafe=config.allow_unsafe_sandbox, packages=config.sandbox_packages
+        )
+
+    @property
+    def isolation(self) -> str:
+        """Tier, Python version and limits of the sandbox, once started."""
+        return self.sandbox.environment
+
+    async def __aenter__(self) -> BackendResources:
+        await self.sandbox.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self.sandbox.__aexit__(*error)

@@ -1,0 +1,174 @@
+"""The keyless human for rows without facts: reads the reference code, and says the one decision asked about.
+
+Each question of the agent's last message is compared with every fact of the reference by its words and by
+the kind of thing it asks for (a threshold, an order, an error). The best fact is said if it is good enough;
+two at most. The code is never run and never quoted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from colbench.config import derive_seed
+from colbench.domains.backend.human.concepts import CONCEPTS, SPECIFIC, asked, telling
+from colbench.domains.backend.human.facts import CodeFact, code_facts
+from colbench.errors import SimulatorError
+from colbench.facts.human import AND_ALSO, CODE_LINE, FENCE, UNKNOWN, WHAT, questions
+from colbench.facts.words import SYNONYMS, content, stem
+from colbench.messages import Message
+from colbench.task import Task
+
+MOST_FACTS = 2
+LIMIT = 400
+"""Characters of a reply."""
+GOOD_ENOUGH = 0.4
+"""Share of a question that a fact must match to answer it."""
+FOREIGN = 0.8
+IN_REQUEST = 0.25
+"""What an unmatched word of a question weighs: one that the task knows nothing of, one from the request."""
+BY_SYNONYM = 0.6
+BY_CONCEPT = 0.7
+AGREEMENT = 0.05
+"""What each further concept word adds to a match, to tell apart facts that are as good otherwise."""
+OFF_CONCEPT = 0.4
+"""What is left of a match when the question asks for something special that the fact is not about."""
+OFF_TOPIC = 0.5
+"""What is left of a match with a fact about none of the things that the question names."""
+SHAPE_UNASKED = 0.5
+"""What is left of a match with the mere look of a parameter when nobody asked how it looks."""
+USED = re.compile(r"\b(?:affect|impact|influence|contribute|use|happen|matter)", re.IGNORECASE)
+"""Asks what something does, not what it is."""
+ABOUT_INPUT = frozenset({"type", "input", "default", "table", "label"})
+NEUTRAL = frozenset(
+    map(stem, ("final", "overall", "actual", "main", "desired", "expected", "accurate", "compare"))
+)
+LONGEST_HEARD = 20_000
+"""Characters of a message that are read, and the questions in it that are considered."""
+MOST_QUESTIONS = 20
+
+
+class CodeHuman:
+    """Answers from `task.hidden.reference`; the same question to the same task gets the same answer."""
+
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
+        """The human's answer to the agent's last message.
+
+        Raises SimulatorError if the reference is not Python, or if there is no message of the agent.
+        """
+        said = next((m.content for m in reversed(dialogue) if m.role == "assistant"), None)
+        if said is None:
+            raise SimulatorError("there is no message of the agent to answer")
+        return Message(role="user", content=answer(task, said))
+
+
+def answer(task: Task, said: str) -> str:
+    """What the human says to a message: one fact for each question, two at most, or that it is not known."""
+    words = CODE_LINE.sub("", FENCE.sub("\n", said[:LONGEST_HEARD]))
+    matcher = _matcher(task.hidden.reference, task.request)
+    parts = [part for question in questions(words) or [words] for part in AND_ALSO.split(question)]
+    found = [fact.sentence for part in parts[:MOST_QUESTIONS] if (fact := matcher.best(part))]
+    facts = list(dict.fromkeys(found))[:MOST_FACTS]
+    if facts:
+        both = " ".join(facts)
+        return both if len(both) <= LIMIT else facts[0][:LIMIT]
+    vague = not any(content(part) or asked(part) for part in parts)
+    replies = WHAT if vague else UNKNOWN
+    return replies[derive_seed(task.hash, " ".join(said.lower().split())) % len(replies)]
+
+
+@lru_cache(maxsize=1024)
+def _matcher(reference: str, request: str) -> _Matcher:
+    return _Matcher(code_facts(reference), request)
+
+
+class _Matcher:
+    """Finds the fact that a question is about."""
+
+    def __init__(self, facts: Sequence[CodeFact], request: str) -> None:
+        self._facts = facts
+        self._request = frozenset(content(request))
+        self._spread = Counter(term for fact in facts for term in fact.terms)
+        self._kinds = Counter(concept for fact in facts for concept in fact.concepts)
+
+    def best(self, question: str) -> CodeFact | None:
+        """The fact that a question is about, the earlier of two equals; None if it is about none."""
+        kinds = self._asked(question)
+        words = self._words(question)
+        plain = (word for word in words if word in self._spread or word not in CONCEPTS)
+        whole = sum(map(self._weight, plain))
+        whole += max(map(self._kind_weight, kinds.values()), default=0.0)
+        used = bool(USED.search(question))
+        scores = [self._score(fact, words, kinds, used) for fact in self._facts]
+        best = max(scores, default=0.0)
+        return self._facts[scores.index(best)] if whole and best >= GOOD_ENOUGH * whole else None
+
+    def _asked(self, question: str) -> dict[str, frozenset[str]]:
+        """The concept words of a question.
+
+        A word that names something here is no concept, unless a special one. Who asks how the result is
+        calculated asks for the formula, if there is one, and not for the kind of result.
+        """
+        unasked = "return" if "formula" in self._kinds else "formula"
+        found = {
+            word: meant
+            for word, meant in asked(question).items()
+            if word not in self._spread or meant & SPECIFIC
+        }
+        if any("formula" in meant for meant in found.values()):
+            return {word: meant for word, meant in found.items() if unasked not in meant}
+        return found
+
+    def _words(self, question: str) -> list[str]:
+        """The words of a question that count: telling in general, or in this reference."""
+        general = [word for word in content(question) if word not in NEUTRAL]
+        here = [word for word in telling(question) if word in self._spread]
+        return list(dict.fromkeys((*general, *here)))
+
+    def _score(
+        self, fact: CodeFact, words: Sequence[str], kinds: dict[str, frozenset[str]], used: bool
+    ) -> float:
+        by_kind = [found for meant in kinds.values() if (found := self._by_kind(meant, fact))]
+        by_word = sum(self._by_word(word, fact) for word in words)
+        score = by_word + max(by_kind, default=0.0) + AGREEMENT * len(by_kind)
+        if not by_word and not self._spread.keys().isdisjoint(words):
+            score *= OFF_TOPIC
+        meant = frozenset[str]().union(*kinds.values())
+        special = frozenset[str]().union(*(m for m in kinds.values() if m <= SPECIFIC))
+        if special and not special & fact.concepts:
+            return score * OFF_CONCEPT
+        given = "input" in fact.concepts and (used or "default" not in fact.concepts)
+        return score * SHAPE_UNASKED if given and not meant & ABOUT_INPUT else score
+
+    def _weight(self, word: str) -> float:
+        """How much a word of a question tells."""
+        if word in self._spread:
+            return self._rarity(self._spread[word])
+        return IN_REQUEST if word in self._request else FOREIGN
+
+    def _kind_weight(self, meant: frozenset[str]) -> float:
+        return max(
+            BY_CONCEPT * (self._rarity(self._kinds[kind]) if kind in self._kinds else 1.0)
+            for kind in meant
+        )
+
+    def _by_word(self, word: str, fact: CodeFact) -> float:
+        exact = fact.terms.get(word, 0.0) * self._rarity(self._spread[word])
+        alike = (
+            fact.terms[other] * self._rarity(self._spread[other])
+            for other in SYNONYMS.get(word, ())
+            if other in fact.terms
+        )
+        return max(exact, BY_SYNONYM * max(alike, default=0.0))
+
+    def _by_kind(self, meant: frozenset[str], fact: CodeFact) -> float:
+        shared = meant & fact.concepts
+        return max((BY_CONCEPT * self._rarity(self._kinds[kind]) for kind in shared), default=0.0)
+
+    def _rarity(self, spread: int) -> float:
+        """From 1 for what one fact has down to a third for what all have."""
+        total = len(self._facts)
+        return math.log(1 + total / max(spread, 1)) / math.log(1 + total) if total > 1 else 1.0

@@ -1,0 +1,120 @@
+"""What `colbench validate` finds out about a task of frontend design.
+
+The reference is rendered by two browsers, started one after the other, without the store of renders. In both
+modes pictures and blocks must be the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from colbench.checks import TaskCheck
+from colbench.config import RunConfig, ScoringMode
+from colbench.domains.frontend.clip import ClipEncoder
+from colbench.domains.frontend.resources import make_renderer
+from colbench.domains.frontend.scorer import FrontendScorer
+from colbench.errors import InfrastructureError
+from colbench.pages.extract import target_page
+from colbench.pages.render import PageRenderer
+from colbench.score import Score
+from colbench.task import Task
+
+MODES: tuple[ScoringMode, ...] = ("default", "official")
+UNSTEADY = "does not render twice to the same picture and blocks"
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """How a reference is rendered in both modes, picture and blocks, as a hash; or why it could not be."""
+
+    digest: str = ""
+    flaw: str = ""
+
+
+async def check_pages(
+    tasks: Sequence[Task],
+    config: RunConfig,
+    clip: ClipEncoder | None,
+    done: Callable[[], None],
+) -> list[TaskCheck]:
+    """Check tasks of frontend design; `done` is called after each. Without `clip` the cosine is left out."""
+    with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+        async with make_renderer(config, Path(first)) as renderer:
+            before = await asyncio.gather(*(_look(renderer, task) for task in tasks))
+        async with make_renderer(config, Path(second)) as renderer:
+            scorer = FrontendScorer(renderer, clip, tasks)
+
+            async def check(task: Task, earlier: Look) -> TaskCheck:
+                result = await _check(scorer, task, earlier, await _look(renderer, task))
+                done()
+                return result
+
+            return await asyncio.gather(*map(check, tasks, before))
+
+
+async def _look(renderer: PageRenderer, task: Task) -> Look:
+    pages = [(target_page(task.hidden.reference, mode), mode) for mode in MODES]
+    try:
+        renders = [await renderer.render(page, mode) for page, mode in pages]
+    except InfrastructureError as error:
+        return Look(flaw=str(error))
+    seen = [(render.outcome, render.picture, render.blocks) for render in renders]
+    return Look(digest=hashlib.sha256(msgspec.msgpack.encode(seen)).hexdigest())
+
+
+async def _check(scorer: FrontendScorer, task: Task, first: Look, second: Look) -> TaskCheck:
+    steady = first.digest == second.digest
+    if flaw := first.flaw or second.flaw:
+        return _unscored(task, flaw)
+    try:
+        own = await scorer.score(task, task.hidden.reference)
+        blank = await scorer.score(task, "")
+    except InfrastructureError as error:
+        return _unscored(task, str(error), steady)
+    if own["default"].floors["white"]["layout"] == 1:
+        return _unscored(
+            task, "nothing is to be seen on it: an empty page is worth as much", steady
+        )
+    return TaskCheck(
+        id=task.id,
+        domain=task.domain,
+        default=_worth(own["default"]),
+        official=_worth(own["official"]),
+        blank=_worth(blank["default"]),
+        unsteady=not steady,
+        flaws=tuple(_flaws(own, steady)),
+        floors=own["default"].floors,
+    )
+
+
+def _unscored(task: Task, flaw: str, steady: bool = True) -> TaskCheck:
+    return TaskCheck(
+        id=task.id,
+        domain=task.domain,
+        default=None,
+        official=None,
+        blank=None,
+        unsteady=not steady,
+        flaws=(flaw,) if steady else (UNSTEADY, flaw),
+    )
+
+
+def _worth(score: Score) -> float | None:
+    """The least of all that was measured: a page is worth 1 against itself by every measure, no page 0."""
+    return min(score.metrics.values()) if score.metrics else score.value
+
+
+def _flaws(own: dict[str, Score], steady: bool) -> Iterator[str]:
+    if not steady:
+        yield UNSTEADY
+    for mode in MODES:
+        worth = _worth(own[mode])
+        if worth not in (1, None):  # None: nothing to measure by, without CLIP's weights
+            why = own[mode].note or f"{own[mode].metrics}"
+            yield f"the reference scores {worth} in {mode} mode: {why}"

@@ -1,0 +1,151 @@
+"""The CLIP encoder: pictures to unit vectors, in batches, on the CPU or a GPU.
+
+Pictures are decoded and framed in threads, so that scoring overlaps rendering. On the CPU each core runs batches of its
+own on one thread: pictures are independent, and OpenMP threads that wait for each other beside a busy browser
+spin. On two cores that others used, two threads took 1.0 to 1.3 s of CPU for a single picture, one took 0.15 s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from colbench.domains.frontend.batches import Batches
+from colbench.domains.frontend.known import Known
+from colbench.domains.frontend.pictures import View, frame
+from colbench.domains.frontend.weights import MissingWeightsError, find_weights, load_tower
+from colbench.errors import ScorerError, UserError, boundary
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+    Pixels = NDArray[np.uint8]
+
+CPU_BATCH = 16
+CUDA_BATCH = 32
+MOST_KNOWN = 4096
+"""Pictures whose vectors are kept: every target of a test set and the pages of the dialogues under way."""
+
+
+logger = logging.getLogger("colbench")
+
+
+class DeviceError(UserError):
+    """The device that was asked for cannot be used."""
+
+
+def find_clip(
+    weights: str | Path | None = None, *, device: str = "auto", allow_unpinned: bool = False
+) -> ClipEncoder | None:
+    """The encoder, or None where the machine has no weights, said once in the log; see `ClipEncoder`."""
+    try:
+        return ClipEncoder(weights, device=device, allow_unpinned=allow_unpinned)
+    except MissingWeightsError as error:
+        logger.warning(
+            "%s. Pages are scored without the cosine; `colbench score` adds it later", error
+        )
+        return None
+
+
+class ClipEncoder:
+    """CLIP's image encoder with the paper's weights, or those in `weights` (see `find_weights`).
+
+    `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU where there is one. `batch`: pictures in one pass.
+    Leaving it as an asynchronous context ends its threads. The constructor raises MissingWeightsError when there
+    are no weights, UserError when they cannot be used, DeviceError when the device cannot.
+    """
+
+    def __init__(
+        self,
+        weights: str | Path | None = None,
+        *,
+        device: str = "auto",
+        batch: int | None = None,
+        allow_unpinned: bool = False,
+    ) -> None:
+        found = find_weights(Path(weights) if weights else None, allow_unpinned=allow_unpinned)
+        self.device = _device(device)
+        self.identity = found.identity
+        """Which model, and which weights: `ViT-B-32-quickgelu@40d36571`."""
+        self._tower = load_tower(found).to(self.device)
+        self._size = int(self._tower.image_size[0])  # type: ignore[index]
+        on_cpu = self.device == "cpu"
+        self._batches = Batches(
+            self._forward,
+            size=batch or (CPU_BATCH if on_cpu else CUDA_BATCH),
+            lanes=(os.cpu_count() or 1) if on_cpu else 1,
+            prepare=_work_alone,
+        )
+        self._known: Known[tuple[bytes, tuple[View, ...]], Vectors] = Known(MOST_KNOWN)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._batches.close()
+
+    async def embed(self, picture: bytes, *views: View) -> Vectors:
+        """Unit vectors of the views of a PNG picture, in their order; float32, shape (len(views), features).
+
+        Raises ScorerError when the picture cannot be read or the device fails.
+        """
+        key = (hashlib.sha256(picture).digest(), views)
+        return await self._known.get(key, lambda: self._compute(picture, views))
+
+    async def _compute(self, picture: bytes, views: tuple[View, ...]) -> Vectors:
+        import numpy as np
+
+        with boundary(ScorerError):
+            pixels = await asyncio.to_thread(frame, picture, views, self._size)
+            return np.stack(await asyncio.gather(*map(self._batches.run, pixels)))
+
+    def _full_precision(self) -> AbstractContextManager[None]:
+        """Keep cuDNN from rounding the convolution to TensorFloat-32, which would show in the third decimal."""
+        import torch
+
+        if self.device == "cpu":
+            return nullcontext()
+        return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
+
+    def _forward(self, pictures: Sequence[Pixels]) -> list[Vectors]:
+        """The model itself, on views of shape (size, size, 3)."""
+        import numpy as np
+        import torch
+        from open_clip import OPENAI_DATASET_MEAN, OPENAI_DATASET_STD
+
+        with torch.inference_mode(), self._full_precision():
+            pixels = torch.from_numpy(np.stack(pictures)).to(self.device).permute(0, 3, 1, 2) / 255
+            mean, std = (
+                torch.tensor(values, device=self.device).view(1, 3, 1, 1)
+                for values in (OPENAI_DATASET_MEAN, OPENAI_DATASET_STD)
+            )
+            features = self._tower((pixels - mean) / std)
+            return list(torch.nn.functional.normalize(features, dim=-1).cpu().numpy())
+
+
+def _device(wanted: str) -> str:
+    import torch
+
+    if wanted == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=wanted)
+    except (RuntimeError, AssertionError) as cause:
+        reason = str(cause).splitlines()[0]
+        raise DeviceError(f"CLIP cannot run on the device {wanted!r}: {reason}") from cause
+    return wanted
+
+
+def _work_alone() -> None:
+    """Make the calling thread do its share of PyTorch's work by itself."""
+    import torch
+
+    torch.set_num_threads(1)

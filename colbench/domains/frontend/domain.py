@@ -1,0 +1,156 @@
+"""The domain of frontend design."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from colbench.checks import TaskCheck
+from colbench.config import RunConfig
+from colbench.domain import Defaults, Domain, Draft, Metric, Resources
+from colbench.domains.frontend.items import html_items
+from colbench.domains.frontend.resources import FrontendResources, make_clip
+from colbench.interfaces import HumanSimulator, Scorer
+from colbench.items import Items
+from colbench.models.human import Voice
+from colbench.models.openai_chat import OpenAIChat
+from colbench.pages.extract import extract_page
+from colbench.task import Task
+
+LONGEST_PAGE = 2_000_000
+"""Characters; a longer page is not scored."""
+FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
+NO_CLIP = "needs CLIP's weights; `colbench score RUN` adds it without running anything again"
+OWN_PAGE = (
+    "The picture in the person's last message shows your own newest page, as they see it; "
+    "it is not the page that they have in mind."
+)
+"""Added to the prompt of an agent that is shown pictures."""
+TAILWIND = "https://cdn.jsdelivr.net/npm/tailwindcss@2.2.19/dist/tailwind.min.css"
+EMPTY_PAGE = f"""<!DOCTYPE html>
+<html>
+<head><link href="{TAILWIND}" rel="stylesheet"></head>
+<body>
+
+</body>
+</html>
+"""
+
+
+class FrontendDomain(Domain):
+    """Pages in HTML, scored by the cosine of CLIP's view of their picture and of the hidden design's."""
+
+    name = "frontend"
+    title = "Frontend design"
+    noun = "page"
+    language = "html"
+    modes = ("default", "official")
+    metrics = (
+        Metric(
+            name="cosine",
+            label="cosine",
+            role="primary",
+            bounds=(-1.0, 1.0),
+            digits=4,
+            lacking=NO_CLIP,
+        ),
+        Metric(name="cosine_page", label="cosine, whole page", bounds=(-1.0, 1.0), lacking=NO_CLIP),
+        Metric(name="layout", label="layout", role="fallback"),
+        Metric(name="block", label="blocks"),
+        Metric(name="text", label="text"),
+        Metric(name="position", label="position"),
+        Metric(name="color", label="color"),
+        Metric(name="ssim", label="SSIM", bounds=(-1.0, 1.0)),
+    )
+    defaults = Defaults(tasks="bundled:frontend", agent="designer")
+    pictured = True
+    audited = False
+    leaderboard_sets = {  # noqa: RUF012
+        "bundled:frontend/test": 500,
+        "official:frontend/test": 500,
+        "websight:test": 500,
+    }
+    own_sources = frozenset({"bundled:frontend", "bundled:frontend/test"})
+    human_limits = (512, 1000)
+    remedy = (
+        "Name CLIP's weights with --clip-weights (and --allow-other-clip if they are not the paper's); "
+        "`pip install 'colbench[frontend]'` installs what they need"
+    )
+    unjudged = "no target could be compared with"
+    example_request = (
+        "I want a web page for a shop that is called {name}: a dark header with its name, "
+        "and a list of prices."
+    )
+    example_reply = "In mine the header is darker; the rest is the same."
+    play_rules = (
+        "You are the agent. The human has a page in mind and says what differs from the page that you show: "
+        "send HTML, typed or with /edit. At the end /answer gives the final page."
+    )
+    privileged_note = (
+        "For your eyes only. The person in the conversation below has exactly this web page in mind, and "
+        "the assistant, who cannot see it, is to find out what it looks like and build one that looks the same:\n\n"
+        "```html\n{reference}\n```"
+    )
+
+    def resources(self, config: RunConfig, tasks: Sequence[Task]) -> FrontendResources:
+        """Return the browser and CLIP's encoder."""
+        return FrontendResources(config, tasks)
+
+    def scorer(self, resources: Resources) -> Scorer:
+        """Return the scorer by likeness to the hidden design."""
+        from colbench.domains.frontend.scorer import FrontendScorer
+
+        assert isinstance(resources, FrontendResources)  # noqa: S101
+        return FrontendScorer(resources.renderer, resources.clip, resources.tasks)
+
+    def keyless_human(self, resources: Resources | None) -> HumanSimulator:
+        """Return the human who looks at both pages and says what differs."""
+        from colbench.domains.frontend.human import PageHuman
+
+        human = PageHuman()
+        if resources and resources.renderer:
+            human.use_renderer(resources.renderer)
+        return human
+
+    def model_human(self, chat: OpenAIChat, voice: Voice) -> HumanSimulator:
+        """Return the vision model that compares pictures of pages."""
+        from colbench.domains.frontend.vision import VisionHuman
+
+        return VisionHuman(chat, voice)
+
+    def items(self, source: str) -> Items:
+        """Return the class names and visible texts of a page."""
+        return html_items(source)
+
+    def source(self, answer: str) -> str:
+        """Return the page that is scored; nothing of one that is too long."""
+        page = extract_page(answer) or ""
+        return page if len(page) <= LONGEST_PAGE else ""
+
+    def committed(self, text: str, said: Sequence[str]) -> str:
+        """Return the text or, where it shows no page, the last message that did."""
+        shown = (each for each in (text, *reversed(said)) if extract_page(each))
+        return next(shown, text)
+
+    def readable(self, said: str) -> str:
+        """Return a message without its page, of which the human sees only the picture."""
+        page = extract_page(said)
+        return FENCE.sub("", said.replace(page, "")) if page else said
+
+    def draft(self, dialogue: Sequence[str]) -> Draft:
+        """Return the page that the agent showed last, or an empty one."""
+        page = next(filter(None, map(extract_page, reversed(dialogue[1::2]))), None)
+        return Draft(text=page or EMPTY_PAGE, suffix=".html", required=page is None)
+
+    def agent_prompt(self, *, single_turn: bool, pictures: bool) -> str:
+        """Return the built-in system prompt, with a sentence on pictures for an agent that is shown them."""
+        prompt = super().agent_prompt(single_turn=single_turn, pictures=pictures)
+        return f"{prompt}\n\n{OWN_PAGE}" if pictures else prompt
+
+    async def check(
+        self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
+    ) -> list[TaskCheck]:
+        """Check that every design renders twice to the same picture and scores 1, and that an empty page scores 0."""
+        from colbench.domains.frontend.check import check_pages
+
+        return await check_pages(tasks, config, make_clip(config), done)

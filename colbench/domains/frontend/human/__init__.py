@@ -1,0 +1,7 @@
+"""The keyless human for pages: looks at both pages through their visible blocks; see docs/frontend.md."""
+
+from __future__ import annotations
+
+from colbench.domains.frontend.human.human import PageHuman
+
+__all__ = ["PageHuman"]

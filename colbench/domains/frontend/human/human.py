@@ -1,0 +1,84 @@
+"""The human without a model who looks at pages: compares their layouts and says what differs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+from colbench.domains.frontend.human.differences import differences
+from colbench.domains.frontend.human.questions import answer
+from colbench.domains.frontend.human.scene import Difference
+from colbench.errors import SimulatorError
+from colbench.messages import Message
+from colbench.pages.extract import extract_page, target_page
+from colbench.pages.render import PageRenderer, Render, RenderOutcome
+from colbench.task import Task
+
+MOST_DIFFERENCES = 4
+MOST_CHARS = 1000
+CONTENT = "That is what I have in mind."
+NOT_SEEN: dict[RenderOutcome, str] = {
+    "no page": "I cannot see a page.",
+    "too big": "Your page does not show: it is too big.",
+    "timeout": "Your page does not show: it took too long.",
+    "crash": "Your page does not show: the browser breaks down on it.",
+}
+_AGAIN = 0.6
+"""What is left of a difference each time that it has been said already."""
+
+
+class PageHuman:
+    """Says the most outstanding differences between the agent's page and the one in mind, four at a time.
+
+    Deterministic. What was said before and is still so comes later each time, so that the human gets to the rest.
+    The forms of the sentences are in docs/frontend.md.
+    """
+
+    def __init__(self) -> None:
+        self._renderer: PageRenderer | None = None
+
+    def use_renderer(self, renderer: PageRenderer) -> None:
+        """What turns pages into pictures."""
+        self._renderer = renderer
+
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
+        """The answer to the agent's last message, with the picture of the page in it.
+
+        Raises SimulatorError if the target cannot be rendered, RenderError if the browser fails.
+        """
+        if self._renderer is None:
+            raise RuntimeError("a human who looks at pages was given no renderer")
+        said = dialogue[-1].content
+        page = extract_page(said)
+        target, made = await asyncio.gather(
+            self._renderer.render(target_page(task.hidden.reference)), self._renderer.render(page)
+        )
+        if target.outcome != "rendered":
+            why = target.note or target.outcome
+            raise SimulatorError(f"the target page of {task.id} cannot be rendered: {why}")
+        heard = [message.content for message in dialogue if message.role == "user"][1:]
+        if page is None:
+            return Message(role="user", content=answer(said, target, heard))
+        if made.outcome != "rendered":
+            return Message(role="user", content=NOT_SEEN[made.outcome])
+        return Message(role="user", content=compare(target, made, heard), images=(made.picture,))
+
+
+def compare(target: Render, made: Render, heard: Sequence[str] = ()) -> str:
+    """What the human says of a page, having said `heard` before."""
+    return " ".join(_chosen(differences(target, made), heard)) or CONTENT
+
+
+def _chosen(found: Sequence[Difference], heard: Sequence[str]) -> list[str]:
+    times = Counter({one.sentence: sum(one.sentence in words for words in heard) for one in found})
+    ranked = sorted(found, key=lambda one: -one.severity * _AGAIN ** times[one.sentence])
+    chosen: list[Difference] = []
+    for one in ranked:
+        if len(chosen) == MOST_DIFFERENCES:
+            break
+        reworded = {other.rewords for other in chosen} - {""}
+        length = sum(len(other.sentence) + 1 for other in chosen) + len(one.sentence)
+        if one.about not in reworded and length <= MOST_CHARS:
+            chosen.append(one)
+    return [one.sentence for one in chosen]

@@ -1,0 +1,237 @@
+"""Which block of the agent's page stands for which block of the target."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from colbench.domains.frontend.human.page import Page, area_of
+from colbench.pages.render import Block
+
+Band = tuple[Block, ...]
+
+SAME_TEXT = 0.75
+"""From here on two texts are the same one, changed a little."""
+_UNRELATED = 0.25
+"""Similarity that two texts have by chance."""
+_SAME_PLACE = 0.45
+_BAND_ENOUGH = 0.2
+_NEAR = 100
+_SAME_BACKDROP = 250
+"""Pixels down the page."""
+_CHARS = 300
+_SHORT_WORDS = 8
+_ALIKE = {
+    frozenset(("heading", "text")): 0.5,
+    frozenset(("link", "button")): 0.7,
+    frozenset(("link", "text")): 0.7,
+    frozenset(("button", "text")): 0.4,
+    frozenset(("link", "heading")): 0.4,
+}
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """Two blocks that stand for one another."""
+
+    theirs: Block
+    """The target's."""
+    mine: Block
+    """The agent's."""
+
+
+class Matching(Struct, frozen=True, kw_only=True):
+    """What became of each block."""
+
+    bands: tuple[tuple[Pair, ...], ...]
+    """Pairs by bands of the target, from top to bottom; a band without pairs is empty."""
+    moved: tuple[Pair, ...]
+    """The same text in quite another place."""
+    backdrops: tuple[Pair, ...]
+    """Pictures with texts on them, on one of the pages at least."""
+    missing: tuple[Block, ...]
+    surplus: tuple[Block, ...]
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """All of them."""
+        return tuple(pair for band in self.bands for pair in band) + self.moved
+
+
+def match(target: Page, made: Page) -> Matching:
+    """Bands are aligned from top to bottom, blocks paired within aligned bands; then what is left by its text."""
+    partner = dict(_align(target, made))
+    bands: list[tuple[Pair, ...]] = []
+    for at, band in enumerate(target.bands):
+        other = made.bands[partner[at]] if at in partner else ()
+        bands.append(tuple(_pairs(band, other, target, made)))
+    found = [pair for band in bands for pair in band]
+    left = _without(target.content, (pair.theirs for pair in found))
+    free = _without(made.content, (pair.mine for pair in found))
+    backdrops = _backdrops(target, made, left, free)
+    again = _by_text(left, free, target, made)
+    near = [pair for pair in again if _near(pair, found)]
+    moved = [pair for pair in again if pair not in near]
+    taken = (*backdrops, *again)
+    return Matching(
+        bands=tuple(
+            pairs + tuple(pair for pair in near if pair.theirs in band)
+            for pairs, band in zip(bands, target.bands, strict=True)
+        ),
+        moved=tuple(moved),
+        backdrops=tuple(backdrops),
+        missing=_without((*left, *target.backdrops), (pair.theirs for pair in taken)),
+        surplus=_without((*free, *made.backdrops), (pair.mine for pair in taken)),
+    )
+
+
+def similarity(one: str, other: str) -> float:
+    """Of two texts, 0 to 1: Dice's coefficient (Dice 1945) over words, of short texts over pairs of letters."""
+    if one == other:
+        return 1.0
+    long = min(one.count(" "), other.count(" ")) > _SHORT_WORDS
+    first, second = _parts(one[:_CHARS], long), _parts(other[:_CHARS], long)
+    total = first.total() + second.total()
+    return min(0.99, 2 * (first & second).total() / total) if total else 0.0
+
+
+@lru_cache(maxsize=8192)
+def _parts(text: str, words: bool) -> Counter[str]:
+    parts = text.lower().split()
+    if words:
+        return Counter(parts)
+    text = f" {' '.join(parts)} "
+    return Counter(text[at : at + 2] for at in range(len(text) - 1))
+
+
+def _align(target: Page, made: Page) -> list[tuple[int, int]]:
+    """The pairs of bands, in order, that agree best in total (Needleman and Wunsch 1970)."""
+    rows, columns = len(target.bands), len(made.bands)
+    gain = [[_agreement(a, b, target, made) for b in made.bands] for a in target.bands]
+    best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            both = best[i + 1][j + 1] + gain[i][j] if gain[i][j] >= _BAND_ENOUGH else 0.0
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], both)
+    aligned, i, j = [], 0, 0
+    while i < rows and j < columns:
+        if gain[i][j] >= _BAND_ENOUGH and best[i][j] == best[i + 1][j + 1] + gain[i][j]:
+            aligned.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return aligned
+
+
+def _agreement(theirs: Band, mine: Band, target: Page, made: Page) -> float:
+    """How well two bands agree: their blocks' best scores; a little more if they are equally far down."""
+    best = [max((_score(a, b, target, made) for b in mine), default=0.0) for a in theirs]
+    size = max(len(theirs), len(mine))
+    down = abs(theirs[0].y / max(1, target.height) - mine[0].y / max(1, made.height))
+    same = sum(any(a.text and a.text == b.text for b in mine) for a in theirs)
+    return (sum(best) + same) / size * (1 - 0.3 * down)
+
+
+def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
+    """How well two blocks stand for one another, 0 to 1; 0 if they cannot."""
+    elsewhere = theirs.text in made.texts or mine.text in target.texts
+    if theirs.text and mine.text and theirs.text != mine.text and elsewhere:
+        return 0.0
+    kinds = (
+        1.0 if theirs.kind == mine.kind else _ALIKE.get(frozenset((theirs.kind, mine.kind)), 0.0)
+    )
+    beside = _beside(theirs, mine, target, made)
+    sizes = min(area_of(theirs), area_of(mine)) / max(1, area_of(theirs), area_of(mine))
+    if "picture" in (theirs.kind, mine.kind) or not theirs.text or not mine.text:
+        return kinds * (0.4 + 0.3 * beside + 0.3 * sizes) if kinds == 1.0 else 0.0
+    texts = similarity(theirs.text, mine.text)
+    if texts >= SAME_TEXT:
+        return 0.7 + 0.3 * texts * (0.5 + 0.25 * kinds + 0.25 * beside)
+    told = max(0.0, (texts - _UNRELATED) / (1 - _UNRELATED))
+    role = (theirs, mine) in ((target.title, made.title), (target.last, made.last))
+    return kinds * min(1.0, 0.45 * told + 0.3 * beside + 0.1 * sizes + 0.1 * kinds + 0.2 * role)
+
+
+def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
+    """How near they are across the page, by their left edges, middles or right edges; 0 to 1."""
+    a, b = theirs.x / target.width, mine.x / made.width
+    c, d = (theirs.x + theirs.width) / target.width, (mine.x + mine.width) / made.width
+    return max(0.0, 1 - 2 * min(abs(a - b), abs(c - d), abs(a + c - b - d) / 2))
+
+
+def _pairs(theirs: Band, mine: Band, target: Page, made: Page) -> list[Pair]:
+    """The best pairs first; each block once. Of texts that are there several times the first goes with the first."""
+    scores = {
+        (i, j): _score(a, b, target, made) for i, a in enumerate(theirs) for j, b in enumerate(mine)
+    }
+    scored = (
+        (-score - (_nth(theirs, i) == _nth(mine, j)), abs(i - j), i, j)
+        for (i, j), score in scores.items()
+        if score >= _SAME_PLACE
+    )
+    return sorted(_greedy(scored, theirs, mine), key=lambda pair: theirs.index(pair.theirs))
+
+
+def _nth(band: Band, at: int) -> tuple[str, int]:
+    """Its text, and how many before it in the band have the same."""
+    text = band[at].text
+    return text, sum(block.text == text for block in band[:at])
+
+
+def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: Page) -> list[Pair]:
+    """Of what is in no aligned bands, what has the same text; pictures by their size and place."""
+    scored = (
+        (-_score(a, b, target, made), abs(a.y - b.y), i, j)
+        for i, a in enumerate(left)
+        for j, b in enumerate(free)
+        if a.kind == b.kind == "picture"
+        or (a.text and similarity(a.text, b.text) >= SAME_TEXT and a.kind != "picture")
+    )
+    return _greedy(scored, left, free)
+
+
+def _near(pair: Pair, found: Sequence[Pair]) -> bool:
+    """Whether both are about where they should be, next to what is nearest to them."""
+    beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
+    shift = beside.mine.y - beside.theirs.y if beside else 0
+    return abs(pair.mine.y - pair.theirs.y - shift) <= max(
+        _NEAR, pair.theirs.height, pair.mine.height
+    )
+
+
+def _backdrops(
+    target: Page, made: Page, left: Sequence[Block], free: Sequence[Block]
+) -> list[Pair]:
+    """Pictures of which one at least has texts on it; both about equally far down."""
+    theirs = [*target.backdrops, *(block for block in left if block.kind == "picture")]
+    mine = [*made.backdrops, *(block for block in free if block.kind == "picture")]
+    scored = (
+        (float(abs(a.y - b.y)), abs(area_of(a) - area_of(b)), i, j)
+        for i, a in enumerate(theirs)
+        for j, b in enumerate(mine)
+        if (a in target.backdrops or b in made.backdrops) and abs(a.y - b.y) < _SAME_BACKDROP
+    )
+    return _greedy(scored, theirs, mine)
+
+
+def _greedy(
+    scored: Iterable[tuple[float, int, int, int]], theirs: Sequence[Block], mine: Sequence[Block]
+) -> list[Pair]:
+    """The pairs with the smallest scores first; each block once."""
+    pairs: list[Pair] = []
+    rows, columns = set(), set()
+    for _, _, i, j in sorted(scored):
+        if i not in rows and j not in columns:
+            rows.add(i)
+            columns.add(j)
+            pairs.append(Pair(theirs=theirs[i], mine=mine[j]))
+    return pairs
+
+
+def _without(blocks: Iterable[Block], taken: Iterable[Block]) -> tuple[Block, ...]:
+    gone = {id(block) for block in taken}
+    return tuple(block for block in blocks if id(block) not in gone)

@@ -1,0 +1,218 @@
+"""Agreement of two pages block by block, after Design2Code (arXiv 2403.03163), from the browser's own layout.
+
+The blocks of both pages are paired so that the sum of likenesses is the greatest (optimal assignment). Words pair
+with words by what they say, pictures with pictures, areas with areas and empty inputs with empty inputs by
+where they are and how large. A pair of less than half the possible likeness is none.
+
+Each measure is the share of both pages that agrees: the sum over pairs of their agreement, weighted by the sizes of
+both blocks, over the sizes of all blocks of both pages. So, other than in Design2Code, where they are means over
+what was paired, a page with one right block in it does not agree well. A block's size is the square root of its area,
+so that one large background does not outweigh the words on it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from math import sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from colbench.domains.frontend.color import ciede2000, lab
+from colbench.pages.render import Block, Render
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+LEAST = 0.5
+"""The likeness from which two blocks are a pair."""
+NEARBY = 0.1
+"""How much nearness counts beside equal words, so that of two equal links the nearer one is taken."""
+MOST_BLOCKS = 1000
+"""Of a page, in reading order; a page of this many blocks is no design that a person described."""
+MOST_TEXT = 1000
+"""Characters of a block that are compared."""
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """How far two pages agree, each in [0, 1]: 1 for equal pages, 0 where either has nothing on it."""
+
+    block: float
+    """Size: of a pair, the smaller block's over the mean of both."""
+    text: float
+    """Words: the Sørensen-Dice coefficient of the pair's character bigrams, without regard to case."""
+    position: float
+    """Place: one less the greater of the distances of the centres across and down, as shares of the larger page."""
+    color: float
+    """One less CIEDE2000 / 100, of the background and, of words, the mean with that of the text colour."""
+
+    @property
+    def layout(self) -> float:
+        """The mean of the four."""
+        return (self.block + self.text + self.position + self.color) / 4
+
+
+class Pair(NamedTuple):
+    """Two blocks, one of each page, that stand for the same thing."""
+
+    mine: Block
+    theirs: Block
+    nearness: float
+    """1 at the same place, 0 at opposite edges of the larger page."""
+    text: float
+    """The likeness of their words, 0 without."""
+
+
+def compare_layout(mine: Render, theirs: Render) -> Agreement:
+    """The agreement of two rendered pages; the same from either side."""
+    blocks = (*mine.blocks[:MOST_BLOCKS], *theirs.blocks[:MOST_BLOCKS])
+    pairs = pair_blocks(mine, theirs)
+    block = _share(pairs, blocks, _size_agreement)
+    words = [pair for pair in pairs if _says(pair.mine)]
+    colored = [pair for pair in pairs if _colored(pair.mine)]
+    return Agreement(
+        block=block,
+        text=_share(words, filter(_says, blocks), lambda pair: pair.text, block),
+        position=_share(pairs, blocks, lambda pair: pair.nearness),
+        color=_share(colored, filter(_colored, blocks), _color_agreement, block),
+    )
+
+
+def _share(
+    pairs: Iterable[Pair],
+    blocks: Iterable[Block],
+    agreement: Callable[[Pair], float],
+    otherwise: float = 1.0,
+) -> float:
+    """The agreement of all pairs over all blocks, by size; `otherwise` if neither page has such a block."""
+    total = sum(map(_size, blocks))
+    agreed = sum(agreement(pair) * (_size(pair.mine) + _size(pair.theirs)) for pair in pairs)
+    return agreed / total if total else otherwise
+
+
+def _size(block: Block) -> float:
+    return sqrt(block.width * block.height)
+
+
+def _says(block: Block) -> bool:
+    return bool(block.text) and block.kind not in {"picture", "box"}
+
+
+def _colored(block: Block) -> bool:
+    return block.kind != "picture"
+
+
+def _size_agreement(pair: Pair) -> float:
+    sizes = _size(pair.mine), _size(pair.theirs)
+    return 2 * min(sizes) / sum(sizes) if any(sizes) else 1.0
+
+
+def _color_agreement(pair: Pair) -> float:
+    both = pair.mine, pair.theirs
+    agreements = [_same_color(*(block.background for block in both))]
+    if _says(pair.mine):
+        agreements.append(_same_color(*(block.color for block in both)))
+    return sum(agreements) / len(agreements)
+
+
+@lru_cache(maxsize=4096)
+def _same_color(first: str, second: str) -> float:
+    if first == second:
+        return 1.0
+    difference = ciede2000(lab([first]), lab([second]))
+    return max(0.0, 1 - float(difference[0]) / 100)
+
+
+def pair_blocks(mine: Render, theirs: Render) -> list[Pair]:
+    """The blocks of two pages that stand for the same thing, each at most once."""
+    extent = max(mine.width, theirs.width, 1), max(mine.height, theirs.height, 1)
+    pages = _by_class(mine.blocks[:MOST_BLOCKS]), _by_class(theirs.blocks[:MOST_BLOCKS])
+    return [
+        pair
+        for name in pages[0].keys() & pages[1].keys()
+        for pair in _pair(pages[0][name], pages[1][name], extent, words=name == "words")
+    ]
+
+
+def _by_class(blocks: Iterable[Block]) -> dict[str, list[Block]]:
+    classes: dict[str, list[Block]] = {}
+    for block in blocks:
+        classes.setdefault("words" if _says(block) else block.kind, []).append(block)
+    return classes
+
+
+def _pair(
+    mine: list[Block], theirs: list[Block], extent: tuple[int, int], *, words: bool
+) -> list[Pair]:
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    nearness = _nearness(mine, theirs, extent)
+    if words:
+        texts = [[block.text[:MOST_TEXT] for block in blocks] for blocks in (mine, theirs)]
+        likeness = dice(*texts)
+        gain = likeness + NEARBY * nearness
+    else:
+        likeness = gain = nearness * _shape(mine, theirs)
+    gain = np.where(likeness >= LEAST, gain, 0)
+    return [
+        Pair(mine[i], theirs[j], float(nearness[i, j]), float(likeness[i, j]) if words else 0.0)
+        for i, j in zip(*linear_sum_assignment(gain, maximize=True), strict=True)
+        if likeness[i, j] >= LEAST
+    ]
+
+
+def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -> Floats:
+    """Shape (len(mine), len(theirs))."""
+    import numpy as np
+
+    first, second = (
+        np.array([(block.x + block.width / 2, block.y + block.height / 2) for block in blocks])
+        for blocks in (mine, theirs)
+    )
+    apart = np.abs(first[:, None] - second[None]) / extent
+    nearness: Floats = np.clip(1 - apart.max(axis=-1), 0, 1)
+    return nearness
+
+
+def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
+    """The lesser width and height over the greater, multiplied; shape (len(mine), len(theirs))."""
+    import numpy as np
+
+    first, second = (
+        np.array([(max(block.width, 1), max(block.height, 1)) for block in blocks], np.float64)
+        for blocks in (mine, theirs)
+    )
+    ratio = first[:, None] / second[None]
+    shape: Floats = np.minimum(ratio, 1 / ratio).prod(axis=-1)
+    return shape
+
+
+def dice(mine: Sequence[str], theirs: Sequence[str]) -> Floats:
+    """The Sørensen-Dice coefficients of the bigrams of every two texts; shape (len(mine), len(theirs)).
+
+    A text is read without regard to case and with a space before and after it.
+    """
+    import numpy as np
+
+    first, second = ([_bigrams(text) for text in texts] for texts in (mine, theirs))
+    shared = sorted(set().union(*first) & set().union(*second))
+    left, right = (
+        np.array([[count[bigram] for bigram in shared] for count in counts], np.int32)
+        for counts in (first, second)
+    )
+    common = np.array([np.minimum(row, right).sum(axis=1) for row in left])
+    totals = np.add.outer(*([count.total() for count in counts] for counts in (first, second)))
+    coefficients: Floats = 2 * common / totals
+    return coefficients
+
+
+def _bigrams(text: str) -> Counter[str]:
+    padded = f" {text.casefold()} "
+    return Counter(map("".join, pairwise(padded)))

@@ -1,0 +1,94 @@
+"""The browser and the CLIP weights that a configuration asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from colbench.config import RunConfig, workers
+from colbench.domain import Resources
+from colbench.errors import UserError
+from colbench.task import Task
+
+if TYPE_CHECKING:
+    from colbench.domains.frontend.clip import ClipEncoder
+    from colbench.sandbox.browser import Renderer
+
+
+class FrontendResources(Resources):
+    """A renderer, and the encoder behind the cosine where there are weights.
+
+    The constructor raises UserError if there is no browser, the first use of `clip` if the weights
+    are not what they should be.
+    """
+
+    def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:
+        self._config = config
+        self.tasks = tasks
+        self.workers = workers(config.sandbox_workers)
+        self.renderer: Renderer = make_renderer(config)
+        self._running = AsyncExitStack()
+
+    @cached_property
+    def clip(self) -> ClipEncoder | None:
+        """The encoder; None without weights. The first use fetches them."""
+        return make_clip(self._config)
+
+    def lacking(self) -> tuple[str, ...]:
+        """Return the cosines where there are no weights."""
+        return () if self.clip else ("cosine", "cosine_page")
+
+    def pins(self) -> dict[str, dict[str, str]]:
+        """Return the browser's environment, on which pictures depend."""
+        return {"browser": {"environment": self.environment}}
+
+    @property
+    def environment(self) -> str:
+        """Browser, version, fonts and assets."""
+        return self.renderer.environment
+
+    @property
+    def isolation(self) -> str:
+        """How the browser is isolated, once started."""
+        return f"browser: {self.renderer.cage}"
+
+    async def __aenter__(self) -> FrontendResources:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.renderer)
+            if self.clip:
+                await stack.enter_async_context(self.clip)
+            self._running = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._running.aclose()
+
+
+def make_renderer(config: RunConfig, store: Path | None = None) -> Renderer:
+    """Build the renderer that a configuration asks for; renders are kept in `store`, else in the user's cache."""
+    from colbench.sandbox.browser import Renderer
+
+    return Renderer(config.browser, workers=workers(config.browser_workers), cache=store)
+
+
+def make_clip(config: RunConfig) -> ClipEncoder | None:
+    """Build the encoder behind the cosine; None, with a warning, without weights.
+
+    Raises UserError that begins with the flag to blame.
+    """
+    from colbench.domains.frontend.clip import DeviceError, find_clip
+    from colbench.domains.frontend.weights import OtherWeightsError
+
+    try:
+        return find_clip(
+            config.clip_weights, device=config.clip_device, allow_unpinned=config.allow_other_clip
+        )
+    except DeviceError as error:
+        raise UserError(f"--clip-device: {error}") from error
+    except OtherWeightsError as error:
+        raise UserError(f"--clip-weights: {error} with --allow-other-clip") from error
+    except UserError as error:
+        raise UserError(f"--clip-weights: {error}") from error

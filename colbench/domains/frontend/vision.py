@@ -1,0 +1,99 @@
+"""The human played by a vision model: looks at the page it has in mind and at the designer's, and says what differs.
+
+What a page or the designer says may be meant to mislead the human: pages are seen as pictures only, and the
+designer's words stand in the prompt as quoted data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+
+from colbench.errors import SimulatorError
+from colbench.messages import Message
+from colbench.models.human import Voice
+from colbench.models.openai_chat import OpenAIChat
+from colbench.pages.extract import extract_page, target_page
+from colbench.pages.render import PageRenderer, Render, RenderOutcome
+from colbench.task import Task
+
+SPEAKERS = {"user": "Person", "assistant": "Designer"}
+FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*\n?", re.M)
+PAGE = "[a page]"
+QUOTED_CHARS = 2000
+"""Of one message of the designer's, its page not counted, that the human is told."""
+
+ONE_PICTURE = "The picture shows the page that you have in mind. The designer has shown you no page this time."
+TWO_PICTURES = (
+    "There are two pictures. The first shows the page that you have in mind, the second the page that the "
+    "designer has just made. Both are at the same scale; a page that is very tall is cut off at the bottom."
+)
+NOT_SEEN: dict[RenderOutcome, str] = {
+    "no page": "I cannot see a page.",
+    "too big": "I cannot see your page: it is too big for my browser. Please make it smaller.",
+    "timeout": "I cannot see your page: it never finishes loading. Please make it simpler.",
+    "crash": "I cannot see your page: my browser breaks down on it. Please make it simpler.",
+}
+
+
+class VisionHuman:
+    """A human who sees: the target page and the page in the agent's last message, as pictures.
+
+    A page that the browser cannot show is said to be unseen, by rule. The reply carries the picture of the
+    agent's page. The placeholders of the prompt are `{problem_description}`, `{pictures}` (says what they are) and
+    `{dialogue_history}`.
+    """
+
+    def __init__(self, chat: OpenAIChat, voice: Voice) -> None:
+        self.chat = chat
+        self.voice = voice
+        self._renderer: PageRenderer | None = None
+
+    def use_renderer(self, renderer: PageRenderer) -> None:
+        """What turns pages into pictures."""
+        self._renderer = renderer
+
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
+        """The model's words as the human.
+
+        Raises SimulatorError if there are none or the target cannot be rendered, RenderError if the browser fails.
+        """
+        page = extract_page(dialogue[-1].content)
+        target, made = await self._look(target_page(task.hidden.reference), page)
+        if target.outcome != "rendered":
+            why = target.note or target.outcome
+            raise SimulatorError(f"the target page of {task.id} cannot be rendered: {why}")
+        if page and made.outcome != "rendered":
+            return Message(role="user", content=NOT_SEEN[made.outcome])
+        seen = (made.picture,) if page else ()
+        values = {
+            "problem_description": task.request,
+            "pictures": TWO_PICTURES if page else ONE_PICTURE,
+            "dialogue_history": history(dialogue),
+        }
+        said = await self.voice.speak(self.chat, values, (target.picture, *seen))
+        return Message(role="user", content=said.content, usage=said.usage, images=seen)
+
+    async def _look(self, target: str, page: str | None) -> tuple[Render, Render]:
+        if self._renderer is None:
+            raise RuntimeError("a human who looks at pages was given no renderer")
+        render = self._renderer.render
+        return await asyncio.gather(render(target), render(page))
+
+
+def history(dialogue: Sequence[Message]) -> str:
+    """The conversation so far, a line for each message, its words in quotation marks and its page left out."""
+    return "\n".join(
+        f"{SPEAKERS[message.role]}: {json.dumps(words(message.content), ensure_ascii=False)}"
+        for message in dialogue
+    )
+
+
+def words(content: str) -> str:
+    """What is said beside the page."""
+    page = extract_page(content)
+    said = content.replace(page, PAGE) if page else content
+    said = FENCE_LINE.sub("", said).strip()
+    return said if len(said) <= QUOTED_CHARS else said[:QUOTED_CHARS] + " …"

@@ -1,0 +1,260 @@
+"""An evaluation: an agent, a simulated human and tasks, run into a folder.
+
+`evaluate` and `evaluate_async` are the library's way in, `Evaluation` is what they and the command line are made of.
+Nothing here prints; an `Observer` is told how the run proceeds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from colbench.agent_isolation import isolate, read_isolation
+from colbench.config import RunConfig, config_of, digest, without_address
+from colbench.domain import get_domain
+from colbench.interfaces import Agent, HumanSimulator, LogKeeper, StatefulAgent
+from colbench.participants import (
+    Role,
+    describe_for,
+    find_participant,
+    require_domains,
+    require_tokens,
+    spec_of,
+    start,
+)
+from colbench.report.baseline import load_baseline
+from colbench.resources import RunResources
+from colbench.rollout import Rollout
+from colbench.run import Run
+from colbench.run_folder import RunFolder, RunRecord, make_record
+from colbench.runner import Cell, Runner, plan
+from colbench.selection import find_tasks, select, task_source
+from colbench.task import Task, row_from_task
+
+GIVEN = "given"
+"""Task source of a run whose tasks were given as objects; they are kept in its folder."""
+
+
+class Observer:
+    """Receives the events of a run. Override what you need; by default nothing happens."""
+
+    def on_start(self, record: RunRecord) -> None:
+        """Handle that the resources of the run have been started; `record` is complete."""
+
+    def on_resume(self, kept: Sequence[Rollout], total: int) -> None:
+        """Handle that dialogues begin: `total` are planned, and `kept` are finished from an earlier attempt."""
+
+    def on_rollout(self, rollout: Rollout) -> None:
+        """Handle a finished dialogue; it has been written to the run's folder."""
+
+    def on_end(self) -> None:
+        """Handle that no more dialogues will finish, whatever the reason."""
+
+
+class Evaluation:
+    """One run. The constructor resolves all that a configuration means, and starts nothing.
+
+    `agent`, `human` and `tasks` given as objects take the place of the configuration's. Without `out` the folder is
+    `runs/AGENT-TASKS-DIGEST`. Raises UserError that names the flag or field to fix.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        *,
+        agent: Agent | StatefulAgent | None = None,
+        human: HumanSimulator | None = None,
+        tasks: Sequence[Task] | None = None,
+        out: Path | None = None,
+    ) -> None:
+        self._given = tasks
+        config, self.tasks = self._find_tasks(read_isolation(config))
+        domains = {task.domain for task in self.tasks}
+        if agent is not None:
+            config = replace(config, agent=spec_of(agent))
+        elif not config.agent:
+            default = get_domain(self.tasks[0].domain).defaults.agent
+            config = replace(config, agent=default)
+        if human is not None:
+            config = replace(config, human=spec_of(human))
+        self.config = config
+        self.agent: Any = agent or find_participant("agent", config)
+        self.agent_isolation = isolate(self.agent, config, out)
+        require_domains(self.agent, config, self.tasks)
+        require_tokens(self.agent, config)
+        self.human: Any = human or find_participant("human", config)
+        self.baseline = load_baseline(config, self.tasks)
+        self.resources = RunResources(config, self.tasks)
+        resolved = {
+            "agent": describe_for(self.agent, domains),
+            "human": describe_for(self.human, domains),
+            **self.resources.pins,
+        }
+        self.record = make_record(config, resolved, task_source(config.tasks, self.tasks))
+        self.folder = RunFolder(out or default_folder(config, self.record.digest))
+
+    def _find_tasks(self, config: RunConfig) -> tuple[RunConfig, list[Task]]:
+        if self._given is None:
+            return find_tasks(config)
+        chosen = select(list(self._given), replace(config, tasks=GIVEN))
+        return replace(config, tasks=GIVEN), chosen
+
+    async def run(self, observer: Observer) -> None:
+        """Run and score the pending dialogues. What an earlier attempt finished is kept.
+
+        Raises UserError if another process uses the folder or it holds another run, EndpointError if a model server is
+        gone; then what was finished is in the folder, and running again continues.
+        """
+        async with self.resources as resources:
+            record = replace(
+                self.record, sandbox=resources.isolation, environments=resources.environments
+            )
+            observer.on_start(record)
+            with self.folder.writing(record) as writer:
+                if self._given is not None:
+                    self.folder.write(self.folder.tasks_path.name, _encode_tasks(self.tasks))
+                earlier = {rollout.key: rollout for rollout in self.folder.rollouts()}
+                cells = plan(self.tasks, self.config.trials, record.digest, self.config.seed)
+                pending = [cell for cell in cells if not _settled(earlier.get(cell.key))]
+                kept = [earlier[cell.key] for cell in cells if _settled(earlier.get(cell.key))]
+                observer.on_resume(kept, len(cells))
+                try:
+                    if pending:
+                        await self.run_pending(pending, earlier, writer.append, observer)
+                finally:
+                    observer.on_end()
+
+    async def run_pending(
+        self,
+        pending: Sequence[Cell],
+        earlier: dict[str, Rollout],
+        append: Callable[[Rollout], None],
+        observer: Observer,
+    ) -> None:
+        """Run and score cells; `append` writes what is finished."""
+
+        def done(rollout: Rollout) -> None:
+            append(rollout)
+            observer.on_rollout(rollout)
+
+        async with AsyncExitStack() as stack:
+            runner = await self.start(stack, min(self.config.concurrency, len(pending)))
+            await runner.run(pending, earlier, done)
+
+    async def start(self, stack: AsyncExitStack, concurrency: int) -> Runner:
+        """Return the runner, with agent and human started; they stop with the stack."""
+        if isinstance(self.agent, LogKeeper):
+            self.agent.use_log_folder(self.folder.path / "agent-log")
+        roles: tuple[tuple[Role, Any], ...] = (("agent", self.agent), ("human", self.human))
+        for role, participant in roles:  # the agent first: the human may use a server it starts
+            await start(stack, role, participant)
+        for _, participant in roles:
+            self.resources.equip(participant)
+        return Runner(
+            agent=self.agent,
+            human=self.human,
+            scorers=self.resources.scorers(),
+            max_turns=self.config.max_turns,
+            concurrency=concurrency,
+            dialogue_timeout=self.config.dialogue_timeout,
+            scoring_slots=self.resources.workers,
+            record_tokens=self.config.record_tokens,
+        )
+
+
+async def evaluate_async(
+    *,
+    agent: str | Agent | StatefulAgent = "",
+    tasks: str | Sequence[Task] = "",
+    human: str | HumanSimulator = "keyless",
+    out: str | Path | None = None,
+    observer: Observer | None = None,
+    **settings: Any,
+) -> Run:
+    """Run an agent on tasks with a simulated human, and return the run.
+
+    Args:
+        agent: A spec, as for `colbench eval --agent`, or an object with `async def reply(messages)`. Empty: the
+            rule-based agent of the tasks' domain.
+        tasks: A source, as for `--tasks`, or a list of tasks. Empty: the bundled tasks of `domain`, or of backend
+            programming.
+        human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
+        out: The run's folder. A folder that holds a part of the same run is resumed. Without it the run is kept in a
+            temporary folder that goes with the returned object; see `Run.save`.
+        observer: Receives the events of the run.
+        settings: Further fields of `RunConfig`, such as `domain`, `limit`, `trials`, `seed`, `concurrency`.
+
+    Raises:
+        UserError: An argument is wrong; the message names it.
+        EndpointError: A model server is gone. What was finished is in `out`; the same call continues.
+    """
+    specs = {"agent": agent, "tasks": tasks, "human": human}
+    texts = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
+    config = config_of({**settings, **texts})
+    temporary = None if out else tempfile.TemporaryDirectory(prefix="colbench-run-")
+    evaluation = Evaluation(
+        config,
+        agent=None if isinstance(agent, str) else agent,
+        human=None if isinstance(human, str) else human,
+        tasks=None if isinstance(tasks, str) else tasks,
+        out=Path(temporary.name) if temporary else Path(str(out)),
+    )
+    await evaluation.run(observer or Observer())
+    return Run(evaluation.folder, tasks=evaluation.tasks, temporary=temporary)
+
+
+def evaluate(
+    *,
+    agent: str | Agent | StatefulAgent = "",
+    tasks: str | Sequence[Task] = "",
+    human: str | HumanSimulator = "keyless",
+    out: str | Path | None = None,
+    observer: Observer | None = None,
+    **settings: Any,
+) -> Run:
+    """Run an agent on tasks with a simulated human, and return the run; see `evaluate_async` for the arguments.
+
+    It may be called where an event loop runs, as in a notebook: the run then has a thread with a
+    loop of its own. Objects that are bound to the running loop need `evaluate_async`.
+    """
+
+    def run() -> Run:
+        given = {"agent": agent, "tasks": tasks, "human": human, "out": out, "observer": observer}
+        return asyncio.run(evaluate_async(**given, **settings))  # type: ignore[arg-type]
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return run()
+    with ThreadPoolExecutor(1, thread_name_prefix="colbench") as thread:
+        return thread.submit(run).result()
+
+
+def default_folder(config: RunConfig, config_digest: str) -> Path:
+    """Return `runs/AGENT-TASKS-DIGEST`: the same configuration finds its run again, another selection its own."""
+    selection = [config.limit, config.task_ids]
+    chosen = digest([config_digest, selection]) if any(selection) else config_digest
+    return Path("runs") / "-".join((_slug(config.agent), _slug(config.tasks), chosen[:8]))
+
+
+def _slug(spec: str) -> str:
+    path = Path(spec)
+    name = path.stem if path.suffix == ".jsonl" else without_address(spec)
+    return re.sub(r"[^\w.]+", "-", name).strip("-.")[:40]
+
+
+def _settled(rollout: Rollout | None) -> bool:
+    return rollout is not None and rollout.settled
+
+
+def _encode_tasks(tasks: Sequence[Task]) -> bytes:
+    return b"".join(msgspec.json.encode(row_from_task(task)) + b"\n" for task in tasks)

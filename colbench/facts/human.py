@@ -1,0 +1,146 @@
+"""The keyless human for tasks with facts: answers what was asked, briefly, and nothing else.
+
+Every question of the agent's last message is matched with the facts (`facts_match`); the best one is said if it
+fits better than nothing does. One question gets one fact, however many words it has for it; two sentences at
+most. Who fishes ("tell me everything") is asked what they want to know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import takewhile
+
+from colbench.config import derive_seed
+from colbench.facts.match import Matcher
+from colbench.facts.words import content
+from colbench.messages import Message
+from colbench.task import Fact, Task
+
+MOST_FACTS = 2
+ENOUGH = 3.0
+CLEAR = 4.5
+"""Lead in nats (`facts_match`) from which a fact counts as asked for: first in a message, and further on."""
+HEARD = 4000
+"""Characters of a message that are listened to, from its end."""
+
+UNKNOWN = (
+    "I don't know.",
+    "I don't know, sorry.",
+    "That I don't know.",
+    "Sorry, I don't know that.",
+    "I really don't know.",
+)
+WHAT = (
+    "What exactly do you want to know?",
+    "That is too general for me, what exactly do you need?",
+    "Please ask me something more specific.",
+)
+NO_CODE = "I can't read code, just ask me what you want to know."
+REST_UNKNOWN = "The rest of your question I don't know."
+PLAIN = (
+    "What is the {}?",
+    "What about the {}?",
+    "Is there a {}?",
+    "How big is the {}?",
+    "How large is the {}?",
+    "How is the {} handled?",
+)
+"""Questions about a topic, for facts that have no examples of their own."""
+
+EXAMPLE = re.compile(
+    r"\([^()]*\)|\b(?:e\.? ?g\.?|for example|for instance|such as|i\.e\.|like (?=[\"\d]))[^?;,]*",
+    re.IGNORECASE,
+)
+FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+CODE_LINE = re.compile(
+    r"^[ \t]*(?:(?:def|class|if|elif|else|for|while|try|with)\b.*:|(?:import|from|return) .*|[\w.\[\]]+ \W?= .*)$",
+    re.MULTILINE,
+)
+SENTENCE = re.compile(r"(?<=\S[.?!])(?<!\be\.g\.)\s+|\n+|;\s+")
+ASKING = r"what|how|is|are|do|does|did|should|shall|which|when|where|who|whose|why|can|could|will|would|must|may"
+AND_ALSO = re.compile(
+    rf"(?:,|(?<![\s,]))\s++(?:and|also|plus)\s++(?=(?:{ASKING}|if)\b)", re.IGNORECASE
+)
+FURTHER = re.compile(
+    r"^\W*(?:for (?:example|instance)|e\.? ?g\b|i\.e\b|that is|in other words|such as|specifically|"
+    r"in particular|(?:and |or )*if (?:so|yes|not|no|there is|it is|it does)|or|say|like)\b",
+    re.IGNORECASE,
+)
+"""Begins words that go on with the question before them."""
+GOES_ON = re.compile(rf"{FURTHER.pattern}|\b(?:it|they|them|this|that|those)\b", re.IGNORECASE)
+"""Marks a part of a question that speaks of what the part before it asks for."""
+QUESTION = re.compile(
+    rf"(?:^|:(?![^\w:]*+:))\W*+(?:and |also |so |then |next,? |please )*(?:{ASKING}|tell|give|let|provide|"
+    r"confirm|state|explain|describe|specify|clarify|name|list|show|i (?:need|want|would like|'d like) to know)\b",
+    re.IGNORECASE,
+)
+
+
+class FactsHuman:
+    """Answers from `task.hidden.facts`; the same question to the same task gets the same answer."""
+
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
+        """The human's answer to the last message of the dialogue."""
+        return Message(role="user", content=answer(task, dialogue[-1].content))
+
+
+def answer(task: Task, said: str) -> str:
+    """What the human says to a message, from the facts of the task."""
+    words = CODE_LINE.sub("", FENCE.sub("\n", said))
+    asked = [q for i, q in enumerate(questions(words[-HEARD:])) if not i or not FURTHER.match(q)]
+    found = [list(_about(task.hidden.facts, q, first=not i)) for i, q in enumerate(asked)]
+    facts = list(dict.fromkeys(fact.statement for answers in found for fact in answers))
+    if facts:
+        unanswered = len(facts) < MOST_FACTS and not all(found)
+        return " ".join([*facts[:MOST_FACTS], *([REST_UNKNOWN] if unanswered else [])])
+    if words != said:
+        return NO_CODE
+    replies = UNKNOWN if found else WHAT
+    return replies[derive_seed(task.hash, " ".join(said.lower().split())) % len(replies)]
+
+
+def questions(text: str) -> list[str]:
+    """The questions in a text, one by one, without those of empty words ("can you help me?").
+
+    An empty one that follows a sentence ("how is that handled?") takes that sentence along.
+    """
+    found = []
+    before = ""
+    for sentence in SENTENCE.split(text):
+        if sentence.rstrip().endswith("?") or QUESTION.search(sentence):
+            found.append(sentence if content(sentence) else f"{before} {sentence}")
+        before = sentence
+    return list(filter(content, found))
+
+
+def _parts(question: str) -> Iterator[str]:
+    """The questions within one, without examples."""
+    plain = EXAMPLE.sub(" ", question)
+    first, *others = AND_ALSO.split(plain if content(plain) else question)
+    yield first
+    yield from takewhile(lambda part: not GOES_ON.search(part), others)
+
+
+def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fact]:
+    """One fact at most for each part of a question ("what is …, and how is …?").
+
+    The first part of a message's `first` question asks for something in any case; others may just go on.
+    """
+    matcher = _matcher(tuple(map(_examples, facts)))
+    for part in _parts(question):
+        found = matcher.best(part) if content(part) else None
+        if found and found.lead >= (ENOUGH if first else CLEAR):
+            yield facts[found.place]
+        first = False
+
+
+_matcher = lru_cache(maxsize=256)(Matcher)
+"""Tasks of one family and theme share theirs."""
+
+
+def _examples(fact: Fact) -> tuple[str, ...]:
+    """What people say when they ask for a fact."""
+    plain = (ask.format(topic) for topic in fact.topics for ask in PLAIN)
+    return (*fact.topics, *(fact.examples or plain))

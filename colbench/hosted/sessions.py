@@ -1,0 +1,121 @@
+"""Sessions inside other harnesses: they bring model, limits and log; tasks, human and scorers are ColBench's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextvars import Context
+from typing import Any
+
+import msgspec
+
+from colbench.domain import get_domain
+from colbench.errors import InfrastructureError, UserError
+from colbench.interfaces import Agent, StatefulAgent
+from colbench.participants import agent_prompt
+from colbench.rollout import Failure, Rollout
+from colbench.runner import make_rollout
+from colbench.score import Score
+from colbench.session import Session
+
+NOT_OURS = {
+    "agent",
+    "agent_args",
+    "agent_endpoint",
+    "agent_env",
+    "agent_price",
+    "agent_sandbox",
+    "human_price",
+    "trials",
+    "concurrency",
+    "baseline",
+    "record_tokens",
+}
+"""Fields of RunConfig that the other harness has settings of its own for."""
+
+
+class HostedSession:
+    """A session that is started when first needed, and stopped when the event loop ends.
+
+    Other harnesses end the loop after a run, and not all of them say before that a run is over.
+    The constructor raises UserError as `colbench eval` does.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        for name in sorted(NOT_OURS & settings.keys()):
+            raise UserError(f"{name}: the harness that runs ColBench decides this; leave it out")
+        given = dict(settings)
+        domain = given.get("domain")
+        if not given.get("tasks") and domain:
+            given["tasks"] = get_domain(str(domain)).defaults.tasks
+        self.session = Session(**given)
+        self.tasks = self.session.tasks
+        self.config = self.session.config
+        self._kept: asyncio.Task[None] | None = None
+
+    def prompt(self, domain: str, *, pictures: bool = False) -> str:
+        """Return the system prompt of an agent that is a plain model: the built-in one, or the file `agent_prompt`."""
+        return agent_prompt(self.config.agent_prompt, domain, self.config.max_turns, pictures)
+
+    async def start(self) -> None:
+        """Start sandbox, browser and human, unless they are started. Raises UserError."""
+        if self._kept is None or self._kept.done():
+            self._ready = asyncio.Event()
+            self._kept = asyncio.create_task(self._keep(), context=Context())
+            self._kept.add_done_callback(lambda _: self._ready.set())
+        await self._ready.wait()
+        if self._kept.done():
+            self._kept.result()
+
+    async def _keep(self) -> None:
+        async with self.session:
+            self._ready.set()
+            await asyncio.Event().wait()
+
+    async def run_dialogue(self, task_id: str, trial: int, agent: Agent | StatefulAgent) -> Rollout:
+        """Return an unscored dialogue. Raises InfrastructureError if human or server failed, not the agent."""
+        task = self.tasks[task_id]
+        return _settled(await self.session.run_dialogue(agent, task, trial))
+
+    def unfinished(self, task_id: str, trial: int, reason: str) -> Rollout:
+        """Return the rollout of a dialogue that the other harness cut short: the agent failed."""
+        return make_rollout(
+            self.session.cell(self.tasks[task_id], trial),
+            turns=(),
+            ending=None,
+            failure=Failure(boundary="agent", reason=reason),
+            started="",
+            seconds=0.0,
+        )
+
+    async def score(self, rollout: Rollout) -> Rollout:
+        """Return the rollout with its verdicts. Raises InfrastructureError if the scorer failed, not the agent."""
+        return _settled(await self.session.score(rollout, self.tasks[rollout.task_id]))
+
+    def verdict(self, rollout: Rollout) -> Score:
+        """Return the verdict of the scoring mode that is asked for."""
+        return rollout.scores[self.config.scoring]
+
+
+_sessions: dict[bytes, HostedSession] = {}
+
+
+def session_for(settings: Mapping[str, Any]) -> HostedSession:
+    """Return the session of these settings, always the same one. Raises UserError."""
+    key = msgspec.json.encode(settings, order="sorted")
+    if key not in _sessions:
+        _sessions[key] = HostedSession(settings)
+    return _sessions[key]
+
+
+def measures(score: Score, domain: str) -> dict[str, float]:
+    """Return the headline numbers of a verdict by name, without those that are missing; success is 1 or 0."""
+    own = get_domain(domain)
+    found = {metric.name: metric.of(score) for metric in (own.success, own.primary) if metric}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _settled(rollout: Rollout) -> Rollout:
+    if rollout.failure and not rollout.settled:
+        raise InfrastructureError(f"{rollout.failure.boundary}: {rollout.failure.reason}")
+    return rollout

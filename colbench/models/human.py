@@ -1,0 +1,102 @@
+"""The human played by a language model: a prompt that holds the conversation, one request, a reply cut to length."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from colbench.errors import SimulatorError, UserError
+from colbench.messages import Message
+from colbench.models.openai_chat import OpenAIChat
+from colbench.task import Task
+
+SPEAKERS = {"user": "Person", "assistant": "Programmer"}
+
+
+class Voice(Struct, frozen=True, kw_only=True):
+    """A prompt with placeholders, and how the model is sampled with it."""
+
+    prompt: str
+    temperature: float
+    max_tokens: int
+    max_chars: int
+
+    async def speak(
+        self, chat: OpenAIChat, values: Mapping[str, str], images: tuple[bytes, ...] = ()
+    ) -> Message:
+        """Return the model's words as the human. Raises SimulatorError if there are none."""
+        prompt = fill(self.prompt, values)
+        said = await chat.chat(
+            [Message(role="user", content=prompt, images=images)],
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            seed=0,
+        )
+        words = said.content.strip()[: self.max_chars].strip()
+        if not words:
+            raise SimulatorError(f"{chat.model} gave an empty reply")
+        return Message(role="user", content=words, usage=said.usage)
+
+    def describe(self) -> dict[str, str]:
+        """Return what the run's record holds about it."""
+        return {
+            "prompt": "sha256:" + hashlib.sha256(self.prompt.encode()).hexdigest(),
+            "temperature": f"{self.temperature:g}",
+            "max_tokens": str(self.max_tokens),
+            "max_chars": str(self.max_chars),
+        }
+
+
+def fill(prompt: str, values: Mapping[str, str]) -> str:
+    """Fill the placeholders of a prompt; the values are not searched for placeholders."""
+    names = "|".join(map(re.escape, values))
+    return re.sub(rf"\{{({names})\}}", lambda found: values[found.group(1)], prompt)
+
+
+def read_prompt(path: str) -> str:
+    """Read a user's prompt. Raises UserError if it cannot be read or has no place for the conversation."""
+    try:
+        prompt = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise UserError(f"--human-prompt: {path} cannot be read: {cause}") from cause
+    require(prompt, "dialogue_history")
+    return prompt
+
+
+def require(prompt: str, placeholder: str) -> None:
+    """Raise UserError unless a user's prompt holds a placeholder."""
+    if f"{{{placeholder}}}" not in prompt:
+        raise UserError(f"--human-prompt: the prompt lacks the placeholder {{{placeholder}}}")
+
+
+class TextHuman:
+    """A model that answers from the hidden information.
+
+    The placeholders of its prompt are `{problem_description}`, `{hidden_information}` and `{dialogue_history}`.
+    """
+
+    def __init__(self, chat: OpenAIChat, voice: Voice) -> None:
+        self.chat = chat
+        self.voice = voice
+
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
+        """Return the model's words as the human.
+
+        Raises SimulatorError if there are none, UserError if a user's prompt has no place for what the human knows.
+        """
+        require(self.voice.prompt, "hidden_information")
+        values = {
+            "problem_description": task.request,
+            "hidden_information": task.hidden.information,
+            "dialogue_history": history(dialogue),
+        }
+        return await self.voice.speak(self.chat, values)
+
+
+def history(dialogue: Sequence[Message]) -> str:
+    """Format the conversation so far for a prompt, one line a message."""
+    return "\n".join(f"{SPEAKERS[message.role]}: {message.content}" for message in dialogue)

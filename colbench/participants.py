@@ -1,0 +1,95 @@
+"""The agent and the human of a run: resolved from specs or given as objects, checked, started and stopped."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+from colbench.config import RunConfig
+from colbench.domain import domain_names, get_domain
+from colbench.errors import ColBenchError, UserError, describe_exception
+from colbench.plugins import describe, resolve
+from colbench.task import Task
+
+Role = Literal["agent", "human"]
+
+
+def find_participant(role: Role, config: RunConfig) -> Any:
+    """Return the agent or the human that a configuration names. Raises UserError if there is none."""
+    args: dict[str, Any] = dict(getattr(config, f"{role}_args"))
+    prompt = getattr(config, f"{role}_prompt")
+    if prompt:
+        args["prompt"] = prompt
+    return resolve(role, getattr(config, role), args)
+
+
+def agent_prompt(path: str | None, domain: str, max_turns: int, pictures: bool = False) -> str:
+    """Return the system prompt in a file, or the domain's built-in one. Raises UserError if the file cannot be read."""
+    if path is None:
+        prompt = get_domain(domain).agent_prompt(single_turn=False, pictures=pictures)
+    else:
+        try:
+            prompt = Path(path).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as cause:
+            raise UserError(f"agent_prompt: {path} cannot be read: {cause}") from cause
+    return prompt.replace("{max_turns}", str(max_turns))
+
+
+def spec_of(participant: object) -> str:
+    """Return the spec under which an object that was given stands in the run's record."""
+    cls = participant if isinstance(participant, type) else type(participant)
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def describe_for(participant: object, domains: Collection[str]) -> dict[str, str]:
+    """Return a participant's description without what it says for other domains than these.
+
+    Keys that begin with the name of a domain and an underscore are for that domain alone.
+    """
+    others = tuple(f"{name}_" for name in domain_names() if name not in domains)
+    said = describe(participant)
+    return {key: value for key, value in said.items() if not key.startswith(others)}
+
+
+def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> None:
+    """Raise UserError if an agent that names its domains is given tasks of another one."""
+    known: Sequence[str] | None = getattr(agent, "domains", None)
+    other = next((task.domain for task in tasks if known and task.domain not in known), None)
+    if known and other:
+        raise UserError(
+            f"--agent {config.agent}: is for {' and '.join(known)} tasks, and {config.tasks} has {other} ones; "
+            f"name another agent, such as {get_domain(other).defaults.agent}, or choose tasks with --domain {known[0]}"
+        )
+
+
+def require_tokens(agent: object, config: RunConfig) -> None:
+    """Raise UserError if tokens are to be recorded of an agent that has none."""
+    if config.record_tokens and not getattr(agent, "records_tokens", False):
+        raise UserError(
+            f"--record-tokens: {config.agent} gives no tokens; vllm:MODEL does, and openai:MODEL@URL where that "
+            "server is vLLM"
+        )
+
+
+async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
+    """Enter a participant that is a context manager; it is left with the stack, and may then fail without harm."""
+    if not hasattr(participant, "__aenter__"):
+        return
+    try:
+        await participant.__aenter__()
+    except ColBenchError:
+        raise
+    except Exception as cause:
+        raise UserError(f"--{role}: starting it failed\n{describe_exception(cause)}") from cause
+
+    async def stop(*error: Any) -> None:
+        try:
+            await participant.__aexit__(*error)
+        except Exception as cause:
+            text = describe_exception(cause)
+            logging.getLogger("colbench").warning("the %s did not stop well: %s", role, text)
+
+    stack.push_async_exit(stop)

@@ -1,0 +1,86 @@
+"""The resources of a run: those of each of its domains, started and stopped together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+
+from colbench.config import RunConfig
+from colbench.domain import Resources, get_domain
+from colbench.interfaces import ResourceUser, Scorer, Viewer
+from colbench.pages.render import PageRenderer
+from colbench.task import Task
+
+
+class RunResources:
+    """Code sandbox, browser and whatever else the domains of some tasks need.
+
+    The constructor raises UserError where this machine lacks something. Entering starts all, leaving stops all.
+    """
+
+    def __init__(
+        self, config: RunConfig, tasks: Sequence[Task], domains: Sequence[str] = ()
+    ) -> None:
+        """`domains`: further domains, of which there are no tasks."""
+        by_domain: dict[str, list[Task]] = {name: [] for name in domains}
+        for task in tasks:
+            by_domain.setdefault(task.domain, []).append(task)
+        self.by_domain: Mapping[str, Resources] = {
+            name: get_domain(name).resources(config, chosen)
+            for name, chosen in sorted(by_domain.items())
+        }
+        self._running = AsyncExitStack()
+
+    @property
+    def workers(self) -> int:
+        """Answers scored at once."""
+        return max(resources.workers for resources in self.by_domain.values())
+
+    @property
+    def pins(self) -> dict[str, dict[str, str]]:
+        """What a number can depend on, for the run's record."""
+        found: dict[str, dict[str, str]] = {}
+        for resources in self.by_domain.values():
+            found |= resources.pins()
+        return found
+
+    @property
+    def environments(self) -> dict[str, str]:
+        """Version and settings of the tools of each domain that has any."""
+        found = {name: resources.environment for name, resources in self.by_domain.items()}
+        return {name: environment for name, environment in found.items() if environment}
+
+    @property
+    def isolation(self) -> str:
+        """How answers are isolated from this machine; known once started."""
+        return "; ".join(each.isolation for each in self.by_domain.values() if each.isolation)
+
+    async def __aenter__(self) -> RunResources:
+        async with AsyncExitStack() as stack:
+            for resources in self.by_domain.values():
+                await stack.enter_async_context(resources)
+            self._running = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._running.aclose()
+
+    def scorers(self) -> dict[str, Scorer]:
+        """Return the scorer of each domain; to be called once started."""
+        return {
+            name: get_domain(name).scorer(resources) for name, resources in self.by_domain.items()
+        }
+
+    def equip(self, plugin: object) -> None:
+        """Hand an agent or a human the resources that it asks for."""
+        if isinstance(plugin, ResourceUser):
+            plugin.use_resources(self.by_domain)
+        renderer = self.renderer
+        if renderer and isinstance(plugin, Viewer):
+            plugin.use_renderer(renderer)
+
+    @property
+    def renderer(self) -> PageRenderer | None:
+        """The renderer of the first domain that has one."""
+        found = (resources.renderer for resources in self.by_domain.values())
+        return next((renderer for renderer in found if renderer), None)

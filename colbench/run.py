@@ -1,0 +1,187 @@
+"""A finished run: its record, tasks, rollouts and report, and tables of its dialogues."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colbench.config import RunConfig
+from colbench.domain import get_domain
+from colbench.errors import UserError
+from colbench.messages import Usage
+from colbench.report.baseline import load_baseline
+from colbench.report.dialogues import agent_words, human_words
+from colbench.report.model import RunReport
+from colbench.report.summary import summarize
+from colbench.rollout import Rollout
+from colbench.run_folder import RunFolder, RunRecord
+from colbench.selection import recorded_tasks
+from colbench.task import Task
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas
+
+
+class Run:
+    """A run as read from its folder.
+
+    `tasks` and `rollouts` are read once; create another object to see what was added since.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        *,
+        tasks: Sequence[Task] | None = None,
+        temporary: tempfile.TemporaryDirectory[str] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.record: RunRecord = folder.record()
+        self._tasks = tasks
+        self._temporary = temporary
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.record.config.agent} on {self.record.config.tasks}, {self.path}>"
+
+    @property
+    def path(self) -> Path:
+        """The run's folder."""
+        return self.folder.path
+
+    @property
+    def config(self) -> RunConfig:
+        """The configuration of the run."""
+        return self.record.config
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """The tasks of the run. Raises DataError if their source no longer gives the same ones."""
+        if self._tasks is not None:
+            return list(self._tasks)
+        return recorded_tasks(self.folder, self.record)
+
+    @cached_property
+    def rollouts(self) -> list[Rollout]:
+        """The dialogues with their verdicts, one for each task and trial that has been run."""
+        return self.folder.rollouts()
+
+    @cached_property
+    def report(self) -> RunReport:
+        """The report: every number with its interval, as in `report.json`."""
+        baseline = load_baseline(self.config, self.tasks)
+        return summarize(self.tasks, self.config.trials, self.rollouts, self.config, baseline)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield one flat row for each dialogue, in the order of `rollouts`.
+
+        Columns: `task_id`, `task_hash`, `domain`, `family`, `trial`, `seed`, `ended_by` (answer, limit
+        or failure), `failure` (the boundary that failed, or None), `reason`, `turns`, `human_words`,
+        `agent_words`, `agent_prompt_tokens`, `agent_completion_tokens`, `human_prompt_tokens`,
+        `human_completion_tokens` (None where no server counted), `seconds`, and every metric of the
+        domain by its name (None where it was not taken; `success` is 1.0 or 0.0). Metrics of a
+        scoring mode other than `default` are named MODE_METRIC.
+        """
+        families = {task.id: task.family for task in self._known_tasks()}
+        for rollout in self.rollouts:
+            yield {
+                "task_id": rollout.task_id,
+                "task_hash": rollout.task_hash,
+                "domain": rollout.domain,
+                "family": families.get(rollout.task_id) or None,
+                "trial": rollout.trial,
+                "seed": rollout.seed,
+                "ended_by": rollout.ended_by,
+                "failure": rollout.failure.boundary if rollout.failure else None,
+                "reason": rollout.failure.reason if rollout.failure else None,
+                "turns": len(rollout.turns),
+                "human_words": human_words(rollout),
+                "agent_words": agent_words(rollout),
+                **_tokens("agent", [turn.agent_usage for turn in rollout.turns]),
+                **_tokens("human", [turn.human_usage for turn in rollout.turns]),
+                "seconds": rollout.seconds,
+                **_metrics(rollout),
+            }
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a pandas DataFrame, one row for each dialogue; see `rows` for the columns."""
+        import pandas
+
+        return pandas.DataFrame(self._aligned_rows())
+
+    def to_dataset(self) -> datasets.Dataset:
+        """Return the dialogues as a `datasets.Dataset`, one row for each.
+
+        The columns are those of `rows`, `request`, `answer` (None if there is none), and `messages`:
+        a list of `{"role": "user" or "assistant", "content": text}`, the human's request first, as
+        the other side saw them.
+        """
+        from datasets import Dataset
+
+        rows = self._aligned_rows()
+        for row, rollout in zip(rows, self.rollouts, strict=True):
+            row["request"], row["answer"] = rollout.request, rollout.answer
+            row["messages"] = _messages(rollout)
+        return Dataset.from_list(rows)
+
+    def push_to_hub(self, repository: str, *, private: bool = True) -> None:
+        """Upload `to_dataset()` to a dataset repository of the Hugging Face Hub, such as `me/my-run`."""
+        self.to_dataset().push_to_hub(repository, private=private)
+
+    def save(self, path: str | Path) -> Run:
+        """Copy the run's folder to `path`, which must not exist, and return the run there."""
+        target = Path(path)
+        if target.exists():
+            raise UserError(f"{target}: already exists; name another folder")
+        shutil.copytree(self.path, target, ignore=shutil.ignore_patterns(".lock"))
+        return Run(RunFolder(target), tasks=self._tasks)
+
+    def _known_tasks(self) -> list[Task]:
+        """Return the tasks, or none where their source no longer gives them."""
+        try:
+            return self.tasks
+        except UserError:
+            return []
+
+    def _aligned_rows(self) -> list[dict[str, Any]]:
+        """Return the rows with the same columns in each, also where a run has several domains."""
+        rows = list(self.rows())
+        columns = dict.fromkeys(column for row in rows for column in row)
+        return [{column: row.get(column) for column in columns} for row in rows]
+
+
+def load_run(path: str | Path) -> Run:
+    """Return the run in a folder. Raises DataError if the folder holds none."""
+    return Run(RunFolder(Path(path)))
+
+
+def _metrics(rollout: Rollout) -> dict[str, float | None]:
+    domain = get_domain(rollout.domain)
+    found: dict[str, float | None] = {}
+    for mode in domain.modes:
+        prefix = "" if mode == "default" else f"{mode}_"
+        score = rollout.scores.get(mode)
+        found |= {f"{prefix}{metric.name}": metric.of(score) for metric in domain.metrics}
+    return found
+
+
+def _tokens(role: str, usages: Sequence[Usage | None]) -> dict[str, int | None]:
+    counted = [usage for usage in usages if usage]
+    total = sum(counted, Usage())
+    return {
+        f"{role}_prompt_tokens": total.prompt_tokens if counted else None,
+        f"{role}_completion_tokens": total.completion_tokens if counted else None,
+    }
+
+
+def _messages(rollout: Rollout) -> list[dict[str, str]]:
+    found = [{"role": "user", "content": rollout.request}]
+    for turn in rollout.turns:
+        found.append({"role": "assistant", "content": turn.said})
+        if turn.human is not None:
+            found.append({"role": "user", "content": turn.human})
+    return found

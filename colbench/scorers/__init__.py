@@ -1,1 +1,0 @@
-"""The judges of answers: hidden unit tests for functions, likeness to the hidden design for pages."""

@@ -1,0 +1,75 @@
+"""The tasks of a run: its source, and which of the source's tasks."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from colbench.config import RunConfig, digest
+from colbench.domain import get_domain
+from colbench.errors import DataError, UserError
+from colbench.plugins import resolve_tasks
+from colbench.run_folder import RunFolder, RunRecord, TaskSource
+from colbench.task import BACKEND, Task
+
+
+def find_tasks(
+    config: RunConfig, malformed: list[str] | None = None
+) -> tuple[RunConfig, list[Task]]:
+    """Return the configuration with its task source, by default the domain's own, and the tasks selected from it.
+
+    `malformed`: see `resolve_tasks`. Raises UserError or DataError if there is no such source, task or domain.
+    """
+    if not config.tasks:
+        tasks = get_domain(config.domain or BACKEND).defaults.tasks
+        config = replace(config, tasks=tasks)
+    return config, select(resolve_tasks(config.tasks, malformed), config)
+
+
+def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
+    """Return the tasks of a source such as `bundled:backend`, `official:backend/test` or a task file.
+
+    Raises UserError if there is no such source, DataError if a row is malformed.
+    """
+    return resolve_tasks(source)[:limit]
+
+
+def select(tasks: list[Task], config: RunConfig) -> list[Task]:
+    """Return the tasks that `--domain`, `--task-ids` and `--limit` leave. Raises UserError if one named is missing."""
+    if config.domain:
+        get_domain(config.domain)
+        tasks = [task for task in tasks if task.domain == config.domain]
+        if not tasks:
+            raise UserError(f"--domain {config.domain}: {config.tasks} has no such task")
+    if config.task_ids:
+        by_id = {task.id: task for task in tasks}
+        unknown = [name for name in config.task_ids if name not in by_id]
+        if unknown:
+            raise UserError(
+                f"--task-ids: {config.tasks} has no {', '.join(unknown)}; `colbench tasks list` shows the ids"
+            )
+        tasks = [by_id[name] for name in dict.fromkeys(config.task_ids)]
+    return tasks[: config.limit]
+
+
+def task_source(source: str, tasks: list[Task]) -> TaskSource:
+    """Return what a run records about its tasks."""
+    return TaskSource(source=source, count=len(tasks), hash=_hash(tasks))
+
+
+def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
+    """Find the tasks of a run again: in its folder if they were given as objects, else at their source.
+
+    Raises DataError if these are no longer the same tasks.
+    """
+    own = folder.tasks_path
+    source = str(own) if own.exists() else record.config.tasks
+    tasks = select(resolve_tasks(source), record.config)
+    if _hash(tasks) != record.tasks.hash:
+        raise DataError(
+            f"{record.config.tasks}: these are not the tasks of the run; it was made with ColBench {record.colbench}"
+        )
+    return tasks
+
+
+def _hash(tasks: list[Task]) -> str:
+    return digest([[task.id, task.hash] for task in tasks])

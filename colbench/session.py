@@ -1,0 +1,214 @@
+"""A session: a simulated human and scorers, kept ready for dialogues one step or one agent at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from colbench.config import RunConfig, config_of, digest
+from colbench.dialogue import Dialogue
+from colbench.domain import get_domain
+from colbench.errors import UserError
+from colbench.interfaces import Agent, HumanSimulator, Scorer, StatefulAgent
+from colbench.messages import Message
+from colbench.participants import describe_for, find_participant, spec_of, start
+from colbench.resources import RunResources
+from colbench.rollout import Rollout, Turn, cell_seed
+from colbench.run_folder import now
+from colbench.runner import Cell, Runner, make_rollout
+from colbench.score import Score
+from colbench.selection import find_tasks, select
+from colbench.task import Task
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """The result of one reply of the agent."""
+
+    turn: Turn
+    """The turn that the reply made, with the human's answer unless it was the last one."""
+    message: Message | None = None
+    """The human's answer; None at the end of the dialogue."""
+    rollout: Rollout | None = None
+    """The whole dialogue with its verdicts, at its end."""
+
+    @property
+    def done(self) -> bool:
+        """True if the dialogue has ended."""
+        return self.rollout is not None
+
+    @property
+    def scores(self) -> dict[str, Score]:
+        """The verdicts by scoring mode; empty before the end."""
+        return self.rollout.scores if self.rollout else {}
+
+
+class Talk:
+    """One dialogue, driven step by step by whoever plays the agent."""
+
+    def __init__(self, session: Session, cell: Cell, images: bool) -> None:
+        config = session.config
+        self._session = session
+        self._cell = cell
+        self._dialogue = Dialogue(
+            cell.task, session.human, max_turns=config.max_turns, images=images
+        )
+        self._started, self._start = now(), time.perf_counter()
+        self._asked = self._start
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Everything said so far, the human's request first: what the agent may see, never the task."""
+        return self._dialogue.messages
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns so far."""
+        return tuple(self._dialogue.turns)
+
+    async def step(self, reply: Message | str) -> Step:
+        """Take the agent's next reply, and return the human's answer or, at the end, the verdicts.
+
+        Raises UserError if the dialogue has ended, AgentError if the reply is not a message, and InfrastructureError if
+        the human or the scorer fails.
+        """
+        if self._dialogue.ending:
+            raise UserError("this dialogue has ended; start another one")
+        seconds = time.perf_counter() - self._asked
+        deadline = asyncio.get_running_loop().time() + self._session.config.dialogue_timeout
+        await self._dialogue.step(reply, seconds=seconds, deadline=deadline)
+        turn = self._dialogue.turns[-1]
+        if self._dialogue.ending is None:
+            self._asked = time.perf_counter()
+            return Step(turn=turn, message=self.messages[-1])
+        rollout = make_rollout(
+            self._cell,
+            turns=self._dialogue.turns,
+            ending=self._dialogue.ending,
+            failure=None,
+            started=self._started,
+            seconds=time.perf_counter() - self._start,
+        )
+        return Step(turn=turn, rollout=await self._session.score(rollout, self._cell.task))
+
+
+class Session:
+    """A simulated human and scorers, started on entering and stopped on leaving.
+
+    Args:
+        config: The configuration; its agent, trials and folder do not count.
+        tasks: A source, as for `--tasks`, or a list of tasks. Needed for domains that are not named by
+            `domain`, and for `Session.tasks`.
+        human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
+        settings: Fields of `RunConfig`, which replace those of `config`.
+
+    Raises UserError if an argument is wrong or this machine lacks something that the domains need.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig | None = None,
+        *,
+        tasks: str | Sequence[Task] = "",
+        human: str | HumanSimulator = "",
+        **settings: Any,
+    ) -> None:
+        texts = {"tasks": tasks, "human": human}
+        settings |= {name: text for name, text in texts.items() if isinstance(text, str) and text}
+        self.config = config_of({**asdict(config or RunConfig()), **settings})
+        self.tasks: dict[str, Task] = {task.id: task for task in self._find_tasks(tasks)}
+        """The tasks of the source by id; empty if only a domain was named."""
+        domains = [self.config.domain] if self.config.domain and not self.tasks else []
+        self.resources = RunResources(self.config, list(self.tasks.values()), domains)
+        self.human: Any = (
+            find_participant("human", self.config) if isinstance(human, str) else human
+        )
+        self._scorers: Mapping[str, Scorer] = {}
+        self._stack = AsyncExitStack()
+
+    def _find_tasks(self, tasks: str | Sequence[Task]) -> list[Task]:
+        if not isinstance(tasks, str):
+            return select(list(tasks), self.config)
+        if not self.config.tasks and self.config.domain:
+            get_domain(self.config.domain)
+            return []
+        self.config, found = find_tasks(self.config)
+        return found
+
+    async def __aenter__(self) -> Session:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.resources)
+            await start(stack, "human", self.human)
+            self.resources.equip(self.human)
+            self._scorers = self.resources.scorers()
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stack.aclose()
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a result depends on, for a record."""
+        domains = list(self.resources.by_domain)
+        return {
+            "config": self.config.pins(),
+            "human": {"spec": spec_of(self.human), **describe_for(self.human, domains)},
+            **self.resources.pins,
+        }
+
+    def start(self, task: Task, *, trial: int = 0, images: bool = False) -> Talk:
+        """Start a dialogue about a task; `images`: its agent is shown pictures of its pages."""
+        return Talk(self, self.cell(task, trial), images)
+
+    async def run_dialogue(
+        self, agent: Agent | StatefulAgent, task: Task, trial: int = 0
+    ) -> Rollout:
+        """Run a dialogue with an agent and return it unscored; an error of either side becomes its failure."""
+        return await self.runner(agent, concurrency=1).run_dialogue(self.cell(task, trial))
+
+    async def run(
+        self, agent: Agent | StatefulAgent, cells: Sequence[Cell], *, concurrency: int | None = None
+    ) -> list[Rollout]:
+        """Run and score dialogues with an agent, all at once unless `concurrency` limits them, in the order of cells.
+
+        Raises EndpointError if a model server is gone.
+        """
+        found: dict[str, Rollout] = {}
+
+        def done(rollout: Rollout) -> None:
+            found[rollout.key] = rollout
+
+        runner = self.runner(agent, concurrency=concurrency or len(cells) or 1)
+        await runner.run(cells, {}, done)
+        return [found[cell.key] for cell in cells]
+
+    async def score(self, rollout: Rollout, task: Task) -> Rollout:
+        """Return the rollout with its verdicts; a failure of the scorer becomes its failure."""
+        return await self.runner(None, concurrency=1).score(task, rollout)
+
+    def cell(self, task: Task, trial: int = 0) -> Cell:
+        """Return the cell of a task and a trial, whose seed an evaluation with this configuration would use."""
+        return Cell(
+            task=task,
+            trial=trial,
+            key=digest([task.id, task.hash, trial, self.config.pins()]),
+            seed=cell_seed(self.config.seed, task.id, task.hash, trial),
+        )
+
+    def runner(self, agent: Any, *, concurrency: int) -> Runner:
+        """Return the runner of an agent in this session."""
+        return Runner(
+            agent=agent,
+            human=self.human,
+            scorers=self._scorers,
+            max_turns=self.config.max_turns,
+            concurrency=concurrency,
+            dialogue_timeout=self.config.dialogue_timeout,
+            scoring_slots=self.resources.workers,
+            record_tokens=self.config.record_tokens,
+        )

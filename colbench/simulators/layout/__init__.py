@@ -1,7 +1,0 @@
-"""The keyless human for pages: looks at both pages through their visible blocks; see docs/frontend.md."""
-
-from __future__ import annotations
-
-from colbench.simulators.layout.human import PageHuman
-
-__all__ = ["PageHuman"]
