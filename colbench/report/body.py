@@ -10,7 +10,7 @@ from colbench.numbers import (
     number_range,
     percent,
     percent_range,
-    title,
+    sentence,
 )
 from colbench.report import charts
 from colbench.report.facts import LACKING, Section, curve_name, sections, value_name
@@ -117,7 +117,7 @@ def _curve(domain: DomainReport) -> Iterator[Safe]:
         for b in domain.by_turn
     ]
     if name := curve_name(domain):
-        heading = f"{title(name)} by turn"
+        heading = f"{sentence(name)} by turn"
         heads = ("Turn", name.capitalize(), "95 % interval", "Answered")
         caption = CURVES["pages" if domain.by_turn[0].value else "answers"]
         chart = charts.by_turn(name, domain.by_turn)

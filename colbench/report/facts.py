@@ -147,13 +147,13 @@ def _delta(domain: DomainReport) -> Iterator[Fact]:
     if domain.lead == "tests_passed":
         yield Fact(
             label=f"{label}, success",
-            value=points(delta.success_rate),
+            value=points(delta.success_rate.mean),
             note=points_range(delta.success_rate),
         )
     differing = f"{delta.differing:,} of {count(delta.cells, 'verdict')} differ"
     yield Fact(
         label=f"{label}, {'tests' if domain.lead == 'tests_passed' else value_name(domain)}",
-        value=points(delta.value),
+        value=points(delta.value.mean),
         note=f"{points_range(delta.value)}; {differing}",
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from colbench.numbers import NOTHING, count, percent, title
+from colbench.numbers import NOTHING, count, percent, sentence
 from colbench.pages.extract import extract_page, target_page
 from colbench.report.album import Album, Pair, Shot
 from colbench.report.cells import plan
@@ -204,7 +204,7 @@ def _floors(score: Score | None) -> Safe:
         (label, *(percent(found[name]) if name in found else NOTHING for name in names))
         for label, found in pages.items()
     )
-    heads = ("Page", *(title(measure_name(name)) for name in names))
+    heads = ("Page", *(sentence(measure_name(name)) for name in names))
     numbers = table("Measures and floors", heads, rows)
     scrolled = element(
         "div", numbers, class_="scroll", tabindex=0, role="region", aria_label="Measures"

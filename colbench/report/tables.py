@@ -11,7 +11,7 @@ from colbench.numbers import (
     percent_range,
     points,
     points_range,
-    title,
+    sentence,
 )
 from colbench.report.facts import measure_name, value_name
 from colbench.report.frontend import FLOORS, METRICS
@@ -45,7 +45,7 @@ def _metric_table(domain: DomainReport) -> Safe:
     for name in [each for each in METRICS if each in taken] or [domain.lead]:
         means = (_mean(report, name) for report in domain.modes.values())
         shown = (_amount(domain.floors[page].get(name)) for page in floors)
-        rows.append((title(measure_name(name)), *means, *shown))
+        rows.append((sentence(measure_name(name)), *means, *shown))
     rows += _zero_rows(domain, len(floors))
     heads = (
         *(f"{mode.capitalize()} scoring" for mode in domain.modes),
@@ -66,7 +66,7 @@ def _zero_rows(domain: DomainReport, floors: int) -> Iterator[tuple[str, ...]]:
         name = f"{value_name(domain).capitalize()}, unscored as 0"
         yield name, *(_cell(zero.value) if zero else Safe(NOTHING) for zero in zeros), *rest
     if delta := domain.delta:
-        gap = _with_range(points(delta.value), points_range(delta.value))
+        gap = _with_range(points(delta.value.mean), points_range(delta.value))
         differing = f"{delta.differing:,} of {delta.cells:,} differ"
         name = f"{value_name(domain).capitalize()}, {delta.mode} − {delta.base}"
         yield name, gap, differing, *rest
@@ -82,8 +82,8 @@ def _score_rows(domain: DomainReport) -> Iterator[tuple[str, ...]]:
     if delta := domain.delta:
         yield (
             f"{delta.mode} − {delta.base}",
-            _with_range(points(delta.success_rate), points_range(delta.success_rate)),
-            _with_range(points(delta.value), points_range(delta.value)),
+            _with_range(points(delta.success_rate.mean), points_range(delta.success_rate)),
+            _with_range(points(delta.value.mean), points_range(delta.value)),
             f"{delta.differing:,} of {delta.cells:,} differ",
         )
     for each in domain.pass_k:
