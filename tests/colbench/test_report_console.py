@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from colbench.config import RunConfig
-from colbench.report import text
+from colbench import numbers as text
 from colbench.report.console import render_table
 from colbench.report.summary import summarize
 from colbench.rollout import Failure, Rollout, Turn
