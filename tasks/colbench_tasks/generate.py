@@ -108,7 +108,7 @@ def stream(
         designs.add(key)
         name = f"{family.name}-{seed}-{made:04}"
         yield Task(
-            id=name, domain="backend", request=draft.request, hidden=hidden, family=family.name
+            id=name, domain=family.domain, request=draft.request, hidden=hidden, family=family.name
         )
         made, last = made + 1, attempt
         if made == number:

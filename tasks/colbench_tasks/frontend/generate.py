@@ -220,7 +220,7 @@ def _task(random: Random, draft: Draft, name: str, request: str, html: str) -> T
     known = facts(random, draft.choices, draft.used, draft.order)
     return Task(
         id=name,
-        domain="frontend",
+        domain=Kind.domain,
         request=request,
         hidden=Hidden(reference=html, information=html, facts=known),
         family=draft.kind.name,

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from colbench.interfaces import RejectedError
 from colbench.task import SIGNATURE, Task
+from colbench_tasks.family import Family
 from colbench_tasks.synthesis.checks import parse
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class NearDuplicates:
 
     def add(self, task: Task) -> None:
         """Remember a task; a page is left out."""
-        if task.domain == "backend":
+        if task.domain == Family.domain:
             self._requests.add(task.id, request_shingles(task.request))
             self._codes.add(task.id, code_shingles(task.hidden.reference))
 
