@@ -13,7 +13,7 @@ from random import Random
 from string import Template
 from textwrap import indent
 from types import CodeType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -72,7 +72,7 @@ Design = Mapping[str, Choice]
 class Family(Struct, frozen=True, kw_only=True):
     """A kind of task. Its tasks differ in theme, wording and design."""
 
-    domain: ClassVar[str] = "backend"
+    domain: ClassVar[Literal["backend"]] = "backend"
     name: str
     version: int = 1
     """Raised by every change of the family that changes a task. Frozen sets name the version that they draw from."""

@@ -74,7 +74,9 @@ def test_a_built_in_family_and_a_new_kind_change_no_frozen_set(tmp_path: Path) -
     text = (new / "__init__.py").read_text().replace('name="parking"', 'name="another"')
     (new / "__init__.py").write_text(text)
     with (package / "frontend" / "kinds.py").open("a") as kinds:
-        kinds.write("\nimport msgspec\n\nKINDS += (msgspec.structs.replace(KINDS[0], name='other'),)\n")
+        kinds.write(
+            "\nimport msgspec\n\nKINDS += (msgspec.structs.replace(KINDS[0], name='other'),)\n"
+        )
     code = (
         "from colbench_tasks.bundled import load\n"
         "from colbench_tasks.generated import INSTALLED, load as new\n"

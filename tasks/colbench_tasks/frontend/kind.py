@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ Sections = tuple[Section, ...]
 class Kind(Struct, frozen=True, kw_only=True):
     """A kind of page: one of the `plans`, followed by some of the `extras`."""
 
-    domain: ClassVar[str] = "frontend"
+    domain: ClassVar[Literal["frontend"]] = "frontend"
     name: str
     version: int = 1
     """Raised by every change of the kind that changes a task. Frozen sets name the version that they draw from."""

@@ -1,4 +1,4 @@
-"""What a short text costs that is shown for some days: which words count, loud ones, the least, many days."""
+"""The price of a short text that is shown for some days: counted words, loud words, a minimum, many days."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cold alarms from temperatures: when one begins and ends, gaps, reminders, what is reported."""
+"""Cold alarms from temperatures: start and end of an alarm, gaps, reminders, the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[float | None]]:
-    """A walk around the limit, in halves of a degree; it may begin, or fall, near the severe cold."""
+    """Draw a walk around the limit in steps of half a degree; it may start, or fall, near the severe cold."""
     limit, severe = values["limit"], values["severe"] or -2
     here = random.choice((limit + 1.5, limit, severe + 1))
     readings: list[float | None] = []

@@ -1,4 +1,4 @@
-"""Who gets the thing and for how much: several bids, the least bid, steps, ties, premium, the form of the result."""
+"""An auction's winner and price: several bids, a minimum bid, steps, ties, premium, the form of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a hand of cards is worth: high numbers, ones, a colour, equal numbers, runs, a limit, going bust."""
+"""The value of a hand of cards: high numbers, ones, a color, equal numbers, runs, a limit, going bust."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The coins that somebody gets back: which there are, rounding, a fee, a bonus, too little money, the form."""
+"""The coins of the change: denominations, rounding, a fee, a bonus, too little money, the form of the result."""
 
 from __future__ import annotations
 

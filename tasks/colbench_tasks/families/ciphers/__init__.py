@@ -1,4 +1,4 @@
-"""Secret writing: how letters are replaced, vowels, spaces, digits, backwards, groups, what is put around it."""
+"""A cipher: replaced letters, vowels, spaces, digits, reversal, groups, text before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an insurance pays for damaged things: wear, ceilings, the part one bears, receipts, the form of the result."""
+"""An insurance payment for damaged things: wear, limits, deductible, receipts, the form of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a seller earns: which sales count, the percentage, steps, returns, beginners, a ceiling."""
+"""A seller's commission: counted sales, percentage, steps, returns, beginners, a limit."""
 
 from __future__ import annotations
 

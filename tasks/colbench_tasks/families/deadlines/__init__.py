@@ -1,4 +1,4 @@
-"""Until when something is due: open days, holidays, the evening, urgent cases."""
+"""A due date: open days, holidays, the evening, urgent cases."""
 
 from __future__ import annotations
 

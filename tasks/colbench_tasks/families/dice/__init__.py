@@ -1,4 +1,4 @@
-"""Where a token stands after some throws of two dice: steps, leaving the start, doubles, the goal, traps."""
+"""The position of a token after some throws of two dice: steps, leaving the start, doubles, the goal, traps."""
 
 from __future__ import annotations
 

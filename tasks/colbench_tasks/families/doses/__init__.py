@@ -1,4 +1,4 @@
-"""A day's plan of doses by weight: how often, rounding, a most, the young, the night."""
+"""A day's plan of doses by weight: frequency, rounding, a maximum, young patients, the night."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Late payers: patience, interest, charges for letters, a ceiling, the collector, the form of the result."""
+"""Late payers: grace period, interest, charges for letters, a limit, the collector, the form of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exchange desk pays out: margin, limits, better rates, regulars, coins, the form of the result."""
+"""The payout of an exchange desk: margin, limits, better rates, regulars, coins, the form of the result."""
 
 from __future__ import annotations
 

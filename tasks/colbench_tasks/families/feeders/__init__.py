@@ -1,4 +1,4 @@
-"""A machine that hands out portions: who comes too early, too often, or unknown, and when it runs empty."""
+"""A machine that hands out portions: visits too early, too often or by strangers, and an empty machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMES = ("Ada", "Ben", "Kim", "Lou", "Mia")
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[tuple[int, str]]]:
-    """Visits in order of time; many follow an earlier one of the same name just within or after the wait."""
+    """Draw visits in order of time; many follow one of the same name just within or after the wait."""
     wait, names = values["wait"], random.sample(NAMES, random.choice((1, 3, 5, 5)))
     visits: list[tuple[int, str]] = []
     minute = random.randrange(400)

@@ -1,4 +1,4 @@
-"""How much to order: demand, reserve, packs, small orders, unit of the result."""
+"""An order quantity: demand, reserve, packs, small orders, unit of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A league table from results: points for win and draw, forfeits, deductions, ties, who is listed, the form."""
+"""A league table from results: points for win and draw, forfeits, deductions, ties, listed teams, the form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What late things cost at a lending place: free days, the daily fine, lost ones, children, when to block."""
+"""Fines of a lending place: free days, the daily fine, lost items, children, blocked accounts."""
 
 from __future__ import annotations
 

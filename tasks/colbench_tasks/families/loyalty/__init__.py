@@ -1,4 +1,4 @@
-"""Points for a purchase: rate, smallest purchase, ceiling, status, birthday."""
+"""Points for a purchase: rate, smallest purchase, limit, status, birthday."""
 
 from __future__ import annotations
 

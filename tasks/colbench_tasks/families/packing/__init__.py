@@ -1,4 +1,4 @@
-"""How many boxes and pallets a delivery takes: what fits in, heavy and delicate pieces, rests, spares, the report."""
+"""Boxes and pallets of a delivery: capacity, heavy and delicate pieces, remainders, spares, the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who meets whom next: who takes part, the line-up and its ties, an odd number, the same club, a large difference."""
+"""The next pairings of a tournament: participants, order and ties, an odd number, the same club, a large difference."""
 
 from __future__ import annotations
 

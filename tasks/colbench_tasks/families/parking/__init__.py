@@ -1,4 +1,4 @@
-"""What a stay costs: free time, billing blocks, a ceiling, a rebate for members."""
+"""A parking fee: free time, billing blocks, a limit, a rebate for members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a code: length, digits, capitals, repetition, the owner's name, signs, the form of the verdict."""
+"""The faults of a passcode: length, digits, capitals, repetition, the owner's name, signs, the form of the verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points in a quiz, and who goes on: worth of a question, time, speed, hints, wrong and skipped answers."""
+"""Points in a quiz, and who advances: worth of a question, time, speed, hints, wrong and skipped answers."""
 
 from __future__ import annotations
 

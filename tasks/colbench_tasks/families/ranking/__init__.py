@@ -1,4 +1,4 @@
-"""A ranking list: direction, ties, shared places, how many lines, the form of a line."""
+"""A ranking list: direction, ties, shared places, number of lines, the form of a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which group sits at which table: who is first, which table, sharing, spare seats, who waits, how tables are named."""
+"""Tables for groups: order of groups, choice of table, sharing, spare seats, waiting groups, names of tables."""
 
 from __future__ import annotations
 

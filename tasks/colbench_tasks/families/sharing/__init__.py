@@ -1,4 +1,4 @@
-"""Who pays how much of a bill: tip, rounding, the host, leftover cents, the form of the result."""
+"""The shares of a bill: tip, rounding, the host, leftover cents, the form of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs to send a parcel: base price, weight steps, distance, free delivery."""
+"""The price of sending a parcel: base price, weight steps, distance, free delivery."""
 
 from __future__ import annotations
 

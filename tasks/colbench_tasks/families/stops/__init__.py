@@ -1,4 +1,4 @@
-"""Which stops a round makes, and in what order: room, distance, urgent ones, ties, the form of the list."""
+"""The stops of a round in order: room, distance, urgent stops, ties, the form of the list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streaks of good days: what a good day is, jokers, illness, what a break costs."""
+"""Streaks of good days: the definition of a good day, jokers, illness, the cost of a break."""
 
 from __future__ import annotations
 

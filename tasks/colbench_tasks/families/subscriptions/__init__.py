@@ -1,4 +1,4 @@
-"""What a subscription costs month by month: trial, more people, a rise, pauses, gifts, the form of the result."""
+"""The monthly cost of a subscription: trial, more people, a price rise, pauses, gifts, the form of the result."""
 
 from __future__ import annotations
 

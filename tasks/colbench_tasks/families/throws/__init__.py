@@ -1,4 +1,4 @@
-"""The score of a game of throws: streaks, misses, ceilings, the last throw."""
+"""The score of a game of throws: streaks, misses, limits, the last throw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""At which hours there is water enough for a boat: sill, reserve, wind, falling water, daylight."""
+"""The hours with enough water for a boat: sill, reserve, wind, falling water, daylight."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[int], int, int]:
-    """Heights that rise and fall around what the boat needs."""
+    """Draw heights that rise and fall around the height that the boat needs."""
     draught, wind = random.randrange(40, 181), random.randrange(10)
     middle = values["sill"] + draught + random.randrange(10, 70)
     swing, phase = random.randrange(30, 90), random.randrange(12)

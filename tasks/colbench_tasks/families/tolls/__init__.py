@@ -1,4 +1,4 @@
-"""What a vehicle pays to cross: kind, length, height, hour, the way back, and the lane it is sent to."""
+"""The toll of a vehicle: kind, length, height, hour, the way back, and its lane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In what order people are called: urgency, age, emergencies, ties, how many."""
+"""The order in which people are called: urgency, age, emergencies, ties, number of people."""
 
 from __future__ import annotations
 
