@@ -20,6 +20,13 @@ from colbench_tasks.generated import PAGES
 
 FOLDER = Path(families.__file__).parent
 Run = Callable[..., subprocess.CompletedProcess[str]]
+COPY = """
+from msgspec.structs import replace
+
+from colbench_tasks.families.parking import FAMILY as PARKING
+
+FAMILY = replace(PARKING, name="eggs")
+"""
 
 
 def install(folder: Path, package: str, entry: str, module: str = "") -> str:
@@ -146,9 +153,7 @@ def test_what_is_wrong_with_an_entry_point_is_said(name: str, value: str, words:
 
 
 def test_a_family_without_example_questions_is_refused(tmp_path: Path, run_alone: Run) -> None:
-    module = "from colbench_tasks.families.parking import FAMILY as P\nfrom msgspec.structs import replace\n"
-    module += "FAMILY = replace(P, name='eggs')\n"
-    site = install(tmp_path, "colbench-eggs", "eggs = its_module:FAMILY", module)
+    site = install(tmp_path, "colbench-eggs", "eggs = its_module:FAMILY", COPY)
     code = (
         "from colbench.errors import UserError\n"
         "from colbench_tasks.families import FAMILIES\n"
@@ -157,6 +162,21 @@ def test_a_family_without_example_questions_is_refused(tmp_path: Path, run_alone
     )
     done = run_alone(code, PYTHONPATH=site)
     assert f"{tmp_path}/examples.txt: the example questions cannot be read: " in done.stdout
+
+
+def test_a_signature_that_two_families_share_means_the_built_in_one(
+    tmp_path: Path, run_alone: Run
+) -> None:
+    site = install(tmp_path, "colbench-eggs", "eggs = its_module:FAMILY", COPY)
+    (tmp_path / "examples.txt").write_bytes((FOLDER / "parking" / "examples.txt").read_bytes())
+    code = (
+        "from colbench_agents.interviewer import recognise\n"
+        "from colbench_tasks import generated\n"
+        "for task in generated.load('backend/x?number=2&families=parking,eggs'):\n"
+        "    print(task.family, recognise(task.request)[0].name)\n"
+    )
+    done = run_alone(code, PYTHONPATH=site)
+    assert done.stdout == "parking parking\neggs parking\n"
 
 
 def test_families_and_kinds_have_whole_numbers_as_versions() -> None:
