@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from colbench.hosted.sessions import HostedSession, measures, session_for
 
 from colbench.domain import get_domain
 from colbench.errors import AgentError, EndpointError, InfrastructureError, UserError
+from colbench.hosted.sessions import HostedSession, measures, session_for
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.rollout import Rollout
 from colbench.runner import plan
@@ -123,9 +123,12 @@ def test_the_prompt_is_that_of_the_model_agent_or_a_file(tmp_path: Path):
     own = tmp_path / "prompt.txt"
     own.write_text("In {max_turns} turns.")
     usual = get_domain("backend").agent_prompt(single_turn=False, pictures=False)
-    assert HostedSession({**FEW, "max_turns": 4}).prompt("backend") == usual.replace("{max_turns}", "4")
+    assert HostedSession({**FEW, "max_turns": 4}).prompt("backend") == usual.replace(
+        "{max_turns}", "4"
+    )
     assert (
-        HostedSession({**FEW, "max_turns": 4, "agent_prompt": str(own)}).prompt("backend") == "In 4 turns."
+        HostedSession({**FEW, "max_turns": 4, "agent_prompt": str(own)}).prompt("backend")
+        == "In 4 turns."
     )
 
 
