@@ -111,9 +111,18 @@ class RunFolder:
             if earlier.digest != record.digest:
                 raise UserError(_refusal(self.path, earlier, record))
             record = msgspec.structs.replace(record, started=earlier.started)
-        elif self.rollouts_path.exists():
-            raise UserError(f"{self.path} holds rollouts but no run.json; give another --out")
         self.save(record)
+
+    def _refuse_foreign(self) -> None:
+        """Raise UserError if the folder holds files but no run; hidden files do not count."""
+        if self.record_path.exists() or not self.path.is_dir():
+            return
+        found = sorted(each.name for each in self.path.iterdir() if not each.name.startswith("."))
+        if found:
+            raise UserError(
+                f"--out {self.path}: the folder is not empty and holds no run: it has {found[0]!r} but no "
+                f"{self.record_path.name}; name a new or empty folder"
+            )
 
     def save(self, record: RunRecord) -> None:
         """Write `run.json`."""
@@ -123,9 +132,10 @@ class RunFolder:
     def writing(self, record: RunRecord) -> Iterator[RolloutWriter]:
         """Start or resume the run of `record`, as the one writer of this folder.
 
-        Raises UserError when another process has the folder, or when it holds a run of another
-        configuration, and then shows the difference.
+        Raises UserError if another process uses the folder, if it holds a run of another configuration (the message
+        shows the difference), or if it holds something else than a run.
         """
+        self._refuse_foreign()
         with self.lock():
             self._begin(record)
             writer = RolloutWriter(self.rollouts_path)

@@ -10,10 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
-from colbench.config import SELECTION, RunConfig
+from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.version import __version__
 from sweet_rl_trainer.harness import evaluate
@@ -42,8 +41,7 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    """What the dialogues of a run depend on: its configuration, and its tasks, which change with file or version."""
-    whole = msgspec.to_builtins(config)
+    """Return what the dialogues of a run depend on: its configuration and the content of its tasks."""
     file = Path(config.tasks).expanduser()
     tasks = sha256(file.read_bytes()).hexdigest() if file.is_file() else __version__
-    return config.pins() | {name: whole[name] for name in SELECTION} | {"content": tasks}
+    return config.pins() | config.selection() | {"content": tasks}
