@@ -116,18 +116,17 @@ def _environment_values(
     for name, setting in settings().items():
         value = environment.get(setting.variable)
         if value and (args is None or hasattr(args, name)):
-            text = shlex.split(value) if setting.kind == "pairs" else value
-            yield setting.variable, name, _parse(setting, text, setting.variable)
+            yield setting.variable, name, _parse(setting, value, setting.variable)
 
 
 def _refuse_misspelled(environment: Mapping[str, str]) -> None:
     """Raise UserError for a variable whose name is nearly that of a known one; others belong to somebody else."""
     known = {setting.variable for setting in settings().values()} | OTHER_VARIABLES.keys()
-    names = [name.removeprefix(PREFIX) for name in known]
+    endings = [name.removeprefix(PREFIX) for name in known]
     for variable in environment:
         if not variable.startswith(PREFIX) or variable in known:
             continue
-        if right := misspelled(variable.removeprefix(PREFIX), names):
+        if right := misspelled(variable.removeprefix(PREFIX), endings):
             hint = f"did you mean {PREFIX}{right}?"
             raise UserError(f"{variable}: unknown environment variable; {hint}")
 
@@ -141,12 +140,19 @@ def _flag_values(args: argparse.Namespace) -> Iterator[Found]:
 
 def _parse(setting: Setting, value: Any, place: str) -> Any:
     if setting.kind == "pairs":
-        return pairs(value, place)
+        return pairs(value if isinstance(value, list) else _split(value, place), place)
     if setting.kind != "list":
         return value
     if not names(value):
         raise UserError(f"{place}: the list is empty; leave it out, or name something")
     return names(value)
+
+
+def _split(text: str, place: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as cause:
+        raise UserError(f"{place}: {cause}; given: {text}") from cause
 
 
 def names(text: str) -> list[str]:

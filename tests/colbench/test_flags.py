@@ -143,6 +143,13 @@ def test_a_bad_flag_is_named_with_its_value(argv, message):
 def test_a_bad_environment_variable_is_named():
     with pytest.raises(UserError, match="COLBENCH_TRIALS: expected a whole number; given: x"):
         read(environment={"COLBENCH_TRIALS": "x"})
+    with pytest.raises(UserError, match="COLBENCH_AGENT_ARGS: No closing quotation; given: a='1"):
+        read(environment={"COLBENCH_AGENT_ARGS": "a='1"})
+
+
+def test_arguments_in_a_variable_are_separated_by_spaces():
+    config = read(environment={"COLBENCH_AGENT_ARGS": "a=1 b='two words'"})
+    assert config.agent_args == {"a": 1, "b": "two words"}
 
 
 @pytest.mark.parametrize(
