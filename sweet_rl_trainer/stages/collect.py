@@ -1,7 +1,8 @@
 """Dialogues collected by the harness: `colbench eval` as a user would call it.
 
-FOLDER/run/          the run folder, which goes on where it was when the stage was killed
-FOLDER/report.txt    the report
+FOLDER/run/               the run folder, which is resumed if the stage was killed
+FOLDER/run.config.json    the run's configuration
+FOLDER/report.txt         the report
 """
 
 from __future__ import annotations
