@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe, element, join
+from colbench.stats import Estimate
 from colbench_leaderboard.board import Board, Ceiling, Row
-from colbench_leaderboard.receipt import Estimate
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.text import (

@@ -9,9 +9,10 @@ import msgspec
 
 from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe, element, join
+from colbench.stats import Estimate
 from colbench_leaderboard.board import Board, Delta, Entry, Row
 from colbench_leaderboard.bundle import Submission
-from colbench_leaderboard.receipt import Estimate, Finding
+from colbench_leaderboard.receipt import Finding
 from colbench_leaderboard.site import charts, proof, tables
 from colbench_leaderboard.site.boards import bar, disclosed, entry_address, folder, title
 from colbench_leaderboard.site.frame import Page

@@ -7,8 +7,9 @@ from html import escape
 from colbench.command import printable
 from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe
+from colbench.stats import Estimate
 from colbench_leaderboard.bundle import Track
-from colbench_leaderboard.receipt import Estimate, Tier
+from colbench_leaderboard.receipt import Tier
 from colbench_leaderboard.store import ADDRESS
 
 DOMAINS: dict[str, str] = {"backend": "Backend programming", "frontend": "Frontend design"}
