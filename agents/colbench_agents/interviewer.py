@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 from colbench.config import derive_seed
 from colbench.errors import UserError
@@ -21,12 +22,6 @@ from colbench_tasks.family import Choice, Decision, Family, Theme, fill, stateme
 
 MARKER = "I WANT TO ANSWER:"
 NAME = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
-THEMES = {
-    family.signature(theme): (family, theme)
-    for family in FAMILIES.values()
-    for theme in family.themes
-}
-DECISIONS = {decision.name for family in FAMILIES.values() for decision in family.decisions}
 GENERAL = (
     "What should the function return in the normal case?",
     "Which special cases or limits are there?",
@@ -51,7 +46,9 @@ class Interviewer:
             raise UserError("--agent-arg max_questions: expected a whole number from 0 on")
         self._max_questions = max_questions
         self._never_asks = frozenset(filter(None, str(never_asks).split(",")))
-        if unknown := self._never_asks - DECISIONS:
+        families = (family for family, _ in _themes().values())
+        decisions = {decision.name for family in families for decision in family.decisions}
+        if unknown := self._never_asks - decisions:
             raise UserError(f"--agent-arg never_asks: no family has a decision {min(unknown)!r}")
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
@@ -71,9 +68,19 @@ class Interviewer:
 
 
 def recognise(request: str) -> tuple[Family, Theme] | None:
-    """The family and theme whose signature ends the request; None for a task of another kind."""
+    """Return the family and theme whose signature ends the request; None for a task of another kind."""
     start = request.rfind("def ")
-    return THEMES.get(request[start:].strip()) if start >= 0 else None
+    return _themes().get(request[start:].strip()) if start >= 0 else None
+
+
+@cache
+def _themes() -> Mapping[str, tuple[Family, Theme]]:
+    """Return family and theme by signature. ColBench's own families take precedence over those of other packages."""
+    themes: dict[str, tuple[Family, Theme]] = {}
+    for family in FAMILIES.loadable():
+        for theme in family.themes:
+            themes.setdefault(family.signature(theme), (family, theme))
+    return themes
 
 
 class _Interview:

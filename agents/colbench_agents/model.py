@@ -118,7 +118,11 @@ class ModelAgent(PromptedAgent):
         return {
             "model": self.chat.model,
             **super().describe(),
-            "max_image_edge": str(self.chat.max_image_edge),
+            **{
+                f"{name}_max_image_edge": str(self.chat.max_image_edge)
+                for name in domain_names()
+                if get_domain(name).pictured
+            },
         }
 
 

@@ -65,11 +65,13 @@ class ModelHuman:
 
     def describe(self) -> dict[str, str]:
         """Return what the run's record holds about it; keys that begin with a domain's name are for that domain."""
-        said = {"model": self.chat.model, "max_image_edge": str(self.chat.max_image_edge)}
+        described = {"model": self.chat.model}
         for domain in domain_names():
-            voice = self._voice(domain).describe()
-            said |= {f"{domain}_{name}": value for name, value in voice.items()}
-        return said
+            own = self._voice(domain).describe()
+            if get_domain(domain).pictured:
+                own["max_image_edge"] = str(self.chat.max_image_edge)
+            described |= {f"{domain}_{name}": value for name, value in own.items()}
+        return described
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
         """Return the model's words as the human.

@@ -1,4 +1,4 @@
-"""What the families know of a task's decisions: what was chosen, what is usual, how one asks about it."""
+"""The decisions of generated tasks: the chosen options, the usual ones, and questions about them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from colbench_tasks.family import Choice, Decision, Family, Theme, fill, stateme
 
 
 class FamilyDesign(Struct, frozen=True, kw_only=True):
-    """The decisions of a task of a family, by their names; see `colbench.interfaces.Design`."""
+    """The decisions of a generated task by name; see `colbench.interfaces.Design`."""
 
     family: Family
     theme: Theme
@@ -20,24 +20,24 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
 
     @property
     def usual(self) -> Mapping[str, Choice]:
-        """What a guess from the request alone would take."""
+        """Return the choices that a guess from the request alone would take."""
         return self.family.usual()
 
     @property
     def questions(self) -> Mapping[str, tuple[str, ...]]:
-        """The family's plain questions, in the words of the theme."""
+        """Return the family's plain questions in the words of the theme."""
         return {
             decision.name: tuple(fill(question, self.theme) for question in decision.asks)
             for decision in self.family.decisions
         }
 
     def source(self, choices: Mapping[str, Choice]) -> str:
-        """The function in which these are chosen, one for every decision."""
+        """Return the source of the function that has these choices, one for every decision."""
         return self.family.source(self.theme, choices)
 
 
 def of(task: Task) -> FamilyDesign | None:
-    """The design of a task, read from its request and the words of its facts; None unless a family made it."""
+    """Read the design of a task from its request and its facts. Returns None unless an installed family made it."""
     family = FAMILIES.get(task.family)
     theme = _theme(family, task.request) if family else None
     if family is None or theme is None:

@@ -1,7 +1,7 @@
-"""What a family of tasks is made of: hidden decisions, their options, and the code they are spliced into.
+"""The parts of a task family: hidden decisions, their options, and the code that they are spliced into.
 
-All texts are `string.Template`s. `$value` is the number (or word) drawn for an option, every key of the
-theme is filled in everywhere, and the code has one place `$name` for each decision.
+All texts are `string.Template`s. `$value` is the number (or word) drawn for an option, the keys of the theme can be
+used in every text, and the code has one placeholder `$name` for each decision.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from random import Random
 from string import Template
 from textwrap import indent
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
 Value = int | float | str
 Theme = Mapping[str, str]
-"""Domain nouns, names of the parameters, and `function`, the name of the function asked for."""
+"""Nouns, the names of the parameters, and `function`, the name of the requested function."""
 LINE_OF_ITS_OWN = re.compile(r"^( *)\$(\w+)\n", re.MULTILINE)
 
 
@@ -27,41 +27,41 @@ class Option(Struct, frozen=True):
     """One way to settle a decision."""
 
     says: tuple[str, ...]
-    """How a person says it: one sentence each, all of the same meaning."""
+    """Wordings of a person: one sentence each, all of the same meaning."""
     code: str = "$value"
-    """What stands at the decision's place in the code; on a line of its own it may be many lines, or none.
+    """The code for the decision's placeholder; for a placeholder on its own line it may be many lines, or none.
 
-    It may hold the places of decisions before its own."""
+    It may contain the placeholders of earlier decisions."""
     values: tuple[Value, ...] = ()
-    """What `$value` is drawn from, the most usual one first; empty when the option has no number."""
+    """The values that `$value` is drawn from, the most usual one first; empty if the option has no value."""
 
     def choices(self) -> tuple[Choice, ...]:
-        """This option at each of its values."""
+        """Return this option with each of its values."""
         return tuple(Choice(option=self, value=value) for value in self.values or (None,))
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """An option, at one of its values."""
+    """An option with one of its values."""
 
     option: Option
     value: Value | None = None
 
 
 class Decision(Struct, frozen=True):
-    """Something that the request leaves open."""
+    """A question that the request can leave open."""
 
     name: str
     topics: tuple[str, ...]
-    """Words and short phrases that a question about it may use."""
+    """Words and short phrases that a question about it can contain."""
     asks: tuple[str, ...]
     """Plain questions about it, for agents."""
     options: tuple[Option, ...]
-    """The most usual one first: it is what a guess from the request alone would take."""
+    """The most usual one first: a guess from the request alone would take it."""
     examples: tuple[str, ...] = ()
-    """Questions of very different wording that ask about it, for the simulated human to go by."""
+    """Questions about it in very different words, by which the simulated human recognizes others."""
 
     def choices(self) -> tuple[Choice, ...]:
-        """Every option at every value."""
+        """Return every option with each of its values."""
         return tuple(choice for option in self.options for choice in option.choices())
 
 
@@ -72,32 +72,35 @@ Design = Mapping[str, Choice]
 class Family(Struct, frozen=True, kw_only=True):
     """A kind of task. Its tasks differ in theme, wording and design."""
 
+    domain: ClassVar[Literal["backend"]] = "backend"
     name: str
+    version: int = 1
+    """Raised by every change of the family that changes a task. Frozen sets name the version that they draw from."""
     themes: tuple[Theme, ...]
     requests: tuple[tuple[str, ...], ...]
-    """The request, sentence by sentence; each place has several wordings."""
+    """The sentences of the request, each in several wordings."""
     decisions: tuple[Decision, ...]
     code: str
-    """The reference function, from `def $function(` on."""
+    """The reference function, starting with `def $function(`."""
     draw: Callable[[Random, Mapping[str, Any]], tuple[Any, ...]]
-    """Arguments of one call; gets the task's values by decision (None where an option has none)."""
+    """Returns the arguments of one call, given the task's values by decision (None for an option without values)."""
 
     def signature(self, theme: Theme) -> str:
-        """The function's head, without the colon."""
+        """Return the first line of the function, without the colon."""
         return fill(self.code.strip().splitlines()[0], theme).removesuffix(":")
 
     def usual(self) -> dict[str, Choice]:
-        """The design that a guess from the request alone would take."""
+        """Return the design that a guess from the request alone would take."""
         return {decision.name: decision.choices()[0] for decision in self.decisions}
 
     def source(self, theme: Theme, design: Design) -> str:
-        """The reference function of a design."""
+        """Return the source of the reference function of a design."""
         return self._splice(theme, design, {name: repr(c.value) for name, c in design.items()})
 
     def function(self, theme: Theme, design: Design) -> Callable[..., Any]:
-        """The reference function of a design, runnable; our own code, run without a sandbox.
+        """Return the reference function of a design. The family's own code runs here, without a sandbox.
 
-        Numbers enter as globals, so that designs which differ in numbers share one compilation.
+        Values are globals of the function, so that designs that differ only in values share one compilation.
         """
         values = {f"_{name}": choice.value for name, choice in design.items()}
         names = {name: f"_{name}" for name in design}
@@ -128,17 +131,17 @@ def _compiled(source: str) -> CodeType:
 
 
 def fill(template: str, names: Mapping[str, object]) -> str:
-    """The template with `$name` replaced; a KeyError names what is missing."""
+    """Return the template with each `$name` replaced. Raises KeyError for a name that is missing."""
     return Template(template).substitute(names) if "$" in template else template
 
 
 def statement(says: str, theme: Theme, choice: Choice) -> str:
-    """A sentence about a choice, as a person says it."""
+    """Return a sentence of a person about a choice."""
     return fill(says, {**theme, "value": choice.value})
 
 
 def statements(decision: Decision, theme: Theme) -> Iterator[tuple[Choice, str]]:
-    """Every sentence that can settle a decision, with the choice it means."""
+    """Yield every sentence that can settle a decision, with the choice that it means."""
     for choice in decision.choices():
         for says in choice.option.says:
             yield choice, statement(says, theme, choice)

@@ -1,4 +1,4 @@
-"""Task files that are more than JSON lines: Parquet, and JSON lines compressed by gzip, in ColBench's own schema.
+"""Task files other than JSON lines: Parquet, and JSON lines compressed by gzip, in ColBench's own schema.
 
 `file:PATH`, or the path alone if it ends in `.parquet` or `.gz`.
 """
@@ -12,10 +12,10 @@ from colbench_tasks.rows import Row, convert_rows, read_rows, require
 
 
 def load(path: str, malformed: list[str] | None = None) -> list[Task]:
-    """The tasks of a file.
+    """Read the tasks of a file.
 
-    Raises DataError naming row and column if one does not fit the schema, or the file is cut off. With a list
-    `malformed`, such rows are named there and left out; DataError is raised only if none is left.
+    Raises DataError naming row and column if a row does not fit the schema, or if the file is truncated. With a list
+    `malformed`, such rows are reported there and skipped; DataError is raised only if no row is left.
     """
     rows = read_rows(Path(path).expanduser(), malformed=malformed)
     tasks = list(convert_rows(rows, _task, malformed))

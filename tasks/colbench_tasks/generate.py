@@ -1,4 +1,4 @@
-"""Tasks of a family, from a seed. Every task is proved: each decision changes the output of some call."""
+"""Tasks of a family from a seed. Every task is proved: each decision changes the output of some call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from colbench_tasks.splits import Split, share, side, split_of
 
 CALLS = 10
 DISTINCT_OUTPUTS = 4
-"""At least so many different values among a task's calls."""
+"""The least number of different values among a task's calls."""
 DRAWS = 400
 CLOSINGS = (
     "Please help me write it.",
@@ -40,29 +40,29 @@ STATED = (
     "Here is what we agreed on so far:",
     "To begin with:",
 )
-"""What comes before the decisions that the request gives away."""
+"""Introductions to the decisions that the request states."""
 FEWEST_HIDDEN = 3
 FRUITLESS = 200
-"""After so many attempts without a new task a family has no more."""
+"""A family is exhausted after this many attempts without a new task."""
 GUESSED = 0.05
-"""The hidden decisions together are guessed with at most this chance."""
+"""The highest chance to guess all hidden decisions."""
 
 Arguments = tuple[Any, ...]
 Drawn = TypeVar("Drawn")
 
 
 class GeneratorError(Exception):
-    """A family cannot make a valid task, or not so many."""
+    """A family cannot make a valid task, or not as many as requested."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A task as drawn, before its calls."""
+    """A task without its calls."""
 
     family: Family
     theme: Theme
     design: Design
     says: Mapping[str, str]
-    """How each decision is put, by its name."""
+    """The statement of each decision, by its name."""
     hidden: frozenset[str]
     """The names of the decisions that the request does not state."""
     request: str
@@ -71,18 +71,18 @@ class Draft(Struct, frozen=True, kw_only=True):
 def generate(
     family: Family, number: int, seed: str, *, difficulty: int | None = None
 ) -> list[Task]:
-    """All that `stream` gives."""
+    """Return the tasks of `stream` as a list."""
     return list(stream(family, number, seed, difficulty=difficulty))
 
 
 def stream(
     family: Family, number: int, seed: str, *, difficulty: int | None = None
 ) -> Iterator[Task]:
-    """The first `number` tasks of a family under a seed's name; no two share request or design.
+    """Yield the first `number` tasks of a family for a seed; no two share request or design.
 
-    `difficulty` is how many decisions each task hides, of those that its family has; without it from 3 to all,
-    at random. A design that no ten calls can show is passed over. Raises GeneratorError, with the last reason, when
-    most attempts end that way or the last `FRUITLESS` gave nothing new, and at once if there are fewer designs.
+    `difficulty` is the number of decisions that each task hides; without it the number is random, from 3 to all. A
+    design that no ten calls can show is skipped. Raises GeneratorError with the last reason if most attempts end that
+    way or the last `FRUITLESS` attempts gave no new task, and at once if the family has too few designs.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -108,7 +108,7 @@ def stream(
         designs.add(key)
         name = f"{family.name}-{seed}-{made:04}"
         yield Task(
-            id=name, domain="backend", request=draft.request, hidden=hidden, family=family.name
+            id=name, domain=family.domain, request=draft.request, hidden=hidden, family=family.name
         )
         made, last = made + 1, attempt
         if made == number:
@@ -117,14 +117,14 @@ def stream(
 
 
 def too_few(family: str, made: int, reason: str) -> GeneratorError:
-    """What is wrong where a family is asked for more tasks than it has."""
+    """Return the error for a family that has fewer tasks than requested."""
     return GeneratorError(
         f"family {family} has only about {made:,} different tasks ({reason}); ask for fewer or for more families"
     )
 
 
 def _draft(random: Random, family: Family, split: Split, difficulty: int | None) -> Draft:
-    """A design and a request that are both on this side."""
+    """Draw a design and a request that are both on this side."""
     theme = random.choice(family.themes)
     design = _on_side(
         split,
@@ -148,13 +148,13 @@ def _draft(random: Random, family: Family, split: Split, difficulty: int | None)
 
 
 def _says(random: Random, theme: Theme, choice: Choice, hidden: bool) -> str:
-    """What answers a question about it in any wording; what the request states in the first, which stands alone."""
+    """Return a hidden choice in any wording, and a stated one in the first wording, which is clear on its own."""
     wordings = choice.option.says
     return statement(random.choice(wordings) if hidden else wordings[0], theme, choice)
 
 
 def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn], str]) -> Drawn:
-    """The first that is drawn on this side; `written` writes it out."""
+    """Draw until the result, as the text that `written` returns, is on this side."""
     for _ in range(DRAWS):
         drawn = draw()
         if side(written(drawn)) == split:
@@ -163,7 +163,7 @@ def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn],
 
 
 def _key(family: Family, design: Design) -> str:
-    """What a design is known by, in any theme and any words."""
+    """Return a text that identifies a design in any theme and any wording."""
     choices = (
         f"{d.name} {d.options.index(design[d.name].option)} {design[d.name].value!r}"
         for d in family.decisions
@@ -172,7 +172,7 @@ def _key(family: Family, design: Design) -> str:
 
 
 def hide(random: Random, family: Family, number: int) -> frozenset[str]:
-    """The names of so many decisions, which no guess gets right too often; of more if it takes more, or of all."""
+    """Draw the names of so many decisions that no guess is right too often; of more, or all, if necessary."""
     for size in range(number, len(family.decisions)):
         groups = [
             group
@@ -185,7 +185,7 @@ def hide(random: Random, family: Family, number: int) -> frozenset[str]:
 
 
 def _guessed(decision: Decision) -> float:
-    """The chance of the choice that is drawn most often."""
+    """Return the chance of the choice that is drawn most often."""
     return 1 / len(decision.options) / min(len(option.choices()) for option in decision.options)
 
 
@@ -227,12 +227,12 @@ def _fact(draft: Draft, decision: Decision) -> Fact:
 
 
 def expression(function: str, arguments: Arguments) -> str:
-    """A call with literal arguments, as Python source."""
+    """Return a call with literal arguments as Python source."""
     return f"{function}({', '.join(map(repr, arguments))})"
 
 
 def mutants(family: Family, design: Design) -> Iterator[tuple[str, Design]]:
-    """Designs that differ in one decision, with its name: each other option, and the nearest other values."""
+    """Yield designs that differ in one decision, with its name: each other option, and the nearest other values."""
     for decision in family.decisions:
         chosen = design[decision.name]
         for option in decision.options:
@@ -249,7 +249,7 @@ def _neighbours(choices: tuple[Choice, ...], chosen: Choice) -> list[Choice]:
 
 
 def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[Arguments]:
-    """Arguments of ten calls which between them tell the design from each of its mutants.
+    """Return the arguments of ten calls that together distinguish the design from each of its mutants.
 
     Raises GeneratorError naming a decision that the family's calls do not show.
     """
@@ -274,9 +274,9 @@ def _telling(
     rivals: list[tuple[str, Callable[..., Any]]],
     pool: Iterable[Arguments],
 ) -> tuple[list[Arguments], int]:
-    """Different calls, and how many of them it takes to tell the reference from its rivals.
+    """Return different calls, and how many of them distinguish the reference from its rivals.
 
-    First come those, then calls with new outputs, then the others. Rivals that are told apart are struck off.
+    These come first, then calls with new outputs, then the others. Distinguished rivals are removed from the list.
     """
     telling: list[Arguments] = []
     fresh: list[Arguments] = []

@@ -1,7 +1,8 @@
 """New tasks from any seed: `generated:DOMAIN/SEED?number=…&difficulty=…&families=…`.
 
 A seed that nobody has seen is a test set that nobody has trained on. Tasks of every seed but `train` are drawn from
-the test side of `splits`.
+the test side of `splits`. Without `families` the tasks come from all installed families, so that they change when a
+family is installed; with `families` they depend on nothing but the argument and the versions of those families.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import get_args
 from urllib.parse import parse_qsl
 
 from msgspec import Struct
@@ -21,42 +21,49 @@ from colbench.errors import UserError
 from colbench.task import Task
 from colbench_tasks import generate as backend
 from colbench_tasks.families import FAMILIES
+from colbench_tasks.family import Family
 from colbench_tasks.frontend import generate as frontend
+from colbench_tasks.frontend.kind import Kind
 from colbench_tasks.frontend.kinds import KINDS
 from colbench_tasks.generate import GeneratorError
 from colbench_tasks.progress import shown
 
 SEED = re.compile(r"[\w.-]+")
 MOST = 100_000
-HARDEST = max(len(family.decisions) for family in FAMILIES.values())
+PAGES = {kind.name: kind for kind in KINDS}
+INSTALLED: Mapping[str, Mapping[str, Family | Kind]] = {
+    Family.domain: FAMILIES,
+    Kind.domain: PAGES,
+}
+"""What tasks can be drawn from: families of functions and kinds of pages, by domain and name."""
 Make = Callable[[int], Iterator[Task]]
-"""So many tasks of one family or kind of page."""
+"""Makes the given number of tasks of one family or kind of page."""
 
 
-class Wishes(Struct, frozen=True, kw_only=True):
-    """What may follow the seed."""
+class Query(Struct, frozen=True, kw_only=True):
+    """The options that may follow the seed."""
 
     number: int = 100
     difficulty: int | None = None
-    """How many decisions each task hides (backend); without it they differ in that."""
+    """How many decisions each backend task hides; None: the tasks differ in difficulty."""
     families: tuple[str, ...] = ()
-    """Only these; empty: all."""
+    """The families to draw from, in this order; empty: all that are installed."""
 
 
 def load(argument: str) -> list[Task]:
-    """The tasks that `DOMAIN/SEED?…` describes, the same on every machine.
+    """Return the tasks that `DOMAIN/SEED?…` describes, the same on every machine with the same families.
 
-    Raises UserError naming what is wrong with the description, or if a family has not so many tasks.
+    Raises UserError if the description is wrong, or if a family is broken or has fewer tasks than requested.
     """
     place, _, query = argument.partition("?")
     domain, _, seed = place.partition("/")
-    if domain not in get_args(str) or not SEED.fullmatch(seed):
+    if domain not in INSTALLED or not SEED.fullmatch(seed):
+        forms = " or ".join(f"generated:{known}/SEED" for known in INSTALLED)
         raise UserError(
-            f"--tasks generated:{argument}: expected generated:backend/SEED or generated:frontend/SEED, the seed of "
-            "letters, digits, `.`, `_` and `-`"
+            f"--tasks generated:{argument}: expected {forms}, the seed of letters, digits, `.`, `_` and `-`"
         )
     try:
-        return make(domain, seed, _wishes(query), f"generated:{domain}/{seed}")
+        return make(domain, seed, _query(query), f"generated:{domain}/{seed}")
     except (ValueError, GeneratorError) as cause:
         raise UserError(
             f"--tasks generated:{argument}: {cause}; after the seed there may be "
@@ -64,33 +71,35 @@ def load(argument: str) -> list[Task]:
         ) from cause
 
 
-def make(domain: str, seed: str, wishes: Wishes, source: str) -> list[Task]:
-    """The tasks, the families in turn; progress is shown under the name of the source.
+def make(domain: str, seed: str, query: Query, source: str) -> list[Task]:
+    """Return the tasks, one of each family in turn; a progress bar shows the name of the source.
 
-    Raises ValueError if there is no such family, GeneratorError if one has not so many tasks.
+    Raises ValueError if a family does not exist or cannot have the difficulty, and GeneratorError if it has fewer
+    tasks than requested.
     """
-    makers = _frontend(seed, wishes) if domain == "frontend" else _backend(seed, wishes)
-    each = -(-wishes.number // len(makers))
+    makers = _pages(seed, query) if domain == Kind.domain else _functions(seed, query)
+    each = -(-query.number // len(makers))
     by_family = chain.from_iterable(maker(each) for maker in makers)
     tasks = list(shown(by_family, each * len(makers), source))
     in_turn = [task for first in range(each) for task in tasks[first::each]]
-    return in_turn[: wishes.number]
+    return in_turn[: query.number]
 
 
-def _wishes(query: str) -> Wishes:
-    pairs = parse_qsl(query, strict_parsing=True, keep_blank_values=True)
+def _query(text: str) -> Query:
+    pairs = parse_qsl(text, strict_parsing=True, keep_blank_values=True)
     for key, times in Counter(key for key, _ in pairs).items():
         if key not in READ:
             raise ValueError(f"unknown `{key}`; known are {', '.join(READ)}")
         if times > 1:
             raise ValueError(f"{key} is given {times} times")
-    return replace(Wishes(), **{key: READ[key](text) for key, text in pairs})
+    return replace(Query(), **{key: READ[key](value) for key, value in pairs})
 
 
-def _number(text: str, *, key: str, least: int, most: int) -> int:
-    if not (text.isdecimal() and least <= int(text) <= most):
-        raise ValueError(f"{key}={text}: expected a whole number from {least} to {most:,}")
-    return int(text)
+def _number(text: str, *, key: str, least: int, most: int | None = None) -> int:
+    if text.isdecimal() and least <= int(text) <= (most or int(text)):
+        return int(text)
+    to = f"to {most:,}" if most else "up"
+    raise ValueError(f"{key}={text}: expected a whole number from {least} {to}")
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -105,38 +114,39 @@ def _names(text: str) -> tuple[str, ...]:
 
 READ: Mapping[str, Callable[[str], object]] = {
     "number": partial(_number, key="number", least=1, most=MOST),
-    "difficulty": partial(_number, key="difficulty", least=backend.FEWEST_HIDDEN, most=HARDEST),
+    "difficulty": partial(_number, key="difficulty", least=backend.FEWEST_HIDDEN),
     "families": _names,
 }
-"""What may be wished for, and how its text is read; each raises ValueError."""
+"""Reads the text of each option; raises ValueError if it is wrong."""
 
 
-def _backend(seed: str, wishes: Wishes) -> list[Make]:
-    least = wishes.difficulty or 0
-    decisions = {name: len(family.decisions) for name, family in FAMILIES.items()}
-    names = _chosen(FAMILIES, wishes)
-    for name in wishes.families:
+def _functions(seed: str, query: Query) -> list[Make]:
+    families = [FAMILIES[name] for name in _chosen(FAMILIES, query)]
+    decisions = {family.name: len(family.decisions) for family in families}
+    least, most = query.difficulty or 0, max(decisions.values())
+    for name in query.families:
         if decisions[name] < least:
             raise ValueError(
                 f"difficulty={least}: family {name} has only {decisions[name]} decisions to hide"
             )
+    if most < least:
+        raise ValueError(f"difficulty={least}: no family has more than {most} decisions to hide")
     return [
-        partial(backend.stream, FAMILIES[name], seed=seed, difficulty=wishes.difficulty)
-        for name in names
-        if decisions[name] >= least
+        partial(backend.stream, family, seed=seed, difficulty=query.difficulty)
+        for family in families
+        if decisions[family.name] >= least
     ]
 
 
-def _frontend(seed: str, wishes: Wishes) -> list[Make]:
-    if wishes.difficulty:
+def _pages(seed: str, query: Query) -> list[Make]:
+    if query.difficulty:
         raise ValueError("difficulty is for backend tasks")
-    kinds = {kind.name: kind for kind in KINDS}
-    return [partial(frontend.stream, kinds[name], seed=seed) for name in _chosen(kinds, wishes)]
+    return [partial(frontend.stream, PAGES[name], seed=seed) for name in _chosen(PAGES, query)]
 
 
-def _chosen(known: Mapping[str, object], wishes: Wishes) -> Sequence[str]:
-    names = wishes.families or tuple(known)
+def _chosen(known: Mapping[str, object], query: Query) -> Sequence[str]:
+    names = query.families or tuple(known)
     for name in names:
         if name not in known:
-            raise ValueError(f"no family {name!r} there; known: {', '.join(known)}")
+            raise ValueError(f"no family {name!r}; known: {', '.join(known)}")
     return names

@@ -1,9 +1,9 @@
-"""Files of the Hugging Face hub at a pinned commit, and what is said when they cannot be had.
+"""Files of the Hugging Face hub at a pinned commit, with clear errors when they are unavailable.
 
-Without a network the hub's client tries for half a minute and logs each try. So where something is not cached,
-`reach` asks the hub once, with a time limit, before anything is downloaded. Nothing of the user's settings is
-changed: HF_HOME, HF_ENDPOINT, HF_HUB_OFFLINE and HF_DATASETS_OFFLINE mean here what they mean elsewhere.
-COLBENCH_OFFICIAL_DIR may name a folder of the same files, which then comes before the hub.
+Without a network the hub's client retries for half a minute and logs each attempt. So for a file that is not cached,
+`reach` asks the hub once, with a timeout, before anything is downloaded. The user's settings stay as they are:
+HF_HOME, HF_ENDPOINT, HF_HUB_OFFLINE and HF_DATASETS_OFFLINE have their usual meaning. COLBENCH_OFFICIAL_DIR may name
+a folder of the same files, which takes precedence over the hub.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from colbench.errors import ColBenchError, UserError
 
 LOCAL_DIR = "COLBENCH_OFFICIAL_DIR"
 TIMEOUT = 10
-"""Seconds within which the hub must answer the first request."""
+"""Timeout of the first request to the hub, in seconds."""
 BRANCH = "main"
-"""Read, with a warning, where the pinned commit is not to be found."""
+"""Read instead, with a warning, if the pinned commit cannot be found."""
 
 logger = logging.getLogger(__name__)
 
 
 class HubFile(Struct, frozen=True):
-    """A file of a data set, of which only those bytes are fetched that are read."""
+    """A file of a data set; only the bytes that are read are fetched."""
 
     path: str
     """datasets/OWNER/NAME@COMMIT/…"""
@@ -39,18 +39,18 @@ class HubFile(Struct, frozen=True):
         return f"hf://{self.path}"
 
     def open(self, mode: Literal["rb"], /) -> BinaryIO:
-        """Open it; nothing is read ahead."""
+        """Open the file for reading, without reading ahead."""
         from huggingface_hub import HfFileSystem
 
         return cast(BinaryIO, HfFileSystem().open(self.path, mode, cache_type="none"))
 
 
 class UnreachableError(Exception):
-    """What was asked for is not cached and the hub does not give it. The text is the reason, in a few words."""
+    """A file is not cached and the hub does not provide it. The text is a short reason."""
 
 
 def fetch(repository: str, commit: str, file: str) -> Path:
-    """The path of a data set's file in the hub's cache, downloaded first if it is not there.
+    """Return the path of a data set's file in the hub's cache; download the file first if it is missing.
 
     `commit` is the beginning of the pinned commit's hash. Raises UnreachableError.
     """
@@ -64,7 +64,7 @@ def fetch(repository: str, commit: str, file: str) -> Path:
 
 
 def list_files(repository: str, commit: str, pattern: str) -> list[HubFile]:
-    """The files whose paths match a glob pattern, sorted."""
+    """Return the files whose paths match a glob pattern, sorted."""
     from huggingface_hub import HfFileSystem
 
     found = HfFileSystem().glob(f"datasets/{repository}@{commit}/{pattern}")
@@ -73,14 +73,14 @@ def list_files(repository: str, commit: str, pattern: str) -> list[HubFile]:
 
 @contextmanager
 def reach(repository: str, commit: str) -> Iterator[None]:
-    """Inside, the hub can be reached and has the commit, and its client is quiet. Raises UnreachableError."""
+    """Check that the hub answers and has the commit; silence its client inside. Raises UnreachableError."""
     with _quiet(), _reasons():
         _ask(repository, commit)
         yield
 
 
 def local_folder() -> Path | None:
-    """The folder that COLBENCH_OFFICIAL_DIR names. Raises UserError if there is none of that name."""
+    """Return the folder that COLBENCH_OFFICIAL_DIR names. Raises UserError if it does not exist."""
     named = os.environ.get(LOCAL_DIR)
     if not named:
         return None
@@ -92,7 +92,7 @@ def local_folder() -> Path | None:
 
 @cache
 def tell_licence(text: str) -> None:
-    """Show a licence, once a process."""
+    """Show a license, once in a process."""
     logger.warning(text)
 
 
@@ -103,7 +103,7 @@ def _snapshots(repository: str) -> Path:
 
 
 def _cached(repository: str, commit: str, file: str) -> Path | None:
-    """The file at the pinned commit, or, offline, at the branch."""
+    """Return the cached file of the pinned commit or, offline, of the branch."""
     found = sorted(_snapshots(repository).glob(f"{commit}*/{file}"))
     if found or not _offline():
         return found[0] if found else None
@@ -141,7 +141,7 @@ def _offline() -> bool:
 
 @contextmanager
 def _reasons() -> Iterator[None]:
-    """Turn the client's errors, whose classes differ by version, into UnreachableError; pass on ours."""
+    """Convert the client's errors, whose classes differ by version, to UnreachableError; keep ColBench's own."""
     try:
         yield
     except (ColBenchError, UnreachableError):
@@ -159,7 +159,7 @@ def _reason(cause: Exception) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Only errors of the hub's client are logged inside."""
+    """Log only errors of the hub's client inside."""
     client = logging.getLogger("huggingface_hub")
     level = client.level
     client.setLevel(logging.ERROR)

@@ -1,39 +1,57 @@
-"""The short notation in which families are written; tasks/README.md shows it with an example.
+"""The short notation for families; docs/new-family.md shows it with an example.
 
-    name: topic, another topic,         a decision; its topics may go on
-      a third topic                     in further lines
+    name: topic, another topic,         a decision; its topics may continue
+      a third topic                     on indented lines
     ? A plain question about it?        one or more
-    - A sentence that settles it.       an option: what the human says
+    - A sentence that settles it.       an option: the words of the human
     / The same in other words.          any number
-    = 15 5 10 20                        what $value is drawn from, the most usual first
+    = 15 5 10 20                        the values of $value, the most usual one first
     > line of code                      any number; without any, the code is the value, or nothing
 
 Decisions are separated by empty lines. The most usual option comes first.
+
+Example questions are in a file of their own: a line `[name]` for each decision, its questions below it, one on each
+line, and an empty line before the next decision.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from colbench.errors import DataError
 from colbench_tasks.family import Decision, Option, Theme, Value
 
 HEAD = re.compile(r"(\w+): (.+)")
 
 
 def decisions(text: str) -> tuple[Decision, ...]:
-    """The decisions of a family. Raises ValueError naming the line that does not fit the notation."""
+    """Read the decisions of a family. Raises ValueError naming the line that does not fit the notation."""
     return tuple(_decision(block.splitlines()) for block in _blocks(text))
 
 
 def themes(text: str) -> tuple[Theme, ...]:
-    """A table of themes with `|` between the columns; its first row holds the keys."""
+    """Read a table of themes with `|` between the columns; its first row holds the keys."""
     keys, *rows = ([cell.strip() for cell in line.split("|")] for line in text.strip().splitlines())
     return tuple(dict(zip(keys, row, strict=True)) for row in rows)
 
 
 def requests(text: str) -> tuple[tuple[str, ...], ...]:
-    """The sentences of a request: blocks between empty lines, in each one wording a line."""
+    """Read the sentences of a request: one block for each sentence, one wording on each line."""
     return tuple(tuple(block.splitlines()) for block in _blocks(text))
+
+
+def examples(text: str, names: Sequence[str], file: str) -> dict[str, tuple[str, ...]]:
+    """Read the example questions of the named decisions. Raises DataError naming the file and a missing decision."""
+    parts = (block.partition("]\n") for block in text.strip().removeprefix("[").split("\n\n["))
+    found = {name: tuple(lines.splitlines()) for name, _, lines in parts}
+    for name in names:
+        if not found.get(name):
+            raise DataError(
+                f"{file}: no questions for the decision {name}: it needs a line [{name}] with an empty line before it "
+                "and its questions in the lines under it"
+            )
+    return found
 
 
 def _blocks(text: str) -> list[str]:

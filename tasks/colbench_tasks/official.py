@@ -1,4 +1,4 @@
-"""The official tasks, from the Hugging Face dataset `facebook/collaborative_agent_bench`, and the paper's pages.
+"""The official tasks: the Hugging Face data set `facebook/collaborative_agent_bench`, and the paper's pages.
 
 `official:backend/test` is the first 1,000 rows of `backend_tasks/test.jsonl` (the test set of the paper,
 section 5), `official:backend/train` all of `backend_tasks/train.jsonl`. The files are fetched once by the hub client
@@ -30,9 +30,9 @@ from colbench_tasks.schema import BackendRow, FrontendRow, fit
 
 REPOSITORY = "facebook/collaborative_agent_bench"
 COMMIT = "cf3526d"
-"""The commit to read, by the first letters of its hash; the hub's history or its cache completes it."""
+"""The beginning of the hash of the commit to read; the hub's history or its cache completes it."""
 LOCAL_DIR = hub.LOCAL_DIR
-"""The variable that names a folder of the same files."""
+"""The environment variable that names a folder of the same files."""
 FORMS = (".jsonl", ".jsonl.gz", ".parquet")
 LICENCE = (
     f"{REPOSITORY} is licensed CC-BY-NC-4.0: not for commercial use. It was made with Llama 3.1, whose licence "
@@ -41,7 +41,7 @@ LICENCE = (
 
 
 class Set(Struct, frozen=True, kw_only=True):
-    """A set of tasks: its file, the schema of its rows, and how many of them count (None: all)."""
+    """A set of tasks: its file, the schema of its rows, and the number of rows to read (None: all)."""
 
     file: str
     schema: type[BackendRow] | type[FrontendRow]
@@ -62,11 +62,11 @@ SETS = {
 
 
 def load(name: str, malformed: list[str] | None = None) -> list[Task]:
-    """The tasks of a set, e.g. `backend/test`.
+    """Return the tasks of a set, e.g. `backend/test`.
 
     Raises UserError for another name, or if the file can neither be fetched nor found, and DataError naming row and
-    column if a row does not fit the schema or the file is cut off. With a list `malformed`, such rows are named there
-    and left out; DataError is raised only if none is left.
+    column if a row does not fit the schema or the file is truncated. With a list `malformed`, such rows are reported
+    there and skipped; DataError is raised only if no row is left.
     """
     if name not in SETS:
         raise UserError(f"--tasks official:{name}: {_hint(name)}")
@@ -82,13 +82,13 @@ def load(name: str, malformed: list[str] | None = None) -> list[Task]:
 
 
 def task_of(fields: dict[str, Any], schema: type[BackendRow] | type[FrontendRow]) -> Task:
-    """The task of a row. Raises DataError if it does not fit."""
+    """Convert a row to a task. Raises DataError if it does not fit the schema."""
     present = msgspec.structs.asdict(fit(fields, schema))
     return task_from_row({key: value for key, value in present.items() if value is not None})
 
 
 def find(file: str) -> Path:
-    """The path of an official file: in COLBENCH_OFFICIAL_DIR, else in the hub's cache, fetched where it is not there.
+    """Return the path of an official file: in COLBENCH_OFFICIAL_DIR, else in the hub's cache, fetched if it is missing.
 
     Raises UserError that says how to get the file.
     """
@@ -105,7 +105,7 @@ def find(file: str) -> Path:
 
 
 def local(file: str) -> Path | None:
-    """The file in COLBENCH_OFFICIAL_DIR, in one of its forms; None if it is not there or no folder is named."""
+    """Return the file in COLBENCH_OFFICIAL_DIR in one of its forms; None if it is missing or no folder is named."""
     place = local_folder()
     if not place:
         return None

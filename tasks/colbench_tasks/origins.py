@@ -1,4 +1,4 @@
-"""Where the task sets are from, for their datasheets (entry points of the group `colbench.origins`)."""
+"""The origins of the task sets, for their datasheets (entry points of the group `colbench.origins`)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from colbench.interfaces import Origin
 from colbench_tasks import official as official_tasks
 from colbench_tasks import websight as websight_tasks
 from colbench_tasks.bundled import SETS
+from colbench_tasks.family import Family
+from colbench_tasks.frontend.kind import Kind
 from colbench_tasks.splits import split_of
 
-KINDS = {
-    "backend": "Backend programming: a vague request, a hidden reference function and ten calls of it, and the "
+WHAT = {
+    Family.domain: "Backend programming: a vague request, a hidden reference function and ten calls of it, and the "
     "hidden decisions as facts that a simulated human answers from.",
-    "frontend": "Frontend design: a rough idea of a page, the page itself, and the decisions behind it as facts.",
+    Kind.domain: "Frontend design: a rough idea of a page, the page itself, and the decisions behind it as facts.",
 }
 SIDES = {
     "train": "the training side, which shares no design and no request with a set of any other seed",
@@ -23,7 +25,7 @@ OURS = "Apache-2.0, as the repository"
 
 
 def bundled(name: str) -> Origin:
-    """Of `bundled:NAME`."""
+    """Return the origin of `bundled:NAME`."""
     domain, _, seed = name.partition("/")
     origin = _generated(
         domain,
@@ -36,13 +38,13 @@ def bundled(name: str) -> Origin:
 
 
 def generated(argument: str) -> Origin:
-    """Of `generated:ARGUMENT`."""
+    """Return the origin of `generated:ARGUMENT`."""
     domain, _, seed = argument.partition("?")[0].partition("/")
     return _generated(domain, seed, f"Nothing to fetch: `--tasks generated:{argument}` makes it")
 
 
 def official(name: str) -> Origin:
-    """Of `official:NAME`; the frontend tasks are WebSight's."""
+    """Return the origin of `official:NAME`; the frontend tasks are WebSight's."""
     if name.startswith("frontend/"):
         return websight(name.removeprefix("frontend/"))
     return Origin(
@@ -56,7 +58,7 @@ def official(name: str) -> Origin:
 
 
 def websight(name: str) -> Origin:
-    """Of `websight:NAME`."""
+    """Return the origin of `websight:NAME`."""
     return Origin(
         what="Web pages, each with the idea that it was written from, as the paper's frontend tasks.",
         made="Written by models for WebSight v0.2 (Laurençon, Tronchon, Sanh, arXiv 2403.09029), and public since "
@@ -69,7 +71,7 @@ def websight(name: str) -> Origin:
 
 def _generated(domain: str, seed: str, how: str) -> Origin:
     return Origin(
-        what=KINDS.get(domain, ""),
+        what=WHAT.get(domain, ""),
         made=f"Generated from the seed `{seed}` by this project's families, without a model. The seed draws from "
         f"{SIDES[split_of(seed)]}.",
         licence=OURS,

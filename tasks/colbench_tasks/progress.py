@@ -1,4 +1,4 @@
-"""A bar on the terminal while many tasks are made."""
+"""A progress bar on the terminal while many tasks are made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MANY = 500
 
 
 def shown(tasks: Iterable[Task], number: int, source: str) -> Iterable[Task]:
-    """The tasks; for more than `MANY` of them with a bar that shows how many are made."""
+    """Yield the tasks; for more than `MANY` of them, show a progress bar with the name of the source."""
     if number <= MANY:
         return tasks
     from rich.console import Console

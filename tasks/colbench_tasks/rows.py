@@ -1,7 +1,7 @@
-"""Rows of data files, each with its place: JSON lines (also compressed by gzip) and Parquet.
+"""Rows of data files, each with its location: JSON lines (also compressed by gzip) and Parquet.
 
-What a file is, is seen from its first bytes. A file that is cut off, damaged or something else is named with
-what to do about it. With a list `malformed`, what cannot be read is named there and left out, and the rest is read.
+The first bytes of a file tell its format. The error for a truncated, damaged or different file names the fix. With a
+list `malformed`, rows that cannot be read are reported there and skipped.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ IMPOSTORS = {
     b"<": "a web page and no data: fetch the file itself",
     b"PK": "a ZIP archive: unpack it",
 }
-"""What is often found in place of a file, by its first bytes."""
+"""Contents that are often found instead of the file, by their first bytes."""
 AGAIN = "fetch the file again"
 
 Made = TypeVar("Made")
 
 
 class File(Protocol):
-    """What can be opened to be read and has a name to be shown: a path, or a file of the hub."""
+    """A file that can be opened and has a name: a path, or a file of the hub."""
 
     def open(self, mode: Literal["rb"], /) -> BinaryIO:
-        """Open it; the place read from can be chosen (`seek`)."""
+        """Open the file for reading; the result supports `seek`."""
         ...
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """One row as it stands in a file."""
+    """One row of a file."""
 
     place: str
     """`FILE, line 7` or `FILE, row 7`, counted from 1."""
     number: int
-    """Of all rows, from 0."""
+    """The index among all rows, from 0."""
     fields: dict[str, Any]
 
 
 def complain(flaw: str, malformed: list[str] | None, cause: Exception | None = None) -> None:
-    """Raise DataError, or where there is a list name the flaw in it."""
+    """Raise DataError, or append the flaw to the list if there is one."""
     if malformed is None:
         raise DataError(flaw) from cause
     malformed.append(flaw)
@@ -59,7 +59,7 @@ def complain(flaw: str, malformed: list[str] | None, cause: Exception | None = N
 def convert_rows(
     rows: Iterable[Row], make: Callable[[Row], Made], malformed: list[str] | None
 ) -> Iterator[Made]:
-    """What `make` makes of the rows; its DataError gets the row's place in front."""
+    """Yield the result of `make` for each row; a DataError of it is prefixed with the row's location."""
     for row in rows:
         try:
             made = make(row)
@@ -72,7 +72,7 @@ def convert_rows(
 def require(
     found: Sequence[object], size: int | None, source: str, malformed: list[str] | None
 ) -> None:
-    """Complain unless `size` rows were found. Raises DataError in any case if there is none."""
+    """Report a flaw unless `size` rows were found. Raises DataError if there are no rows at all."""
     if size and len(found) < size:
         flaw = f"{source}: {len(found)} rows can be read where there should be {size:,}: {AGAIN}"
         complain(flaw, malformed)
@@ -83,9 +83,9 @@ def require(
 def read_rows(
     path: Path, *, limit: int | None = None, malformed: list[str] | None = None
 ) -> Iterator[Row]:
-    """The rows of a file, or of its first `limit` rows those that can be read; what comes after is not looked at.
+    """Yield the rows of a file that can be read, or those among its first `limit` rows.
 
-    Raises DataError naming file, row and remedy for what cannot be read, unless there is a list `malformed`.
+    Raises DataError naming file, row and fix for a row that cannot be read, unless there is a list `malformed`.
     """
     try:
         with path.open("rb") as file:
@@ -111,7 +111,7 @@ def _refuse_impostors(path: Path, start: bytes) -> None:
 def _numbered(
     path: Path, lines: Iterable[bytes], malformed: list[str] | None
 ) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold something, with their numbers."""
+    """Yield the lines that are not blank, with their numbers."""
     number = 0
     try:
         for number, line in enumerate(lines, start=1):
@@ -145,7 +145,7 @@ def parquet_rows(
     limit: int | None = None,
     malformed: list[str] | None = None,
 ) -> Iterator[Row]:
-    """Rows `start` (from 0) to `start + limit` of a Parquet file: all columns, or those given, which it must have.
+    """Yield rows `start` (from 0) to `start + limit` of a Parquet file, with all columns or those given.
 
     Nulls inside nested values are left out: Parquet writes one for each key that only other rows have.
     Raises DataError as `read_rows` does, and if a column is missing.
@@ -166,7 +166,7 @@ def parquet_rows(
 def _between(
     path: File, columns: Sequence[str], start: int, limit: int | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Numbered rows; row groups that hold none of them are not read."""
+    """Yield numbered rows; row groups without any of them are not read."""
     from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped, unused-ignore]
 
     with path.open("rb") as content, ParquetFile(content, pre_buffer=True) as file:
@@ -185,7 +185,7 @@ def _between(
 
 
 def demand(wanted: Sequence[str], found: Sequence[str], source: str) -> None:
-    """Raise DataError naming what is missing of the wanted columns, and those that are there."""
+    """Raise DataError if a wanted column is missing, naming the missing and the existing columns."""
     missing = ", ".join(f"`{name}`" for name in wanted if name not in found)
     if missing:
         there = ", ".join(found)
@@ -193,7 +193,7 @@ def demand(wanted: Sequence[str], found: Sequence[str], source: str) -> None:
 
 
 def number_of_rows(path: File) -> int:
-    """How many rows a Parquet file has, from its footer. Raises DataError if it is no whole Parquet file."""
+    """Return the number of rows in the footer of a Parquet file. Raises DataError if the file is not a complete one."""
     from pyarrow.parquet import read_metadata  # type: ignore[import-untyped, unused-ignore]
 
     try:

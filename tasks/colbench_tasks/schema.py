@@ -1,7 +1,7 @@
-"""The schemas of the official files, and what of them has changed where a row does not fit.
+"""The schemas of the official files, and the differences of a row that does not fit.
 
-A column that is missing or of another type is an error that names all changes. A column that is new is a
-warning: what is read means the same without it.
+A column that is missing or has another type is an error that names all changes. A new column is a warning, because
+the known columns keep their meaning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class BackendRow(Struct, frozen=True, kw_only=True):
     ground_truth: str
     test_cases: dict[str, str]
     hidden_information: str | None = None
-    """Equal to `ground_truth` where it was seen; may be absent."""
+    """Equal to `ground_truth` in all known rows; may be absent."""
 
 
 class FrontendRow(Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class WebSightRow(Struct, frozen=True, kw_only=True):
     llm_generated_idea: str
     """The request."""
     image: Any = None
-    """A picture of the page; not read."""
+    """A picture of the page; ignored."""
 
 
 class MessageRow(Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ Schema = TypeVar("Schema", bound=Struct)
 
 
 def fit(fields: dict[str, Any], schema: type[Schema]) -> Schema:
-    """The fields of a row as a value of the schema. Raises DataError naming everything that changed."""
+    """Convert the fields of a row to the schema. Raises DataError naming everything that changed."""
     known = {field.name for field in msgspec.structs.fields(schema)}
     new = tuple(name for name in fields if name not in known)
     try:
@@ -97,6 +97,6 @@ def _changes(fields: dict[str, Any], schema: type[Struct]) -> Iterator[str]:
 
 @cache
 def _tell_new(schema: str, names: tuple[str, ...]) -> None:
-    """Once a process."""
+    """Log a warning about new columns, once in a process."""
     listed = ", ".join(f"`{name}`" for name in names)
     logger.warning("%s: rows have more than is known of them: %s; it is not read", schema, listed)

@@ -1,4 +1,4 @@
-"""The wall between what may be trained on and what is tested: each design and each request is on one side of it.
+"""The split between training and test: each design and each request belongs to one side.
 
 Sides are decided by a hash, not by what was drawn before, so that a test set of any seed shares no design and no
 request with the training set.
@@ -15,20 +15,20 @@ Split = Literal["train", "test"]
 TRAIN = "train"
 """The only seed that draws from the training side."""
 _TEST_SHARE = 11
-"""One in so many designs, and requests, is on the test side."""
+"""One in this many designs, and one in this many requests, is on the test side."""
 
 
 def split_of(seed: str) -> Split:
-    """The side that a seed draws from."""
+    """Return the side that a seed draws from."""
     return "train" if seed == TRAIN else "test"
 
 
 def share(split: Split) -> Fraction:
-    """The share of designs, and of requests, that is to be expected on a side."""
+    """Return the expected share of designs, and of requests, on a side."""
     test = Fraction(1, _TEST_SHARE)
     return test if split == "test" else 1 - test
 
 
 def side(text: str) -> Split:
-    """The side on which a design or a request, written out, is."""
+    """Return the side of a design or a request, given as text."""
     return "test" if derive_seed("side", text) % _TEST_SHARE == 0 else "train"

@@ -1,8 +1,8 @@
 """The official dialogues for training: 15,000 by Llama-3.1-8B-Instruct, three for each of 5,000 tasks.
 
-`official_trajectories()` reads them one by one from the file of the official dataset (436 MB), wherever
-`colbench_tasks.official` finds it; `read_trajectories` reads any file in that schema. The file lists all tasks once,
-then all again: what belongs together has the same `task.hash`.
+`official_trajectories()` reads them one by one from the file of the official data set (436 MB), which
+`colbench_tasks.official` finds; `read_trajectories` reads any file in that schema. The file lists all tasks once, then
+all of them again: dialogues about the same task have the same `task.hash`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ FILE = "colbench_code_offline_15k_llama8b.jsonl"
 
 
 class RecordedTurn(Struct, frozen=True, kw_only=True):
-    """One reply of the agent, as it was sampled, and what the human said to it."""
+    """One reply of the agent, as it was sampled, and the human's reply to it."""
 
     prompt: str
-    """The whole prompt as the sampler got it, chat template applied; empty where it was not recorded."""
+    """The whole prompt of the sampler, with the chat template applied; empty if it was not recorded."""
     raw: str
     """The completion, without the end-of-sequence token."""
     said: str
-    """What the human saw of it."""
+    """The part of it that the human saw."""
     human: str | None
     """The human's reply; None on the last turn."""
 
@@ -42,17 +42,17 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     turns: tuple[RecordedTurn, ...]
     """At least one."""
     answer: str
-    """Empty where there is none."""
+    """Empty if there is no answer."""
     reward: float | None
-    """As the file has it, by the released scorer, and worth as much; None where the file has none."""
+    """The reward in the file, computed by the released scorer; None if the file has none."""
     place: str
-    """File and line or row."""
+    """The file with the line or row."""
 
 
 def official_trajectories(
     *, limit: int | None = None, malformed: list[str] | None = None
 ) -> Iterator[Trajectory]:
-    """The official dialogues, or the first `limit`. Raises as `read_trajectories` and `official.find` do."""
+    """Yield the official dialogues, or the first `limit`. Raises as `read_trajectories` and `official.find` do."""
     path = find(FILE)
     tell_licence(LICENCE)
     yield from read_trajectories(path, limit=limit, malformed=malformed)
@@ -61,10 +61,10 @@ def official_trajectories(
 def read_trajectories(
     path: Path, *, limit: int | None = None, malformed: list[str] | None = None
 ) -> Iterator[Trajectory]:
-    """The dialogues of a file, JSON lines (also gzip) or Parquet, one at a time.
+    """Yield the dialogues of a file, JSON lines (also gzip) or Parquet, one at a time.
 
-    Raises DataError naming the row and what is wrong with it; with a list `malformed` such rows are named there and
-    left out.
+    Raises DataError naming a malformed row and its flaw; with a list `malformed`, such rows are reported there and
+    skipped.
     """
     yield from convert_rows(
         read_rows(path, limit=limit, malformed=malformed), _trajectory, malformed

@@ -1,4 +1,4 @@
-"""Frontend tasks from WebSight v0.2, the data set that the paper's pages are from (paper, section 3).
+"""Frontend tasks from WebSight v0.2, the source of the paper's pages (paper, section 3).
 
 `websight:train` is its first 10,000 rows, `websight:test` the first 500 of the next 10,000. They are read from the
 folder `v0.2` in COLBENCH_OFFICIAL_DIR, if it holds the data set's first Parquet files; else from ColBench's cache;
@@ -49,7 +49,7 @@ REPOSITORY = "HuggingFaceM4/WebSight"
 CONFIG = "v0.2"
 COMMIT = "b11f8172f89c992b56ac702319e02c428cca4a4e"
 SPLITS = {"train": (0, 10_000), "test": (10_000, 500)}
-"""For each name how many rows are passed over and how many are taken."""
+"""The number of rows to skip and the number of rows to take, by name."""
 COLUMNS = ("text", "llm_generated_idea")
 SHARD = re.compile(r"train-(\d+)-of-\d+")
 RANDOM_PICTURE = re.compile(
@@ -60,11 +60,11 @@ LICENCE = f"{REPOSITORY} is licensed CC-BY-4.0: name its authors (Laurençon, Tr
 
 
 def load(name: str, malformed: list[str] | None = None) -> list[Task]:
-    """The tasks of `train`, `test` or a local path.
+    """Return the tasks of `train`, `test` or a local path.
 
-    Raises UserError if there is no such path, or the hub cannot be reached, and DataError naming file, row and what
-    changed if the rows are not as WebSight's were. With a list `malformed`, such rows are named there and left out;
-    DataError is raised only if none is left.
+    Raises UserError if the path does not exist or the hub cannot be reached, and DataError naming file, row and
+    changes if the rows do not fit WebSight's schema. With a list `malformed`, such rows are reported there and
+    skipped; DataError is raised only if no row is left.
     """
     start, size = SPLITS.get(name, (0, None))
     rows = _path(Path(name), malformed) if size is None else _split(name, start, size, malformed)
@@ -103,7 +103,7 @@ def _path(path: Path, malformed: list[str] | None) -> Iterator[Row]:
 def _shards(
     files: Sequence[File], start: int, limit: int | None, malformed: list[str] | None
 ) -> Iterator[Row]:
-    """Rows `start` to `start + limit` of Parquet files that follow one another; others are not read."""
+    """Yield rows `start` to `start + limit` of consecutive Parquet files; other rows are not read."""
     end = None if limit is None else start + limit
     before = 0
     for file in files:
@@ -136,7 +136,7 @@ def _split(name: str, start: int, size: int, malformed: list[str] | None) -> Ite
 
 
 def _local_shards() -> list[Path]:
-    """The Parquet files in the folder `v0.2` of COLBENCH_OFFICIAL_DIR. Raises DataError if one between is missing."""
+    """Return the Parquet files in `v0.2` of COLBENCH_OFFICIAL_DIR. Raises DataError if one in between is missing."""
     folder = local_folder()
     files = sorted(folder.glob(f"{CONFIG}/*.parquet")) if folder else []
     for number, file in enumerate(files):
@@ -164,7 +164,7 @@ def _fetch(start: int, size: int) -> list[dict[str, Any]]:
 
 
 def _keep(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write the rows in one go, so that what is there is whole."""
+    """Write the rows atomically, so that an existing file is always complete."""
     part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ import open_clip
 import torch
 from PIL import Image
 
-from colbench.domains.frontend import ClipEncoder
+from colbench.domains.frontend.clip import ClipEncoder
 from colbench.domains.frontend.pictures import View
 from colbench.domains.frontend.weights import MODEL
 from colbench.sandbox.browser import Renderer

@@ -20,11 +20,10 @@ from colbench.facts.human import (
 from colbench.facts.words import stem
 from colbench.messages import Message
 from colbench.task import Fact, Hidden, Task
-from colbench_tasks.bundled import load
-from colbench_tasks.families import FAMILIES
+from colbench_tasks.bundled import SETS, load
 
 HERE = Path(__file__).parent
-TASKS = load("backend/test")[: 4 * len(FAMILIES)]
+TASKS = load("backend/test")[: 4 * len(SETS["backend/test"].families)]
 """Four of each family."""
 UNRELATED = (HERE / "unrelated.txt").read_text("utf-8").splitlines()
 FISHING = (

@@ -5,7 +5,8 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from colbench.domains.frontend import ClipEncoder, FrontendScorer
+from colbench.domains.frontend.clip import ClipEncoder
+from colbench.domains.frontend.scorer import FrontendScorer
 from colbench.errors import ScorerError
 from colbench.task import Hidden, Task
 

@@ -83,7 +83,7 @@ def run_folder(path: Path, *rollouts: Rollout) -> RunFolder:
             config=CONFIG,
             pins={},
             digest="d",
-            browser=BROWSER,
+            environments={"frontend": BROWSER},
             tasks=TaskSource(source="pages.jsonl", count=1, hash="h"),
         )
     )

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
+from colbench.domain import Resources
 from colbench.domains.frontend.human.colors import NAMES, distance, name, oklab
 from colbench.domains.frontend.human.human import (
     CONTENT,
@@ -65,8 +66,10 @@ class Fails:
 
 @pytest.fixture
 def human(renderer: Renderer) -> KeylessHuman:
+    resources = Resources()
+    resources.renderer = renderer
     human = KeylessHuman()
-    human.use_renderer(renderer)
+    human.use_resources({"frontend": resources})
     return human
 
 

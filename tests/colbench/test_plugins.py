@@ -74,7 +74,7 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
     assert plugins.describe(plugins.resolve("agent", "blank", {}))["class"].endswith(":Blank")
     human = plugins.resolve("human", "openai:m@http://h:1/v1", {"max_chars": 100})
     said = plugins.describe(human)
-    assert (said["model"], said["max_chars"]) == ("m", "100")
+    assert (said["model"], said["backend_max_chars"]) == ("m", "100")
 
 
 @pytest.mark.parametrize(

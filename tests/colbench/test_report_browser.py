@@ -51,7 +51,14 @@ def run_folder(path: Path, store: RenderStore, cosine: float | None) -> Path:
     source = TaskSource(source="pages.jsonl", count=2, hash="h")
     started = "2025-01-01T00:00:00+00:00"
     folder.save(
-        RunRecord(started=started, config=CONFIG, pins={}, digest="d", browser="b", tasks=source)
+        RunRecord(
+            started=started,
+            config=CONFIG,
+            pins={},
+            digest="d",
+            environments={"frontend": "b"},
+            tasks=source,
+        )
     )
     cells = [rollout(TASKS[0].id, trial, 0.25 + trial / 2, cosine) for trial in range(2)]
     folder.write("rollouts.jsonl", b"".join(map(encode_rollout, cells)))

@@ -5,8 +5,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from colbench import numbers as text
 from colbench.config import RunConfig
-from colbench.report import text
 from colbench.report.console import render_table
 from colbench.report.summary import summarize
 from colbench.rollout import Failure, Rollout, Turn

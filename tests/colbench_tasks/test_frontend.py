@@ -22,6 +22,7 @@ from PIL import Image
 from colbench.pages.extract import extract_page
 from colbench.pages.render import PageRenderer, Render
 from colbench.task import Task, row_from_task, task_from_row
+from colbench_tasks.bundled import SETS
 from colbench_tasks.family import Choice, fill
 from colbench_tasks.frontend.decisions import DECISIONS, SECTIONS
 from colbench_tasks.frontend.generate import ALWAYS, FACE, alike, generate
@@ -106,7 +107,9 @@ def order(task: Task) -> str:
 
 
 def test_there_are_pages_of_many_kinds_about_many_trades() -> None:
-    assert len(KINDS) == 25
+    pinned = set(SETS["frontend/test"].families)
+    assert len(pinned) == 25
+    assert pinned <= {kind.name for kind in KINDS}
     assert len(trades()) == 34
     assert Counter(task.family for task in pages()) == dict.fromkeys((k.name for k in KINDS), EACH)
     assert {task.domain for task in pages()} == {"frontend"}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -167,15 +165,6 @@ def test_source_and_runnable_function_agree() -> None:
         for seed in range(20):
             arguments = any_family.draw(Random(seed), values)
             assert namespace[theme["function"]](*arguments) == function(*arguments)
-
-
-def test_the_family_in_the_readme_makes_tasks() -> None:
-    text = (Path(__file__).parents[2] / "tasks" / "README.md").read_text("utf-8")
-    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
-    assert found
-    namespace: dict[str, Any] = {}
-    exec(found[1], namespace)
-    assert len(generate(namespace["FAMILY"], 20, "train")) == 20
 
 
 def test_a_call_is_written_as_python() -> None:

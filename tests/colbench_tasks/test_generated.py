@@ -80,7 +80,10 @@ def read(descriptor: int) -> bytes:
         ("backend/mine?number=100001", "number=100001: expected a whole number"),
         ("backend/mine?number=4&number=6", "number is given 2 times"),
         ("backend/mine?difficulty=2", "difficulty=2: expected a whole number from 3"),
-        ("backend/mine?difficulty=99", "difficulty=99: expected a whole number from 3"),
+        (
+            "backend/mine?difficulty=99",
+            "difficulty=99: no family has more than 8 decisions to hide",
+        ),
         ("backend/mine?families=", "families=: expected names"),
         ("backend/mine?families=parking,", "families=parking,: expected names"),
         ("backend/mine?families=parking,parking", "parking is there 2 times"),

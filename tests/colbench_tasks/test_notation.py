@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from colbench.errors import DataError
 from colbench_tasks.family import Decision, Option
-from colbench_tasks.notation import decisions, requests, themes
+from colbench_tasks.notation import decisions, examples, requests, themes
 
 TEXT = """
 cap: maximum, ceiling,
@@ -24,6 +25,8 @@ unit: unit
 - $value grams.
 = 5
 """
+
+EXAMPLES = "[price]\nWhat is it?\nHow much?\n\n[big]\nAnd many?\n"
 
 
 def test_a_decision_is_read_with_its_topics_questions_options_values_and_code() -> None:
@@ -65,3 +68,24 @@ def test_themes_are_a_table_and_requests_are_blocks_of_wordings() -> None:
     assert requests("\nOne.\nOr one.\n\nTwo.\n") == (("One.", "Or one."), ("Two.",))
     with pytest.raises(ValueError, match="zip"):
         themes("function | x\npay")
+
+
+def test_each_decision_has_the_lines_under_it() -> None:
+    found = examples(EXAMPLES, ["price", "big"], "eggs/examples.txt")
+    assert found == {"price": ("What is it?", "How much?"), "big": ("And many?",)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        EXAMPLES.partition("\n\n")[0],
+        EXAMPLES.replace("\n\n[", "\n["),
+        EXAMPLES.replace("[big]", "[small]"),
+        EXAMPLES.replace("\nAnd many?", ""),
+        EXAMPLES.replace("[big]", "big"),
+    ],
+    ids=["left out", "no empty line", "another name", "no question", "no brackets"],
+)
+def test_a_decision_without_questions_is_named_with_its_file(text: str) -> None:
+    with pytest.raises(DataError, match=r"^eggs/examples.txt: no questions for the decision big:"):
+        examples(text, ["price", "big"], "eggs/examples.txt")

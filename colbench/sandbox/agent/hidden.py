@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterator, Sequence
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
 
 from colbench.config import RunConfig, cache_folder
 
-_GROUP = "colbench.tasks"
+_GROUPS = ("colbench.tasks", "colbench.families")
 _INSTALLED = ("site-packages", "dist-packages")
 _RUNS = "runs"
 """Where runs are put that have no `--out`."""
@@ -81,7 +82,8 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def _packages() -> Iterator[Path]:
     """The folders of the packages from which tasks come; none of them is imported for it."""
-    for name in sorted({point.module.partition(".")[0] for point in entry_points(group=_GROUP)}):
+    points = chain.from_iterable(entry_points(group=group) for group in _GROUPS)
+    for name in sorted({point.module.partition(".")[0] for point in points}):
         spec = find_spec(name)
         if spec and spec.origin:
             file = Path(spec.origin).resolve()

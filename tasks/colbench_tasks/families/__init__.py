@@ -1,19 +1,110 @@
-"""The families of backend tasks, one module each. To add one, write its module and its examples (`examples/`)."""
+"""The installed task families.
+
+A family is one folder: `__init__.py` defines `FAMILY`, and `examples.txt` holds its example questions. A folder in
+this package is found without further registration; another package names its folders in the entry-point group
+`colbench.families`. docs/new-family.md shows how to write one.
+"""
 
 from __future__ import annotations
 
+import inspect
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from pkgutil import iter_modules
 
-from colbench_tasks.examples import with_examples
+from msgspec.structs import replace
+
+from colbench.errors import DataError, UserError, describe_exception
 from colbench_tasks.family import Family
+from colbench_tasks.notation import examples
+
+logger = logging.getLogger("colbench")
+
+GROUP = "colbench.families"
+EXAMPLES = "examples.txt"
 
 
-def _families() -> dict[str, Family]:
-    modules = (import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
-    made = (with_examples(module.FAMILY) for module in modules)
-    return {family.name: family for family in made}
+class Families(Mapping[str, Family]):
+    """Families by name, each loaded on its first lookup.
+
+    A lookup raises UserError if the family cannot be loaded or if two packages register its name.
+    """
+
+    def __init__(self, points: Iterable[EntryPoint]) -> None:
+        self._points: dict[str, list[EntryPoint]] = {}
+        self._loaded: dict[str, Family] = {}
+        for point in points:
+            self._points.setdefault(point.name, []).append(point)
+
+    def __getitem__(self, name: str) -> Family:
+        if name not in self._loaded:
+            self._loaded[name] = _load(self._points[name])
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._points
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._points)
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def loadable(self) -> Iterator[Family]:
+        """Yield the families that can be loaded; log a warning for each of the others."""
+        for name in self:
+            try:
+                yield self[name]
+            except UserError as cause:
+                logger.warning("ignored: %s", cause)
 
 
-FAMILIES = _families()
-"""By name, in alphabetical order of their modules."""
+def _load(points: list[EntryPoint]) -> Family:
+    """Return the family of one name with its example questions."""
+    point = points[0]
+    where = f"family {point.name} ({point.value} of {_package(point)})"
+    if len(points) > 1:
+        both = " and ".join(_package(each) for each in points)
+        raise UserError(f"family {point.name}: registered by both {both}; uninstall one of them")
+    try:
+        family = point.load()
+        file = Path(inspect.getfile(import_module(point.module))).with_name(EXAMPLES)
+    except (Exception, SystemExit) as cause:
+        raise UserError(
+            f"{where}: the import failed: {describe_exception(cause)}; fix or uninstall the package"
+        ) from cause
+    if not isinstance(family, Family):
+        raise UserError(f"{where}: expected a colbench_tasks.family.Family, found {family!r:.80}")
+    if family.name != point.name:
+        raise UserError(f"{where}: its name is {family.name!r}; the entry point needs the same one")
+    return _with_examples(family, file)
+
+
+def _with_examples(family: Family, file: Path) -> Family:
+    """Return the family with the example questions of a file added to its decisions.
+
+    Raises DataError naming the file if it cannot be read or has no questions for a decision.
+    """
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise DataError(f"{file}: the example questions cannot be read: {cause}") from cause
+    found = examples(text, [decision.name for decision in family.decisions], str(file))
+    decisions = tuple(replace(each, examples=found[each.name]) for each in family.decisions)
+    return replace(family, decisions=decisions)
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else "colbench"
+
+
+def _built_in() -> Iterator[EntryPoint]:
+    for folder in iter_modules(__path__):
+        yield EntryPoint(folder.name, f"{__name__}.{folder.name}:FAMILY", GROUP)
+
+
+FAMILIES = Families([*_built_in(), *sorted(entry_points(group=GROUP), key=lambda each: each.name)])
+"""The families of this package in alphabetical order, followed by those of other packages in alphabetical order."""

@@ -1,7 +1,7 @@
 """The decisions that a request leaves open and that only the hidden page settles: `decisions.txt`.
 
-They are in the notation of the backend's families (`colbench_tasks.notation`). An option's code is the key by which
-`design` knows it; `sections` has one option, whose value says what is on the page.
+They are in the notation of the backend families (`colbench_tasks.notation`). An option's code is its key in `design`;
+`sections` has one option, whose value lists the parts of the page.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from colbench_tasks.family import Choice, Decision, fill
 from colbench_tasks.notation import decisions
 
 Choices = Mapping[str, Choice]
-"""What was chosen, by the decision's name."""
+"""Choices by the decision's name."""
 
 _ALL = decisions(files(__package__).joinpath("decisions.txt").read_text("utf-8"))
 *DECISIONS, SECTIONS = _ALL
-"""What a design is made of; and what the page holds, which its kind decides."""
+"""The decisions of a design, and the one about the parts of the page, which follows from its kind."""
 _CHOICES = {
     decision.name: [option.choices() for option in decision.options] for decision in DECISIONS
 }
 
 
 def draw(random: Random) -> dict[str, Choice]:
-    """A choice for each decision, every option as likely as the others."""
+    """Draw a choice for each decision; all options are equally likely."""
     return {name: random.choice(random.choice(options)) for name, options in _CHOICES.items()}
 
 
 def facts(random: Random, choices: Choices, used: frozenset[str], order: str) -> tuple[Fact, ...]:
-    """What the human knows: the decisions that are `used` on the page, and the order of its parts."""
+    """Return the human's facts: the decisions that are `used` on the page, and the order of its parts."""
     known = [_fact(random, d, choices[d.name]) for d in DECISIONS if d.name in used]
     whole = Choice(option=SECTIONS.options[0], value=order)
     return (*known, _fact(random, SECTIONS, whole))

@@ -1,4 +1,4 @@
-"""A design: what was decided about a page's look, and the Tailwind classes that follow from it."""
+"""A design: the decisions about a page's look, and the Tailwind classes that follow from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from colbench_tasks.frontend.decisions import Choices
 
 Place = Literal["page", "card", "accent", "white", "black"]
-"""What something stands on: the page, a box, the main colour, or white or black whatever the page is."""
+"""The ground of an element: the page, a box, the main color, or always white or black."""
 
 CORNERS = {
     "sharp": ("", ""),
@@ -17,13 +17,13 @@ CORNERS = {
     "round": ("rounded-xl", "rounded-lg"),
     "pill": ("rounded-3xl", "rounded-full"),
 }
-"""Of boxes and pictures, and of buttons and fields."""
+"""The corners of boxes and pictures, and of buttons and fields."""
 ROOM = {
     "close": ("py-6", "gap-4", "p-4"),
     "usual": ("py-12", "gap-6", "p-6"),
     "airy": ("py-16", "gap-10", "p-8"),
 }
-"""Of sections, between columns, and in boxes."""
+"""The space around sections, between columns, and in boxes."""
 WIDTH = {
     "narrow": "max-w-3xl px-6",
     "medium-wide": "max-w-5xl px-6",
@@ -36,7 +36,7 @@ TITLE = {
     "text-5xl": "text-2xl",
     "text-6xl": "text-3xl",
 }
-"""The size of a section's title, by that of the headline."""
+"""The size of a section's title, by the size of the headline."""
 
 
 class Design(Struct, frozen=True, kw_only=True):
@@ -62,28 +62,28 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def dark(self) -> bool:
-        """Whether the page is white on black."""
+        """True if the page is white on black."""
         return self.ground == "dark"
 
     @property
     def dark_cards(self) -> bool:
-        """Whether the boxes are white on black."""
+        """True if the boxes are white on black."""
         return self.card_look == "black" or (self.dark and self.card_look in ("border", "free"))
 
     @property
     def accent(self) -> str:
-        """A ground in the main colour, and the writing on it."""
+        """Return classes for a ground in the main color and the text on it."""
         ink = "text-gray-900" if self.tone == "300" else "text-white"
         return f"bg-{self.hue}-{self.tone} {ink}"
 
     @property
     def deep(self) -> str:
-        """A ground in a very dark shade of the main colour."""
+        """Return classes for a ground in a very dark shade of the main color."""
         return f"bg-{self.hue}-900 text-white"
 
     @property
     def body(self) -> str:
-        """Background, letters and their colour."""
+        """Return classes for background, typeface and text color."""
         ground = {
             "white": "bg-white",
             "gray": "bg-gray-100",
@@ -97,7 +97,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def header(self) -> str:
-        """What the name and the links stand on."""
+        """Return classes for the ground of the name and the links."""
         line = "border-gray-600" if self.dark else "border-gray-400"
         edge = "border-r" if self.navigation == "side" else "border-b"
         return {
@@ -110,32 +110,32 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def inner(self) -> str:
-        """A column in the middle, as wide as the content is."""
+        """Return classes for a centered column of the content's width."""
         return f"{WIDTH[self.width]} w-full mx-auto"
 
     @property
     def space(self) -> str:
-        """Above and below a section."""
+        """Return classes for the space above and below a section."""
         return ROOM[self.room][0]
 
     @property
     def gap(self) -> str:
-        """Between columns."""
+        """Return classes for the space between columns."""
         return ROOM[self.room][1]
 
     @property
     def grid(self) -> str:
-        """A grid with the design's number of columns."""
+        """Return classes for a grid with the design's number of columns."""
         return f"grid grid-cols-{self.columns} {self.gap}"
 
     @property
     def round(self) -> str:
-        """Corners of boxes and pictures."""
+        """Return classes for the corners of boxes and pictures."""
         return CORNERS[self.corners][0]
 
     @property
     def box(self) -> str:
-        """A box without the room inside it."""
+        """Return classes for a box without padding."""
         look = {
             "shadow": "bg-white text-gray-900 shadow-xl",
             "border": "border border-gray-400",
@@ -148,32 +148,32 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def card(self) -> str:
-        """A box that shows what belongs together."""
+        """Return classes for a box with padding."""
         return f"{self.box} {ROOM[self.room][2]}"
 
     @property
     def heading(self) -> str:
-        """Letters of headings."""
+        """Return classes for the letters of headings."""
         return "font-bold font-serif" if self.typeface == "mixed" else "font-bold"
 
     @property
     def title(self) -> str:
-        """The title of a section."""
+        """Return classes for the title of a section."""
         return f"{TITLE[self.size]} {self.heading} mb-6 {self.align}"
 
     @property
     def line(self) -> str:
-        """The colour of thin lines on the page."""
+        """Return classes for the color of thin lines on the page."""
         return "border-gray-600" if self.dark else "border-gray-400"
 
     @property
     def field(self) -> str:
-        """An input field."""
+        """Return classes for an input field."""
         round_ = CORNERS[self.corners][1]
         return f"w-full border border-gray-400 bg-white text-gray-900 px-4 py-2 mb-4 {round_}"
 
     def shows_accent(self, html: str) -> bool:
-        """Whether something on a page is filled, or has an edge, in the main colour."""
+        """True if an element of a page is filled, or has an edge, in the main color."""
         return any(f"{what}-{self.hue}-{self.tone}" in html for what in ("bg", "border"))
 
     def _on_dark(self, place: Place) -> bool:
@@ -186,15 +186,15 @@ class Design(Struct, frozen=True, kw_only=True):
         }[place]
 
     def muted(self, place: Place = "page") -> str:
-        """The colour of less important words."""
+        """Return classes for the color of less important words."""
         return "text-gray-300" if self._on_dark(place) else "text-gray-600"
 
     def strong(self, place: Place = "page") -> str:
-        """Words in the main colour."""
+        """Return classes for words in the main color."""
         return f"text-{self.hue}-{'300' if self._on_dark(place) else '700'}"
 
     def button(self, place: Place = "page") -> str:
-        """A button."""
+        """Return classes for a button."""
         plain = place not in ("accent", "black")
         filled = self.accent if place != "accent" else f"bg-white text-{self.hue}-900"
         look = {
@@ -206,7 +206,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
 
 def from_choices(choices: Choices, pictures: int) -> Design:
-    """The design that was decided on, with the number of its first picture."""
+    """Build the design of these choices, with the number of its first picture."""
     key = {name: choice.option.code for name, choice in choices.items()}
     value = {name: choice.value for name, choice in choices.items()}
     return Design(
@@ -231,7 +231,7 @@ def from_choices(choices: Choices, pictures: int) -> Design:
 
 
 def goes_together(design: Design) -> bool:
-    """Whether everything can be seen: nothing dark on black, no grey where a tint is spoken of."""
+    """True if everything is visible: nothing dark on black, no gray where a fact mentions a tint."""
     black = "black" in (design.button_look, design.card_look)
     on_black = design.dark and (design.tone == "800" or black)
     hidden = design.button_look == "black" and design.card_look == "black"

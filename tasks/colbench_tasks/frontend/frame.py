@@ -1,4 +1,4 @@
-"""What frames a page: navigation, opening and footer."""
+"""The frame of a page: navigation, opening and footer."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ BAR: dict[str, Place] = {
     "black": "black",
     "plain": "page",
 }
-"""What a button in the bar stands on."""
+"""The ground of a button in the bar."""
 
 
 def framed(subject: Subject, design: Design, main: str) -> str:
-    """What stands in the body: the main part between navigation and footer, or beside the navigation.
+    """Build the content of the body: the main part between navigation and footer, or next to the navigation.
 
-    Not the body itself is stretched, as without a doctype it would be no higher than the window.
+    An inner element is stretched and not the body: without a doctype the body would be no higher than the window.
     """
     if design.navigation != "side":
         parts = _bar(subject, design), main, footer(subject, design)
@@ -53,7 +53,7 @@ def _side(subject: Subject, design: Design) -> str:
 
 
 def opening(subject: Subject, design: Design) -> str:
-    """The first thing after the navigation, in one of eight manners."""
+    """Build the first part after the navigation, in one of eight styles."""
     return {
         "words": _words,
         "band": _band,
@@ -119,7 +119,7 @@ def _plain(subject: Subject, design: Design) -> str:
 
 
 def footer(subject: Subject, design: Design) -> str:
-    """The end of the page."""
+    """Build the end of the page."""
     rights = words("p", "text-sm", f"© 2024 {subject.name}. All rights reserved.")
     if design.footer == "line":
         return element("footer", f"{design.muted()} text-center py-6", rights)

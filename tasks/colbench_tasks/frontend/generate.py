@@ -1,8 +1,8 @@
-"""Frontend tasks of a kind, from a seed: a business, a plan and a design drawn for each, no two nearly alike.
+"""Frontend tasks of a kind from a seed: each has a business, a plan and a design, and no two are nearly alike.
 
-Two pages of a kind never share their face: main colour, ground, bar, navigation, opening and sections. A page whose
-main colour covers nothing is passed over, and so is one with too many lines of another. Designs and requests are on
-one side of the wall between training and test (`colbench_tasks.splits`).
+Two pages of a kind never share their face: main color, ground, bar, navigation, opening and sections. A page without
+a visible main color is skipped, and so is a page with too many lines of another. Designs and requests are on one side
+of the split between training and test (`colbench_tasks.splits`).
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ ALWAYS = frozenset(("accent", "ground", "bar", "navigation", "headline", "typefa
 """Decisions that show on every page."""
 FACE = ("accent", "ground", "bar", "navigation", "opening")
 TRIES = 1000
-"""So many designs, and requests, are drawn to find one on the right side."""
+"""How often a design, or a request, is drawn to find one on the right side."""
 MOST_ALIKE = 0.5
-"""Two pages of one kind share at most so much of their lines (Jaccard index)."""
+"""The largest share of lines that two pages of one kind have in common (Jaccard index)."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A page before it is written."""
+    """A page before it is rendered to HTML."""
 
     kind: Kind
     subject: Subject
@@ -84,17 +84,17 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     @property
     def used(self) -> frozenset[str]:
-        """The decisions that show on this page."""
+        """Return the names of the decisions that show on this page."""
         return _used(self.kind, self.sections, self.choices)
 
     @property
     def face(self) -> str:
-        """What is seen of the design at first sight."""
+        """Return a text that identifies the design at first sight."""
         return _key(self.kind, self.sections, self.choices, self.used.intersection(FACE))
 
     @property
     def order(self) -> str:
-        """The parts of the page in words, from top to bottom."""
+        """Return the parts of the page in words, from top to bottom."""
         parts = [section.says for section in self.sections]
         if self.kind.opens:
             parts.insert(0, "a title" if self.design.opening == "plain" else "an opening")
@@ -102,7 +102,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     @property
     def html(self) -> str:
-        """The page."""
+        """Return the page."""
         parts = [section.build(self.subject, self.design) for section in self.sections]
         first = opening(self.subject, self.design) if self.kind.opens else ""
         main = element("main", "flex-grow flex flex-col", first, *parts)
@@ -110,14 +110,14 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 def generate(kind: Kind, number: int, seed: str) -> list[Task]:
-    """All that `stream` gives."""
+    """Return the tasks of `stream` as a list."""
     return list(stream(kind, number, seed))
 
 
 def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
-    """The first `number` tasks of a kind under a seed's name, on the side of `splits` that the seed draws from.
+    """Yield the first `number` tasks of a kind for a seed, on the side of `splits` that the seed draws from.
 
-    Raises GeneratorError if the kind has not so many that differ enough.
+    Raises GeneratorError if the kind has fewer tasks that differ enough.
     """
     faces: set[str] = set()
     requests: set[str] = set()
@@ -149,12 +149,12 @@ def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> float:
-    """The Jaccard index of two pages' lines: 1 for the same lines, 0 for none in common."""
+    """Return the Jaccard index of two pages' lines: 1 for the same lines, 0 for none in common."""
     return len(one & other) / len(one | other)
 
 
 def _draft(random: Random, kind: Kind, split: Split) -> Draft:
-    """A page whose design is on this side."""
+    """Draw a page whose design is on this side."""
     subject = draw_subject(random, random.choice(kind.trades), kind.titles)
     plan = random.choice(kind.plans)
     others = [section for section in kind.extras if section not in plan]
@@ -185,7 +185,7 @@ def _used(kind: Kind, sections: Sections, choices: Choices) -> frozenset[str]:
 
 
 def _key(kind: Kind, sections: Sections, choices: Choices, names: frozenset[str]) -> str:
-    """What a design is known by, whatever business and words it is shown with."""
+    """Return a text that identifies a design, independent of business and wording."""
     chosen = [
         f"{name} {choice.option.code} {choice.value}"
         for name, choice in choices.items()
@@ -196,7 +196,7 @@ def _key(kind: Kind, sections: Sections, choices: Choices, names: frozenset[str]
 
 
 def _request(random: Random, draft: Draft, split: Split) -> str:
-    """What a person asks for, on this side."""
+    """Draw a request that is on this side."""
     subject = draft.subject
     one, other = (item.name for item in subject.items[:2])
     for _ in range(TRIES):
@@ -220,7 +220,7 @@ def _task(random: Random, draft: Draft, name: str, request: str, html: str) -> T
     known = facts(random, draft.choices, draft.used, draft.order)
     return Task(
         id=name,
-        domain="frontend",
+        domain=Kind.domain,
         request=request,
         hidden=Hidden(reference=html, information=html, facts=known),
         family=draft.kind.name,

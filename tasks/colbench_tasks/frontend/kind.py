@@ -1,6 +1,8 @@
-"""What a kind of page is, and the short notation in which `kinds` writes them."""
+"""A kind of page, and the short notation in which `kinds` defines them."""
 
 from __future__ import annotations
+
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -11,22 +13,25 @@ Sections = tuple[Section, ...]
 
 
 class Kind(Struct, frozen=True, kw_only=True):
-    """A kind of page: one of the `plans`, then some of the `extras`."""
+    """A kind of page: one of the `plans`, followed by some of the `extras`."""
 
+    domain: ClassVar[Literal["frontend"]] = "frontend"
     name: str
+    version: int = 1
+    """Raised by every change of the kind that changes a task. Frozen sets name the version that they draw from."""
     plans: tuple[Sections, ...]
     extras: Sections
     fewest: int
     most: int
-    """So many extras at the least and at the most."""
+    """The smallest and the largest number of extras."""
     titles: tuple[str, ...]
-    """What the page may be headed with; empty where that is up to the business."""
+    """Headlines to draw from; empty: the business has a headline of its own."""
     requests: tuple[str, ...]
-    """`$name`, `$trade`, `$Trade` and `$style` are filled in; then "a" becomes "an" where it must."""
+    """Templates with `$name`, `$trade`, `$Trade` and `$style`; "a" becomes "an" before a vowel."""
     opens: bool
-    """Whether there is an opening before the plan; else the plan has the headline."""
+    """True if an opening precedes the plan; False if the plan contains the headline."""
     trades: tuple[Trade, ...]
-    """Those that would ask for such a page."""
+    """The trades that would request such a page."""
 
 
 def kind(
@@ -42,7 +47,7 @@ def kind(
     sells: bool = False,
     fields: str = "",
 ) -> Kind:
-    """A kind; in `plans` there is a ` | ` between one and the next, in `titles` a ` / `."""
+    """Build a kind; `plans` are separated by ` | `, `titles` by ` / `."""
     wanted = fields.split()
     return Kind(
         name=name,

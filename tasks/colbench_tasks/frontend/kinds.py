@@ -1,4 +1,4 @@
-"""Kinds of pages: which sections one has, how it may be headed, and how a person asks for it."""
+"""The kinds of pages: their sections, their headlines, and the requests of a person."""
 
 from __future__ import annotations
 

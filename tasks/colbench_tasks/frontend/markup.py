@@ -1,4 +1,4 @@
-"""HTML from Python: elements that indent what is inside them."""
+"""HTML from Python: elements that indent their content."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ TAILWIND = "https://cdn.jsdelivr.net/npm/tailwindcss@2.2.19/dist/tailwind.min.cs
 
 
 def element(tag: str, classes: str, *inside: str, **attributes: str) -> str:
-    """An element with other elements inside, each on lines of its own."""
+    """Build an element with other elements inside, each on separate lines."""
     lines = "\n".join(part for part in inside if part).replace("\n", "\n  ")
     return f"{_head(tag, classes, attributes)}\n  {lines}\n</{tag}>"
 
 
 def div(classes: str, *inside: str) -> str:
-    """A `div` with other elements inside."""
+    """Build a `div` with other elements inside."""
     return element("div", classes, *inside)
 
 
 def words(tag: str, classes: str, text: str, **attributes: str) -> str:
-    """An element with text inside, on one line."""
+    """Build an element with text inside, on one line."""
     return f"{_head(tag, classes, attributes)}{escape(text, quote=False)}</{tag}>"
 
 
 def photo(number: int, width: int, height: int) -> str:
-    """The address of a photo of a size in pixels, at the host that the official rows use."""
+    """Return the address of a photo of a size in pixels, at the host that the official rows use."""
     return f"https://picsum.photos/id/{number}/{width}/{height}"
 
 
 def picture(number: int, width: int, height: int, classes: str, alt: str) -> str:
-    """An image of a size in pixels."""
+    """Build an image of a size in pixels."""
     return _head("img", classes, {"src": photo(number, width, height), "alt": alt})
 
 
 def backed(number: int, classes: str, *inside: str) -> str:
-    """A `section` in front of a photo that covers it."""
+    """Build a `section` in front of a photo that covers it."""
     style = f"background-image: url({photo(number, 1280, 720)})"
     return element("section", f"bg-cover bg-center {classes}", *inside, style=style)
 
 
 def field(classes: str, kind: str, placeholder: str) -> str:
-    """An input field that shows what to type."""
+    """Build an input field with a placeholder."""
     return _head("input", classes, {"type": kind, "placeholder": placeholder})
 
 
 def link(classes: str, text: str) -> str:
-    """A link that leads nowhere."""
+    """Build a link without a target."""
     return words("a", classes, text, href="#")
 
 
 def page(classes: str, *sections: str) -> str:
-    """A whole document."""
+    """Build a whole document."""
     style = _head("link", "", {"href": TAILWIND, "rel": "stylesheet"})
     return element("html", "", style, element("body", classes, *sections))
 

@@ -1,4 +1,4 @@
-"""What pages are about: trades with the words that fill a page, and businesses drawn from them.
+"""The subjects of pages: trades with the words that fill a page, and businesses drawn from them.
 
 A trade is a block of fifteen lines in `subjects/FIELD.txt`: trade, names, headlines, leads, actions, links, roles,
 figures, praise, and six items (name, price or size, sentence).
@@ -48,12 +48,12 @@ class Item(Struct, frozen=True):
 
     name: str
     price: str
-    """Or a size or an age: whatever is counted there."""
+    """A price, or a size or an age for trades without prices."""
     text: str
 
 
 class Trade(Struct, frozen=True, kw_only=True):
-    """All that is known about a trade, in any business of it."""
+    """A trade, with the words that all of its businesses share."""
 
     name: str
     field: str
@@ -69,7 +69,7 @@ class Trade(Struct, frozen=True, kw_only=True):
 
     @property
     def sells(self) -> bool:
-        """Whether all items have prices."""
+        """True if all items have prices."""
         return all(item.price.startswith("$") for item in self.items)
 
 
@@ -79,34 +79,34 @@ class Subject(Struct, frozen=True, kw_only=True):
     name: str
     trade: str
     title: str
-    """What the page is headed with."""
+    """The headline of the page."""
     lead: str
     action: str
-    """What its main button says."""
+    """The text of the main button."""
     links: tuple[str, ...]
     items: tuple[Item, ...]
     people: tuple[str, ...]
     roles: tuple[str, ...]
     figures: tuple[tuple[str, str], ...]
-    """Numbers and what they count."""
+    """Numbers, each with a label."""
     praise: tuple[str, ...]
     street: str
     phone: str
     dates: tuple[str, ...]
     numbers: tuple[int, ...]
-    """For charts and lists: each from 15 to 98."""
+    """Values for charts and lists, each from 15 to 98."""
     variant: int
-    """Picks among wordings."""
+    """Selects among wordings."""
 
     def pick(self, wordings: str) -> str:
-        """One of several wordings with ` / ` between them."""
+        """Return one of several wordings, which are separated by ` / `."""
         choices = wordings.split(" / ")
         return choices[self.variant % len(choices)]
 
 
 @cache
 def trades() -> tuple[Trade, ...]:
-    """All trades, by field."""
+    """Read all trades, in the order of their fields."""
     folder = files(__package__).joinpath("subjects")
     return tuple(
         _trade(file.name.removesuffix(".txt"), block.splitlines())
@@ -116,7 +116,7 @@ def trades() -> tuple[Trade, ...]:
 
 
 def draw(random: Random, trade: Trade, titles: tuple[str, ...]) -> Subject:
-    """A business of a trade. Its page is headed with one of the `titles`, or with one of the trade's headlines."""
+    """Draw a business of a trade. Its headline is one of the `titles`, or else one of the trade's headlines."""
     title, *others = random.sample(trade.headlines, 2)
     figures = random.sample(trade.figures, len(trade.figures))
     return Subject(

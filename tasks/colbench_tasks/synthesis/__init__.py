@@ -1,4 +1,4 @@
-"""New tasks from a model: what it is asked, how its reply is read, and what is too like what is there.
+"""New tasks from a model: its prompt, the parser of its reply, and the detection of near-duplicates.
 
 Nothing here runs code or talks to anybody; the harness does (`colbench.synthesis`), through the entry point
 `colbench.recipes`.

@@ -1,4 +1,4 @@
-"""What a draft's code must be before it is run: one function of the name asked for, and ten different calls of it.
+"""Checks of a draft's code before it is run: one function of the requested name, and ten different calls of it.
 
 The sources are parsed, never executed.
 """
@@ -13,11 +13,11 @@ from colbench.interfaces import Reason, RejectedError
 
 CALLS = 10
 LONGEST_CALLS = 10_000
-"""Characters of the calls together."""
+"""The largest number of characters of all calls together."""
 
 
 def check_function(reference: str, signature: str) -> ast.FunctionDef:
-    """The one function of a reference. Raises RejectedError unless it has the name and parameters of the signature."""
+    """Return the function of a reference. Raises RejectedError unless its name and parameters fit the signature."""
     function = _function(reference, "the reference")
     asked = _function(f"{signature.strip().removesuffix(':')}: ...", "the signature")
     if _head(function) != _head(asked):
@@ -42,7 +42,7 @@ def check_calls(calls: Sequence[str], function: ast.FunctionDef) -> None:
 
 
 def parse(source: str, reason: Reason) -> ast.Module:
-    """The syntax tree of a source. Raises RejectedError if it has none."""
+    """Parse a source. Raises RejectedError if it is not valid Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -52,7 +52,7 @@ def parse(source: str, reason: Reason) -> ast.Module:
 
 
 def _function(source: str, what: str) -> ast.FunctionDef:
-    """The function that a source consists of."""
+    """Return the function that a source consists of."""
     match parse(source, "not_a_function").body:
         case [ast.FunctionDef() as function]:
             given = function.args
@@ -72,7 +72,7 @@ def _parameters(function: ast.FunctionDef) -> list[str]:
 
 
 def _arguments(call: str, function: ast.FunctionDef) -> str:
-    """The arguments of a call by parameter, in one way of writing."""
+    """Return the arguments of a call by parameter, in a canonical form."""
     match parse(call.strip(), "bad_calls").body:
         case [
             ast.Expr(value=ast.Call(func=ast.Name(id=function.name), args=args, keywords=keywords))

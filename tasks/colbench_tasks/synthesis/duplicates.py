@@ -1,12 +1,12 @@
-"""Near-duplicates: tasks whose request or whose reference is almost that of another one.
+"""Near-duplicates: tasks whose request or reference is almost the same as that of another one.
 
-Each text is a set of shingles, runs of three words of the request and of three tokens of the code. Two sets are
-compared by Jaccard's index, the share that they have in common of all that they hold. Code is normalised first: the
-names that it gives are numbered, comments, docstrings, annotations and layout go.
+Each text is a set of shingles: runs of three words of the request, and of three tokens of the code. Two sets are
+compared by their Jaccard index, the size of their intersection divided by that of their union. Code is normalized
+first: names that it defines are numbered; comments, docstrings, annotations and layout are removed.
 
-MinHash finds whom to compare with (Broder, On the resemblance and containment of documents, 1997): of each set the
-least value of each of 256 hash functions, in bands; sets that agree in a band are compared exactly. The usual library
-for that would bring SciPy along, for a dozen lines of NumPy.
+MinHash finds the candidates (Broder, On the resemblance and containment of documents, 1997): for each set the least
+value of each of 256 hash functions, in bands; sets that agree in a band are compared exactly. The usual library
+depends on SciPy, for a dozen lines of NumPy.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from colbench.interfaces import RejectedError
 from colbench.task import SIGNATURE, Task
+from colbench_tasks.family import Family
 from colbench_tasks.synthesis.checks import parse
 
 if TYPE_CHECKING:
@@ -30,36 +31,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHINGLE = 3
-"""Words, or tokens of code, in a run."""
+"""The number of words, or tokens of code, in a run."""
 SAME_REQUEST = 0.5
 """No two of 400 official requests have more than 0.33 in common."""
 SAME_CODE = 0.8
-"""Of 400 official references seven have an earlier one as like as that: the same formula in other names."""
+"""Seven of 400 official references are this similar to an earlier one: the same formula with other names."""
 FUNCTIONS = 256
 REQUEST_ROWS, CODE_ROWS = 4, 8
-"""Values in a band. Sets exactly at the threshold are missed in 1.6 % and 0.3 %, at 0.1 more in 0.01 % and less."""
+"""Values in a band. Of sets exactly at the threshold 1.6 % and 0.3 % are missed, at 0.1 more 0.01 % or fewer."""
 PRIME = 2**31 - 1
-"""Products of two smaller numbers fit 64 bits."""
+"""Products of two smaller numbers fit into 64 bits."""
 WORD = re.compile(r"\w+")
 TOKEN = re.compile(r"\w+|[^\w\s]")
 Shingle = tuple[str, ...]
 
 
 class NearDuplicates:
-    """The tasks seen so far, for finding one that is nearly the same."""
+    """An index of the tasks seen so far that finds near-duplicates of a task."""
 
     def __init__(self) -> None:
         self._requests = _Index(SAME_REQUEST, REQUEST_ROWS)
         self._codes = _Index(SAME_CODE, CODE_ROWS)
 
     def add(self, task: Task) -> None:
-        """Remember a task; a page is left out."""
-        if task.domain == "backend":
+        """Add a task to the index; frontend tasks are ignored."""
+        if task.domain == Family.domain:
             self._requests.add(task.id, request_shingles(task.request))
             self._codes.add(task.id, code_shingles(task.hidden.reference))
 
     def like(self, task: Task) -> str:
-        """Which task this one is nearly the same as, and by what; empty if none."""
+        """Return the task that this one nearly duplicates, with the reason; empty if there is none."""
         found = self._requests.nearest(request_shingles(task.request))
         if found:
             return f"the request is {found[1]:.0%} that of {found[0]}"
@@ -85,7 +86,7 @@ class _Index:
         self._sets.append((name, shingles))
 
     def nearest(self, shingles: frozenset[Shingle]) -> tuple[str, float] | None:
-        """The set most like this one and how like it is, if that reaches the threshold; the first of several."""
+        """Return the most similar set with its similarity if that reaches the threshold; the first one of several."""
         candidates = {n for band in self._bands(shingles) for n in self._holders.get(band, ())}
         best, likeness = "", 0.0
         for name, other in (self._sets[n] for n in sorted(candidates)):
@@ -96,13 +97,13 @@ class _Index:
         return (best, likeness) if likeness >= self._threshold else None
 
     def _bands(self, shingles: frozenset[Shingle]) -> list[bytes]:
-        """Of each band its number and its values."""
+        """Return the number and the values of each band."""
         least = minhash(shingles).reshape(-1, self._rows)
         return [number.to_bytes(2, "big") + band.tobytes() for number, band in enumerate(least)]
 
 
 def minhash(shingles: frozenset[Shingle]) -> NDArray[np.uint64]:
-    """The least value of each hash function, (FUNCTIONS,): x -> (a x + b) mod a prime, over CRC-32 of the shingles."""
+    """Return the least value of each hash function, (FUNCTIONS,): x -> (a x + b) mod a prime, over shingles' CRC-32."""
     import numpy as np
 
     values = [zlib.crc32(" ".join(shingle).encode()) % PRIME for shingle in shingles]
@@ -123,12 +124,12 @@ def _functions() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 
 
 def request_shingles(request: str) -> frozenset[Shingle]:
-    """The runs of words before the signature, without case and marks."""
+    """Return the runs of words before the signature, ignoring case and punctuation."""
     return _shingles(WORD.findall(SIGNATURE.split(request)[0].lower()))
 
 
 def code_shingles(source: str) -> frozenset[Shingle]:
-    """The runs of tokens of normalised code; of what is no Python, the tokens as they stand."""
+    """Return the runs of tokens of normalized code; code that is not Python is not normalized."""
     with suppress(RejectedError, RecursionError):
         source = ast.unparse(_Renamed().visit(parse(source, "not_a_function")))
     return _shingles(TOKEN.findall(source))
@@ -140,7 +141,7 @@ def _shingles(tokens: Sequence[str]) -> frozenset[Shingle]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Numbers the names that a module gives, in the order of its tree; other names stay."""
+    """A transformer that numbers the names that a module defines, in the order of its tree, and keeps other names."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}

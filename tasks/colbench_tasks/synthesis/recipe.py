@@ -1,4 +1,4 @@
-"""The recipe for backend tasks: the prompt, the form of the reply, and the task that a reply is read as."""
+"""The recipe for backend tasks: the prompt, the schema of the reply, and the task made from a reply."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from colbench_tasks.synthesis.checks import check_calls, check_function
 from colbench_tasks.synthesis.duplicates import NearDuplicates
 
 LONGEST_TEXT = 4_000
-"""Characters of a seed text that the model is shown."""
+"""The largest number of characters of a seed text in the prompt."""
 LONGEST_REQUEST = 4_000
 LONGEST_CODE = 10_000
-"""Characters of a reference, and of the calls together."""
+"""The largest number of characters of a reference, and of all calls together."""
 FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 THOUGHTS = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 SIGNATURE = "The signature of the function is: "
@@ -36,7 +36,7 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class BackendRecipe:
-    """Backend tasks in the manner of the paper (section 4.2 of arXiv 2503.15478), with a prompt of our own."""
+    """A recipe for backend tasks like the paper's (section 4.2 of arXiv 2503.15478), with a prompt of our own."""
 
     def __init__(self) -> None:
         self.prompt = (
@@ -46,20 +46,20 @@ class BackendRecipe:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema of a reply."""
+        """Return the JSON Schema of a reply."""
         _, components = msgspec.json.schema_components([Draft])
         schema: dict[str, Any] = components["Draft"]
         return schema
 
     def messages(self, text: str) -> list[Message]:
-        """What the model is asked."""
+        """Return the messages to the model."""
         return [
             Message(role="system", content=self.prompt),
             Message(role="user", content=f"The text:\n\n{clean(text)[:LONGEST_TEXT]}"),
         ]
 
     def read(self, reply: str) -> Task:
-        """The task that a reply holds. Raises RejectedError unless it is one by its form; nothing is run."""
+        """Read the task from a reply, without running it. Raises RejectedError if the reply is malformed."""
         draft = _decode(reply)
         function = check_function(draft.reference, draft.signature)
         check_calls(draft.calls, function)
@@ -75,12 +75,12 @@ class BackendRecipe:
         )
 
     def index(self) -> NearDuplicates:
-        """What finds tasks that are nearly there already."""
+        """Return an empty index that finds near-duplicates."""
         return NearDuplicates()
 
 
 def _decode(reply: str) -> Draft:
-    """The draft; a reply is the JSON object itself, or that in one fence, after the thoughts of a thinking model."""
+    """Read the draft from a reply: a JSON object, optionally in one code fence and after a model's thoughts."""
     text = THOUGHTS.sub("", reply, count=1).strip()
     fenced = FENCED.fullmatch(text)
     try:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
+from colbench.domain import get_domain
 from colbench.errors import DataError
 from colbench.messages import Message
 from colbench.models.scripted_server import ScriptedServer
 from colbench.plugins import resolve_tasks
 from colbench.rollout import read_rollouts
 from colbench.task import row_from_task
-from colbench_agents.model import builtin_prompt
 from colbench_tasks.trajectories import read_trajectories
 from sweet_rl_trainer.trajectories import from_official, read_run
 
@@ -59,7 +59,7 @@ def test_a_run_comes_back_with_tasks_rewards_and_the_built_in_prompt(keyless):
     rollouts = read_rollouts(keyless / "run" / "rollouts.jsonl")
     by_hash = {task.hash: task for task in resolve_tasks(str(keyless / "tasks.jsonl"))}
     assert len(trajectories) == len(rollouts) == 6
-    prompt = builtin_prompt("backend", single_turn=False, pictures=False)
+    prompt = get_domain("backend").agent_prompt(single_turn=False, pictures=False)
     for trajectory, rollout in zip(trajectories, rollouts, strict=True):
         system, request, *rest = trajectory.messages
         assert system.role == "system"

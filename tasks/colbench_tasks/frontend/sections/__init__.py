@@ -1,4 +1,4 @@
-"""The parts between navigation and footer, by name. Each is a function of business and design alone."""
+"""The parts between navigation and footer, by name. Each is a function of nothing but business and design."""
 
 from colbench_tasks.frontend.sections import (  # noqa: F401 - they register what they define
     figures,

@@ -19,7 +19,7 @@ MEASURES = (
 
 @section("key figures in boxes", "columns", "card")
 def figures(subject: Subject, design: Design) -> str:
-    """What a dashboard begins with."""
+    """Build the figures at the top of a dashboard."""
     start = subject.variant % 2
     cells = [
         div(
@@ -34,7 +34,7 @@ def figures(subject: Subject, design: Design) -> str:
 
 @section("large numbers on a band in the main colour")
 def statistics(subject: Subject, design: Design) -> str:
-    """What the business is proud of."""
+    """Build a band with the numbers of the business."""
     cells = [
         div(
             "flex-1 text-center px-4",
@@ -49,7 +49,7 @@ def statistics(subject: Subject, design: Design) -> str:
 
 @section("large numbers in a row on the page")
 def numbers(subject: Subject, design: Design) -> str:
-    """The same, without a band."""
+    """Build the numbers of the business without a band."""
     cells = [
         div(
             f"flex-1 {design.align}",
@@ -63,7 +63,7 @@ def numbers(subject: Subject, design: Design) -> str:
 
 @section("a chart of upright bars", "card")
 def bars(subject: Subject, design: Design) -> str:
-    """Months and their numbers."""
+    """Build a bar chart of months."""
     count = 6 + subject.variant % 5
     columns = [
         div(
@@ -79,13 +79,13 @@ def bars(subject: Subject, design: Design) -> str:
 
 
 def element_bar(design: Design, number: int) -> str:
-    """A bar of a height in percent."""
+    """Build a bar of a height in percent."""
     return words("div", f"{design.accent} text-xs pt-1", str(number), style=f"height: {number}%")
 
 
 @section("lying bars that show shares", "card")
 def shares(subject: Subject, design: Design) -> str:
-    """Items and how far they are."""
+    """Build items with progress bars."""
     rows = []
     for item, number in zip(subject.items[:5], subject.numbers[6:], strict=False):
         head = div(
@@ -99,7 +99,7 @@ def shares(subject: Subject, design: Design) -> str:
 
 @section("a list of what happened last, with names", "card")
 def activity(subject: Subject, design: Design) -> str:
-    """Who did what."""
+    """Build a list of recent activity."""
     did = ("asked for", "paid for", "cancelled", "rated", "booked")
     rows = [
         div(

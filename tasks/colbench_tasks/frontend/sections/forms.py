@@ -1,4 +1,4 @@
-"""What is filled in."""
+"""Forms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _send(subject: Subject, design: Design, wordings: str, classes: str = "") ->
 
 @section("a form on the left with the address on its right", "card", "buttons")
 def contact(subject: Subject, design: Design) -> str:
-    """Where to write and to call."""
+    """Build a contact form next to address and phone number."""
     send = _send(subject, design, "Send / Send message / Write to us")
     fields = ("Your name", "Email address", "Telephone", "Your message")[subject.variant % 2 :]
     form = _form(design, f"{design.card} w-1/2", fields, send)
@@ -40,7 +40,7 @@ def contact(subject: Subject, design: Design) -> str:
 
 @section("a form on the left with a picture on its right", "card", "buttons")
 def contact_picture(subject: Subject, design: Design) -> str:
-    """The same with a picture of the place."""
+    """Build a contact form next to a picture of the place."""
     send = _send(subject, design, "Send / Send message / Write to us")
     form = _form(
         design, f"{design.card} w-1/2", ("Your name", "Email address", "Your message"), send
@@ -52,7 +52,7 @@ def contact_picture(subject: Subject, design: Design) -> str:
 
 @section("a form in the middle with its fields one below the other", "card", "buttons")
 def contact_alone(subject: Subject, design: Design) -> str:
-    """Nothing beside it."""
+    """Build a contact form alone."""
     send = _send(subject, design, "Send / Send message", "w-full")
     fields = ("Your name", "Email address", "Subject", "Your message")
     form = _form(design, f"{design.card} w-2/3 mx-auto", fields, send)
@@ -61,7 +61,7 @@ def contact_alone(subject: Subject, design: Design) -> str:
 
 @section("a booking form with its fields in two columns", "card", "buttons")
 def booking(subject: Subject, design: Design) -> str:
-    """Who, when, how many."""
+    """Build a booking form."""
     names = ("Your name", "Email address", "Day", "Time", "How many", "Telephone")
     inputs = [field(design.field, "text", name) for name in names]
     send = _send(subject, design, "Book / Reserve / Ask for this day", "w-full")
@@ -71,7 +71,7 @@ def booking(subject: Subject, design: Design) -> str:
 
 @section("a booking form with a summary of the choice at its right", "card", "buttons")
 def booking_summary(subject: Subject, design: Design) -> str:
-    """The form, and what it will cost."""
+    """Build a booking form next to a summary of the price."""
     item = subject.items[0]
     send = _send(subject, design, "Book / Reserve", "w-full")
     fields = ("Your name", "Email address", "Day", "Time")
@@ -87,7 +87,7 @@ def booking_summary(subject: Subject, design: Design) -> str:
 
 @section("a search bar with three fields and a button", "card", "buttons")
 def search(subject: Subject, design: Design) -> str:
-    """Filters above a list."""
+    """Build filters above a list."""
     inputs = [
         field(f"{design.field} flex-1", "text", name)
         for name in ("What are you looking for?", "From", "Up to")
@@ -97,7 +97,7 @@ def search(subject: Subject, design: Design) -> str:
 
 
 def _sign(subject: Subject, design: Design, classes: str) -> str:
-    """Name and password in a box."""
+    """Build the fields for name and password in a box."""
     heading = words("h1", f"{design.size} {design.heading} mb-6 {design.align}", subject.title)
     go_on = _send(subject, design, "Continue / Sign in / Log in", "w-full mb-4")
     new = link(design.strong("card"), f"New to {subject.name}?")
@@ -107,14 +107,14 @@ def _sign(subject: Subject, design: Design, classes: str) -> str:
 
 @section("a sign-in box in the middle", "card", "buttons", roomy=False)
 def login(subject: Subject, design: Design) -> str:
-    """Two fields and a button."""
+    """Build a login form."""
     box = _sign(subject, design, f"{design.card} w-96 mx-auto")
     return element("section", "py-16", box)
 
 
 @section("a sign-in form on the left half and a picture on the right half", "buttons", roomy=False)
 def login_picture(subject: Subject, design: Design) -> str:
-    """A picture as high as the form's half."""
+    """Build a login form next to a picture of the same height."""
     free = _free(design)
     box = div("w-1/2 p-16", _sign(subject, free, "max-w-sm mx-auto"))
     image = picture(design.pictures, 640, 600, "w-1/2 object-cover", subject.trade)
@@ -127,7 +127,7 @@ def login_picture(subject: Subject, design: Design) -> str:
     roomy=False,
 )
 def login_words(subject: Subject, design: Design) -> str:
-    """A greeting beside the form."""
+    """Build a login form next to a greeting."""
     greeting = div(
         f"{design.accent} w-1/2 flex flex-col justify-center p-16",
         words("p", f"text-4xl {design.heading} mb-4", subject.name),
@@ -139,20 +139,20 @@ def login_words(subject: Subject, design: Design) -> str:
 
 @section("a white sign-in box in front of a picture", "buttons", roomy=False)
 def login_backed(subject: Subject, design: Design) -> str:
-    """A box that covers part of a photo."""
+    """Build a login form in a box in front of a photo."""
     white = replace(design, card_look="shadow")
     box = _sign(subject, white, f"{white.card} w-96 mx-auto")
     return backed(design.pictures, "flex-1 flex items-center py-16", box)
 
 
 def _free(design: Design) -> Design:
-    """The design for what stands in a box's place without a box."""
+    """Return the design for content that replaces a box."""
     return replace(design, card_look="free")
 
 
 @section("a registration form with several fields", "card", "buttons")
 def register(subject: Subject, design: Design) -> str:
-    """A new account."""
+    """Build a registration form."""
     heading = words("h1", f"{design.size} {design.heading} mb-6 {design.align}", subject.title)
     fields = ("First name", "Last name", "Email address", "Password")
     send = _send(subject, design, "Create account / Register / Join", "w-full")
@@ -162,7 +162,7 @@ def register(subject: Subject, design: Design) -> str:
 
 @section("a registration form beside a list of reasons to join", "card", "buttons")
 def register_reasons(subject: Subject, design: Design) -> str:
-    """Why, and the form."""
+    """Build a registration form next to reasons for it."""
     heading = words("h1", f"{design.size} {design.heading} {design.align} mb-6", subject.title)
     reasons = [
         element("li", "mb-4", words("b", design.strong(), item.name), words("p", "", item.text))
@@ -176,7 +176,7 @@ def register_reasons(subject: Subject, design: Design) -> str:
 
 @section("a band in the main colour that asks for an email address", "buttons")
 def newsletter(subject: Subject, design: Design) -> str:
-    """News once a month."""
+    """Build a newsletter form."""
     box = f"{design.field} max-w-xs mr-4"
     title = f"Hear from {subject.name} {subject.pick('once a month / now and then')}"
     ask = div(
@@ -190,7 +190,7 @@ def newsletter(subject: Subject, design: Design) -> str:
 
 @section("a box with an invitation and a button", "card", "buttons")
 def invitation(subject: Subject, design: Design) -> str:
-    """A last word before the footer."""
+    """Build a last invitation before the footer."""
     heading = words(
         "h2", f"text-2xl {design.heading} mb-2", subject.pick("Ready? / Come and see / Let us talk")
     )

@@ -1,4 +1,4 @@
-"""What a business offers: in boxes, in rows, with prices."""
+"""The offers of a business: in boxes, in rows, with prices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIZES = ("Small", "Medium", "Large")
 
 @section("boxes with a name and a sentence each", "columns", "card")
 def offers(subject: Subject, design: Design) -> str:
-    """Boxes of words."""
+    """Build boxes of words."""
     cells = [
         div(design.card, name(design, item.name), muted(design, item.text))
         for item in some(subject, design)
@@ -23,7 +23,7 @@ def offers(subject: Subject, design: Design) -> str:
 
 @section("boxes with a large coloured letter, a name and a sentence each", "columns", "card")
 def lettered(subject: Subject, design: Design) -> str:
-    """Boxes with a badge instead of an icon."""
+    """Build boxes with a badge instead of an icon."""
     badge = f"{design.accent} w-12 h-12 rounded-full flex items-center justify-center text-xl mb-4"
     cells = [
         div(
@@ -39,7 +39,7 @@ def lettered(subject: Subject, design: Design) -> str:
 
 @section("boxes with a picture above a name and a sentence", "columns", "card")
 def pictured(subject: Subject, design: Design) -> str:
-    """Boxes with pictures."""
+    """Build boxes with pictures."""
 
     def cell(number: int, item: Item) -> str:
         image = picture(
@@ -53,7 +53,7 @@ def pictured(subject: Subject, design: Design) -> str:
 
 @section("pictures beside words, in turn on the left and on the right", "corners")
 def zigzag(subject: Subject, design: Design) -> str:
-    """Rows that alternate."""
+    """Build rows that alternate between picture and text."""
     rows = []
     for number, item in enumerate(subject.items[: 2 + subject.variant % 2], 1):
         image = picture(design.pictures + number, 560, 320, f"w-1/2 {design.round}", item.name)
@@ -69,7 +69,7 @@ def zigzag(subject: Subject, design: Design) -> str:
 
 @section("products with picture, price and a button each", "columns", "card", "buttons")
 def products(subject: Subject, design: Design) -> str:
-    """What goes into the cart."""
+    """Build products with prices and buttons."""
     add = subject.pick("Add to cart / Buy / Put in the basket")
 
     def cell(number: int, item: Item) -> str:
@@ -88,7 +88,7 @@ def products(subject: Subject, design: Design) -> str:
     "one product: its picture on the left; name, price, sizes and a button on the right", "buttons"
 )
 def product(subject: Subject, design: Design) -> str:
-    """A single thing to buy."""
+    """Build a single product."""
     item = subject.items[0]
     image = picture(design.pictures, 560, 480, f"w-1/2 {design.round}", item.name)
     sizes = [words("span", f"border {design.line} px-4 py-1", size) for size in SIZES]
@@ -105,7 +105,7 @@ def product(subject: Subject, design: Design) -> str:
 
 @section("plans side by side, one of them in the main colour", "columns", "card", "buttons")
 def plans(subject: Subject, design: Design) -> str:
-    """Price boxes; the last but one stands out."""
+    """Build price boxes; the last but one stands out."""
     choose = subject.pick("Choose / Take this / Select")
 
     def cell(number: int, item: Item) -> str:
@@ -127,7 +127,7 @@ def plans(subject: Subject, design: Design) -> str:
 
 @section("an order list with small pictures and a sum at its end", "card", "buttons")
 def basket(subject: Subject, design: Design) -> str:
-    """A cart: lines, and the sum of what they cost."""
+    """Build a cart: its lines and their total."""
     items = subject.items[: 3 + subject.variant % 3]
     lines = []
     for number, item in enumerate(items, 1):

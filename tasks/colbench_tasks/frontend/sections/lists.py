@@ -1,4 +1,4 @@
-"""Sections with one thing below the other."""
+"""Sections with one item below another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POSTS = (
 
 
 def priced(item: Item, design: Design) -> str:
-    """Name and sentence at the left, price at the right."""
+    """Build a line with name and sentence on the left and the price on the right."""
     said = div(
         "",
         words("h3", f"text-lg {design.heading}", item.name),
@@ -41,14 +41,14 @@ def priced(item: Item, design: Design) -> str:
 
 @section("a price list, each line with a name, a sentence and its price")
 def menu(subject: Subject, design: Design) -> str:
-    """A price list in one column."""
+    """Build a price list in one column."""
     lines = [priced(item, design) for item in subject.items]
     return titled(design, subject.pick("Our list / All prices / To choose from"), *lines)
 
 
 @section("a price list in two columns")
 def menu_halves(subject: Subject, design: Design) -> str:
-    """A price list in two columns, each with a title."""
+    """Build a price list in two columns, each with a title."""
     halves = [
         div("w-1/2", words("h2", design.title, title), *[priced(item, design) for item in items])
         for title, items in (
@@ -61,7 +61,7 @@ def menu_halves(subject: Subject, design: Design) -> str:
 
 @section("numbered steps", "columns")
 def steps(subject: Subject, design: Design) -> str:
-    """How it goes."""
+    """Build numbered steps."""
     cells = [
         div(
             design.align,
@@ -76,7 +76,7 @@ def steps(subject: Subject, design: Design) -> str:
 
 @section("questions with their answers, one below the other", "card")
 def questions(subject: Subject, design: Design) -> str:
-    """Boxes of question and answer."""
+    """Build boxes of question and answer."""
     boxes = [
         div(f"{design.card} mb-4", name(design, asked), muted(design, answer))
         for asked, answer in _asked(subject, 4 + subject.variant % 2)
@@ -86,7 +86,7 @@ def questions(subject: Subject, design: Design) -> str:
 
 @section("questions with their answers, in two columns")
 def questions_halves(subject: Subject, design: Design) -> str:
-    """Question and answer, without boxes."""
+    """Build questions and answers without boxes."""
     cells = [
         div(
             f"border-l-4 border-{design.hue}-{design.tone} pl-4",
@@ -110,7 +110,7 @@ def _asked(subject: Subject, number: int) -> list[tuple[str, str]]:
     "buttons",
 )
 def listings(subject: Subject, design: Design) -> str:
-    """Broad boxes with a picture at the left."""
+    """Build broad boxes with a picture on the left."""
     rows = []
     for number, item in enumerate(subject.items[: 3 + subject.variant % 2], 1):
         image = picture(design.pictures + number, 320, 220, f"w-1/3 {design.round}", item.name)
@@ -127,7 +127,7 @@ def listings(subject: Subject, design: Design) -> str:
 
 @section("a list of posts, each with date, title and first sentence")
 def posts(subject: Subject, design: Design) -> str:
-    """Posts without pictures."""
+    """Build posts without pictures."""
     lines = [
         div(
             f"border-b {design.line} py-5",
@@ -143,7 +143,7 @@ def posts(subject: Subject, design: Design) -> str:
 
 @section("posts as boxes with picture, date and title", "columns", "card")
 def post_cards(subject: Subject, design: Design) -> str:
-    """Posts with pictures."""
+    """Build posts with pictures."""
 
     def cell(number: int, item: Item) -> str:
         image = picture(
@@ -159,7 +159,7 @@ def post_cards(subject: Subject, design: Design) -> str:
 
 @section("one large post with a picture", "buttons")
 def lead_post(subject: Subject, design: Design) -> str:
-    """The newest post, larger than others."""
+    """Build the newest post, larger than others."""
     image = picture(design.pictures + 9, 640, 360, f"w-1/2 {design.round}", subject.trade)
     said = div(
         "w-1/2",
@@ -179,7 +179,7 @@ def _post(subject: Subject, number: int) -> str:
 
 @section("open positions, each with a button at the right", "card", "buttons")
 def jobs(subject: Subject, design: Design) -> str:
-    """Roles to apply for."""
+    """Build a list of open jobs."""
     hours = ("Full time", "Part time", "Weekends", "From home")
     rows = []
     for number in range(3 + subject.variant % 2):
@@ -193,7 +193,7 @@ def jobs(subject: Subject, design: Design) -> str:
 
 @section("a programme with the time at the left of each line", "corners")
 def programme(subject: Subject, design: Design) -> str:
-    """What happens when."""
+    """Build a program with times."""
     rows = []
     for number, item in enumerate(subject.items[: 4 + subject.variant % 3]):
         time = f"{9 + number + number // 3}:{'00' if subject.numbers[number] % 2 else '30'}"
@@ -209,7 +209,7 @@ def programme(subject: Subject, design: Design) -> str:
 
 @section("a column with the latest news at the left and appointments at the right")
 def noticeboard(subject: Subject, design: Design) -> str:
-    """Two lists side by side."""
+    """Build two lists side by side."""
     news = [
         div("mb-4", words("h3", f"text-lg {design.heading}", item.name), words("p", "", item.text))
         for item in subject.items[:3]

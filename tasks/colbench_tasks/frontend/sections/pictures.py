@@ -1,4 +1,4 @@
-"""Sections that are pictures above all."""
+"""Sections that consist mainly of pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TITLES = "Gallery / Pictures / A look around / Our work"
 
 @section("a grid of pictures with a name under each", "columns", "corners")
 def gallery(subject: Subject, design: Design) -> str:
-    """Pictures of one size."""
+    """Build pictures of one size."""
     height = {2: 300, 3: 320, 4: 360}[design.columns]
 
     def cell(number: int, caption: str) -> str:
@@ -26,7 +26,7 @@ def gallery(subject: Subject, design: Design) -> str:
 
 @section("a large picture beside several small ones", "corners")
 def mosaic(subject: Subject, design: Design) -> str:
-    """One picture at the left, four at the right."""
+    """Build one picture on the left and four on the right."""
     first, *others = subject.items[:5]
     large = picture(design.pictures + 1, 640, 520, f"w-1/2 object-cover {design.round}", first.name)
     small = [
@@ -39,7 +39,7 @@ def mosaic(subject: Subject, design: Design) -> str:
 
 @section("a row of small square pictures from edge to edge", roomy=False)
 def strip(subject: Subject, design: Design) -> str:
-    """Six pictures without gaps."""
+    """Build six pictures without gaps."""
     row = [
         picture(design.pictures + number, 240, 200, "w-1/6", item.name)
         for number, item in enumerate(subject.items, 1)
@@ -49,7 +49,7 @@ def strip(subject: Subject, design: Design) -> str:
 
 @section("a broad picture with a sentence on it")
 def panorama(subject: Subject, design: Design) -> str:
-    """A sentence in front of a photo."""
+    """Build a sentence in front of a photo."""
     said = words("p", f"text-3xl {design.heading} text-center", subject.items[-1].text)
     shade = div(f"bg-black bg-opacity-50 text-white {design.space} px-12", said)
     return backed(design.pictures + 7, "", shade)

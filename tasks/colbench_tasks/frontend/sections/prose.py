@@ -9,7 +9,7 @@ from colbench_tasks.frontend.subjects import Subject
 
 
 def _text(subject: Subject, design: Design) -> list[str]:
-    """Paragraphs around a quotation."""
+    """Build paragraphs around a quotation."""
     sentences = [item.text for item in subject.items]
     quotation = words(
         "blockquote",
@@ -33,21 +33,21 @@ def _head(subject: Subject, design: Design) -> list[str]:
 
 @section("an article with its picture under the title and a quotation in the text", "corners")
 def article(subject: Subject, design: Design) -> str:
-    """Title, picture, text."""
+    """Build an article: title, picture, text."""
     image = picture(design.pictures, 960, 420, f"w-full mb-6 {design.round}", subject.trade)
     return titled(design, "", *_head(subject, design), image, *_text(subject, design))
 
 
 @section("an article beneath a broad picture from edge to edge", "corners")
 def article_wide(subject: Subject, design: Design) -> str:
-    """Picture, title, text."""
+    """Build an article: picture, title, text."""
     image = picture(design.pictures, 1280, 400, "w-full h-96 object-cover", subject.trade)
     return image + "\n" + titled(design, "", *_head(subject, design), *_text(subject, design))
 
 
 @section("an article with a box of other stories at its right", "card", "corners")
 def article_aside(subject: Subject, design: Design) -> str:
-    """Text at the left, links at the right."""
+    """Build an article with text on the left and links on the right."""
     others = [link(f"block py-1 {design.strong('card')}", item.name) for item in subject.items[:5]]
     aside = element("aside", f"{design.card} w-1/3", name(design, "More stories"), *others)
     image = picture(design.pictures, 640, 320, f"w-full mb-6 {design.round}", subject.trade)
@@ -57,7 +57,7 @@ def article_aside(subject: Subject, design: Design) -> str:
 
 @section("a story about the business beside a picture", "corners")
 def story(subject: Subject, design: Design) -> str:
-    """Who we are, in a few sentences."""
+    """Build a short text about the business."""
     said = div(
         "w-1/2",
         words("h2", design.title, subject.pick("Our story / How it began / About us")),
@@ -71,7 +71,7 @@ def story(subject: Subject, design: Design) -> str:
 
 @section("years with what happened in them, one below the other")
 def years(subject: Subject, design: Design) -> str:
-    """A history in lines."""
+    """Build a history, one line for each year."""
     first = 1950 + subject.numbers[0] // 2
     rows = [
         div(
@@ -90,7 +90,7 @@ def years(subject: Subject, design: Design) -> str:
 
 @section("when and where it is, in a box", "card", "buttons")
 def invitation_card(subject: Subject, design: Design) -> str:
-    """Date and place of an event."""
+    """Build date and place of an event."""
     return titled(
         design,
         "",

@@ -1,4 +1,4 @@
-"""What a section is, and what sections have in common."""
+"""The type of a section, and helpers for all sections."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Section(Struct, frozen=True, kw_only=True):
 
     build: Build
     says: str
-    """What a person calls it."""
+    """Its name in the words of a person."""
     uses: tuple[str, ...]
-    """The decisions that show in it, of those that do not show on every page."""
+    """The decisions that show in it, other than those that show on every page."""
 
 
 SECTIONS: dict[str, Section] = {}
-"""By the name of their function."""
+"""Sections by the name of their function."""
 
 
 def section(says: str, *uses: str, roomy: bool = True) -> Callable[[Build], Build]:
-    """Make a function a section under its name; `roomy` if it has the design's room around and in it."""
+    """Register a function as a section under its name; `roomy` if it uses the design's spacing."""
     shown = (*uses, "room") if roomy else uses
 
     def register(build: Build) -> Build:
@@ -39,28 +39,28 @@ def section(says: str, *uses: str, roomy: bool = True) -> Callable[[Build], Buil
 
 
 def titled(design: Design, title: str, *inside: str) -> str:
-    """A section with a title (or none) in the design's width and spacing."""
+    """Build a section, with or without a title, in the design's width and spacing."""
     head = words("h2", design.title, title) if title else ""
     return element("section", design.space, div(design.inner, head, *inside))
 
 
 def grid(design: Design, cells: list[str]) -> str:
-    """Cells in the design's columns, as many as fill whole rows."""
+    """Build a grid of the cells that fill whole rows of the design's columns."""
     whole = len(cells) - len(cells) % design.columns
     return div(design.grid, *cells[:whole])
 
 
 def some(subject: Subject, design: Design) -> tuple[Item, ...]:
-    """One row of items or two."""
+    """Return the items that fill one row or two."""
     rows = 1 if design.columns == 4 else 1 + subject.variant % 2
     return subject.items[: design.columns * rows]
 
 
 def muted(design: Design, text: str, classes: str = "") -> str:
-    """A less important paragraph in a box."""
+    """Build a less important paragraph in a box."""
     return words("p", f"{design.muted('card')} {classes}", text)
 
 
 def name(design: Design, text: str, classes: str = "text-lg mb-2") -> str:
-    """The name of a thing in a box."""
+    """Build the name of a thing in a box."""
     return words("h3", f"{design.heading} {classes}", text)

@@ -14,7 +14,7 @@ TIMES = ("9:00", "10:30", "13:00", "15:00", "17:30")
 
 
 def _table(design: Design, head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table with a head in the main colour."""
+    """Build a table with a head in the main color."""
     top = element("tr", f"{design.accent} text-left", *[words("th", "p-3", cell) for cell in head])
     lines = [
         element(
@@ -32,7 +32,7 @@ def _table(design: Design, head: Iterable[str], rows: Iterable[Iterable[str]]) -
 
 @section("a table with a coloured head row")
 def table(subject: Subject, design: Design) -> str:
-    """Items in lines."""
+    """Build a table of items."""
     rows = [(item.name, item.price, item.text) for item in subject.items]
     head = subject.pick("Name,Price,Notes / What,How much,More / Title,Number,Details").split(",")
     return titled(
@@ -42,7 +42,7 @@ def table(subject: Subject, design: Design) -> str:
 
 @section("a week as a table: days across, hours down")
 def week(subject: Subject, design: Design) -> str:
-    """A timetable; some hours are free."""
+    """Build a timetable; some hours are free."""
     days = DAYS[: 4 + subject.variant % 2]
     rows = []
     for line, time in enumerate(TIMES[: 3 + subject.variant % 3]):
@@ -56,7 +56,7 @@ def week(subject: Subject, design: Design) -> str:
 
 @section("a table of names, times and rooms")
 def sessions(subject: Subject, design: Design) -> str:
-    """A list of dates with who and where."""
+    """Build a list of dates with person and place."""
     rows = [
         (item.name, date, TIMES[number % 5], f"Room {number % 9 + 1}", person)
         for item, date, number, person in zip(
@@ -71,7 +71,7 @@ def sessions(subject: Subject, design: Design) -> str:
 
 @section("a table that compares three offers point by point")
 def compare(subject: Subject, design: Design) -> str:
-    """What is included where."""
+    """Build a comparison of plans."""
     points = ("Advice", "Changes at no cost", "Weekends", "A person to call", "Delivery")
     rows = [
         (point, *("Yes" if (number >> place) % 2 else "–" for place in range(3)))
@@ -83,7 +83,7 @@ def compare(subject: Subject, design: Design) -> str:
 
 @section("opening hours beside a picture", "corners")
 def hours(subject: Subject, design: Design) -> str:
-    """When it is open; address below."""
+    """Build the opening hours with the address below."""
     lines = []
     for day, number in zip((*DAYS, "Saturday"), subject.numbers, strict=False):
         times = "closed" if number % 6 == 0 else f"{8 + number % 3}:00 – {17 + number % 4}:00"

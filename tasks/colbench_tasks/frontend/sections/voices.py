@@ -1,4 +1,4 @@
-"""What people say, and who they are."""
+"""Sections about people and their opinions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TITLES = "What people say / Voices / Kind words"
 
 @section("quotations of customers in boxes", "columns", "card")
 def voices(subject: Subject, design: Design) -> str:
-    """Praise side by side."""
+    """Build several quotations side by side."""
     said = (*subject.praise, *PRAISE)
     cells = [
         div(
@@ -33,7 +33,7 @@ def voices(subject: Subject, design: Design) -> str:
 
 @section("one large quotation")
 def quotation(subject: Subject, design: Design) -> str:
-    """A single voice, large."""
+    """Build a single large quotation."""
     said = words(
         "p", f"text-3xl italic mb-4 {design.strong()}", f"“{PRAISE[2 + subject.variant % 2]}”"
     )
@@ -43,7 +43,7 @@ def quotation(subject: Subject, design: Design) -> str:
 
 @section("reviews with stars, one below the other", "card")
 def reviews(subject: Subject, design: Design) -> str:
-    """Stars, words, name and date."""
+    """Build reviews with stars, text, name and date."""
     boxes = []
     for number, said in enumerate((*subject.praise, *PRAISE)[: 4 + subject.variant % 3]):
         stars = 3 + subject.numbers[number] % 3
@@ -59,7 +59,7 @@ def reviews(subject: Subject, design: Design) -> str:
 
 @section("the mean of all stars in large letters")
 def rating(subject: Subject, design: Design) -> str:
-    """A number and how many gave it."""
+    """Build an average rating with the number of ratings."""
     mean = f"4.{subject.numbers[0] % 10}"
     note = f"out of 5, from {subject.numbers[1] * 7} reviews"
     return titled(
@@ -75,7 +75,7 @@ def rating(subject: Subject, design: Design) -> str:
 
 @section("people with a round picture, name and task", "columns", "card")
 def team(subject: Subject, design: Design) -> str:
-    """Who works there."""
+    """Build the people who work there."""
     cells = []
     rows = 1 if design.columns == 4 else 1 + subject.variant % 2
     for number, person in enumerate(subject.people[: design.columns * rows]):
@@ -89,7 +89,7 @@ def team(subject: Subject, design: Design) -> str:
 
 @section("people one below the other, with a picture on the left of some words each", "corners")
 def people(subject: Subject, design: Design) -> str:
-    """Who works there, at greater length."""
+    """Build the people who work there, with longer texts."""
     rows = []
     for number, person in enumerate(subject.people[: 3 + subject.variant % 2]):
         face = picture(design.pictures + 10 + number, 200, 200, f"w-40 {design.round}", person)
@@ -106,7 +106,7 @@ def people(subject: Subject, design: Design) -> str:
 
 @section("a row of names of partners")
 def partners(subject: Subject, design: Design) -> str:
-    """Names instead of logos."""
+    """Build names of partners instead of logos."""
     names = [
         words("span", f"text-xl {design.heading} {design.muted()}", person.split()[1] + " & Co")
         for person in subject.people[: 4 + subject.variant % 2]
