@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from colbench.messages import Usage
+from colbench.stats import Estimate
 from colbench.task import Fact, Hidden, Task
 from colbench_leaderboard.bundle import (
     BLOBS,
@@ -36,7 +37,6 @@ from colbench_leaderboard.receipt import (
     SCORES,
     SUMMARY,
     CellScore,
-    Estimate,
     Finding,
     Receipt,
     Summary,

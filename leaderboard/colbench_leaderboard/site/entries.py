@@ -15,9 +15,9 @@ from colbench.numbers import (
     percent,
     sentence,
 )
+from colbench.stats import Estimate
 from colbench.web.charts import Curve
 from colbench_leaderboard.board import Board, Delta, Entry, Row
-from colbench_leaderboard.receipt import Estimate
 from colbench_leaderboard.site.boards import BoardView, board_trail, board_view, disclosures
 from colbench_leaderboard.site.layout import Page
 from colbench_leaderboard.site.reproduce import reproduction

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from colbench_leaderboard.statistics.multiple import holm
+from colbench.stats import holm
 
 
 def test_holm_multiplies_the_smallest_by_their_number_and_never_steps_back():

@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from colbench.stats import mean_interval, win_rate
-from colbench_leaderboard.statistics.differences import Measure, mean_estimates, win_shares
-from colbench_leaderboard.statistics.rounding import rounded
+from colbench.stats import mean_interval, rounded, win_rate
+from colbench.stats.differences import Measure, mean_estimates, win_shares
 
 
 def test_a_difference_has_the_interval_of_its_own_bootstrap():

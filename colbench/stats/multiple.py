@@ -1,4 +1,4 @@
-"""Many comparisons shown together: p values that keep their meaning."""
+"""Several comparisons shown together: p-values that keep their meaning."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's step-down adjustment: the chance of any false finding among those below a level is at most the level.
+    """Return p-values after Holm's step-down adjustment, in the given order.
 
-    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
+    The chance of any false finding among those below a level is then at most the level. Holm, S. (1979).
+    A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
     """
     adjusted = [0.0] * len(p_values)
     highest = 0.0

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from colbench.stats import ALPHA, ROUNDING, equal_interval
-from colbench_leaderboard.receipt import Estimate
-from colbench_leaderboard.statistics.paired import sign_flips
-from colbench_leaderboard.statistics.resampling import flipped_sums, resampled_means
-from colbench_leaderboard.statistics.rounding import rounded
+from colbench.stats.estimate import Estimate, rounded
+from colbench.stats.intervals import ALPHA, ROUNDING, equal_interval
+from colbench.stats.paired import sign_flips
+from colbench.stats.resampling import flipped_sums, resampled_means
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,17 +41,17 @@ class Measure:
         return _by_entry(flipped_sums(self.means))
 
     def differences(self, mine: int, others: Sequence[int], bounds: Bounds) -> list[Estimate]:
-        """The column `mine` minus each of the others, with its interval by the tasks."""
+        """Return the column `mine` minus each of the others, with its interval by the tasks."""
         resampled = _minus(self._resampled, mine, others)
         return _estimates(self._by_task(mine, others), resampled, bounds)
 
     def sign_flips(self, mine: int, others: Sequence[int]) -> tuple[float, ...]:
-        """The p values of the same differences by permutation."""
+        """Return the p-values of the same differences by permutation."""
         flipped = _minus(self._flipped, mine, others)
         return sign_flips(self._by_task(mine, others), flipped)
 
     def deviations(self, mine: int, others: Sequence[int]) -> list[float]:
-        """The standard deviations of the same differences over the tasks; 0 for a single task."""
+        """Return the standard deviations of the same differences over the tasks; 0 for a single task."""
         found = self._by_task(mine, others)
         several = len(found) > 1
         deviations: list[float] = found.std(axis=0, ddof=1 if several else 0).tolist()
@@ -63,25 +62,25 @@ class Measure:
 
 
 def _by_entry(matrix: Floats) -> Floats:
-    """Entries by rows, so that what belongs to an entry lies together in memory."""
+    """Return entries by rows, so that what belongs to an entry lies together in memory."""
     import numpy as np
 
     return np.ascontiguousarray(matrix.T)
 
 
 def _minus(by_entry: Floats, mine: int, others: Sequence[int]) -> Floats:
-    """One entry minus each of the others; rows by pairs."""
+    """Return one entry minus each of the others; tasks by pairs."""
     differences: Floats = by_entry[mine] - by_entry[others]
     return differences.T
 
 
 def mean_estimates(values: Floats, bounds: Bounds) -> list[Estimate]:
-    """The mean of each column with its interval by the tasks. `values`: tasks by columns."""
+    """Return the mean of each column with its interval by the tasks. `values`: tasks by columns."""
     return _estimates(values, resampled_means(values, RESAMPLES), bounds)
 
 
 def _estimates(values: Floats, resampled: Floats, bounds: Bounds) -> list[Estimate]:
-    """The mean of each column with its interval, from its resampled means; for equal tasks `equal_interval`.
+    """Return the mean of each column with its interval, from its resampled means; for equal tasks `equal_interval`.
 
     `values`: tasks by columns; `resampled`: resamples by columns.
     """
@@ -100,7 +99,7 @@ def _estimates(values: Floats, resampled: Floats, bounds: Bounds) -> list[Estima
 
 
 def win_shares(mine: Floats, theirs: Floats, epsilon: float) -> Floats:
-    """By task the share of pairs of a trial of mine and one of theirs in which mine is higher; ties count half.
+    """Return, for each task, the share of pairs of a trial of mine and one of theirs that mine wins; ties count half.
 
     `mine`, `theirs`: tasks by trials. Values that differ by at most `epsilon` are a tie.
     """

@@ -1,4 +1,4 @@
-"""Places on a board and how sure they are."""
+"""Places in a ranking and their uncertainty."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from colbench.stats import ALPHA
-from colbench_leaderboard.statistics.differences import Measure
-from colbench_leaderboard.statistics.resampling import DIGITS, resampled_means
+from colbench.stats.differences import Measure
+from colbench.stats.intervals import ALPHA
+from colbench.stats.resampling import DIGITS, resampled_means
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,13 +26,13 @@ class Places(Struct, frozen=True, kw_only=True):
     low: tuple[int, ...]
     high: tuple[int, ...]
     """The 95 % interval of the place over resamples of the tasks, where a tie may end either way; and at least every
-    place that it may have beside those that it is not separable from."""
+    place that the order of the entries that it is not separable from may give it."""
     inseparable: tuple[tuple[int, ...], ...]
     """For each, the others (indices from 0) for which a sign-flip test of the difference has p > 5 %, unadjusted."""
 
 
 def places(values: Floats) -> Places:
-    """The places of entries by their mean over the tasks. `values`: tasks by entries, the same tasks for all."""
+    """Return the places of entries by their mean over the tasks. `values`: tasks by entries, the same tasks for all."""
     import numpy as np
 
     means = np.round(values.mean(axis=0), DIGITS)
@@ -52,7 +52,7 @@ def places(values: Floats) -> Places:
 
 
 def _inseparable(values: Floats) -> Flags:
-    """Of every two entries whether they cannot be told apart; entries by entries, an entry cannot be from itself."""
+    """Return True for every two entries that cannot be told apart, an entry and itself included; entries by entries."""
     import numpy as np
 
     entries = values.shape[1]
@@ -64,7 +64,7 @@ def _inseparable(values: Floats) -> Flags:
 
 
 def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
-    """The ends of the 95 % interval of each entry's place over resamples; for the low one a tie is won."""
+    """Return the ends of the 95 % interval of each entry's place over resamples; for the low one a tie is won."""
     import numpy as np
 
     resampled = resampled_means(values)
@@ -79,8 +79,8 @@ def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def in_words(entry: int, found: Places) -> str:
-    """Which places an entry is not separable from, as a board says it."""
+def describe_separability(entry: int, found: Places) -> str:
+    """Return, in words, the places that an entry is not separable from."""
     others = found.inseparable[entry]
     if not others:
         alone = len(found.place) == 1
@@ -93,7 +93,7 @@ def in_words(entry: int, found: Places) -> str:
 
 
 def _spans(numbers: list[int]) -> list[tuple[int, int]]:
-    """Runs of consecutive numbers, each by its first and last."""
+    """Return the runs of consecutive numbers, each by its first and last."""
     spans: list[tuple[int, int]] = []
     for number in numbers:
         if spans and spans[-1][1] == number - 1:

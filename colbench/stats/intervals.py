@@ -1,7 +1,7 @@
-"""Statistics of a run: means over tasks with 95 % intervals, win rates, and pass^k.
+"""Means over tasks with 95 % intervals, win rates, and pass^k. Definitions: docs/metrics.md.
 
 The task is the unit of resampling everywhere: trials of one task are averaged first, because they share
-the task's difficulty and are not independent. Every function is deterministic. Definitions: docs/metrics.md.
+the task's difficulty and are not independent. Every function is deterministic.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROUNDING = 1e-12
 
 
 class Interval(Struct, frozen=True, kw_only=True):
-    """A mean over tasks and the 95 % interval around it; None where there is nothing to say."""
+    """A mean over tasks and the 95 % interval around it; None where it cannot be computed."""
 
     mean: float | None
     low: float | None
@@ -43,7 +43,7 @@ class Interval(Struct, frozen=True, kw_only=True):
 
 
 def mean_interval(clusters: Clusters, bounds: tuple[float, float] | None = (0.0, 1.0)) -> Interval:
-    """The mean over clusters of each cluster's mean, with its interval.
+    """Return the mean over clusters of each cluster's mean, with its interval.
 
     `clusters`: one sequence of values (trials) for each task; empty ones are left out.
     `bounds`: the least and the greatest value that was possible, or None for an unbounded quantity.
@@ -61,7 +61,7 @@ def mean_interval(clusters: Clusters, bounds: tuple[float, float] | None = (0.0,
 
 
 def bootstrap_means(values: Floats) -> Floats:
-    """The means of `RESAMPLES` resamples of the values with replacement; shape (RESAMPLES,)."""
+    """Return the means of `RESAMPLES` resamples of the values with replacement; shape (RESAMPLES,)."""
     import numpy as np
 
     size = len(values)
@@ -75,7 +75,7 @@ def bootstrap_means(values: Floats) -> Floats:
 
 
 def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) -> Interval:
-    """The interval when all tasks have the same value, where every bootstrap resample is the same too.
+    """Return the interval when all tasks have the same value, where every bootstrap resample is the same too.
 
     If a share p of all possible tasks has that value, the chance to meet only such tasks is p**n; so p is at
     least q = (ALPHA / 2) ** (1 / n), and the others may lie anywhere within the bounds. For rates of 0 and 1
@@ -89,7 +89,7 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
 
 
 def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
-    """The share of tasks on which my value is the greater one, with its interval; ties count half.
+    """Return the share of tasks on which my value is the greater one, with its interval; ties count half.
 
     `mine`, `theirs`: the values (trials) of the same tasks in the same order; tasks without a value on either
     side are left out. Values that differ by at most `epsilon` are a tie. Trials of two runs share nothing but
@@ -110,12 +110,12 @@ def _wins(mine: Sequence[float], theirs: Sequence[float], epsilon: float) -> flo
 
 
 def pass_hat(successes: int, trials: int, k: int) -> float:
-    """The unbiased estimate of the chance that k trials of one task all succeed; needs trials >= k."""
+    """Return the unbiased estimate of the chance that k trials of one task all succeed; needs trials >= k."""
     return comb(successes, k) / comb(trials, k)
 
 
 def pass_k(clusters: Iterable[Sequence[bool]], k: int) -> Interval:
-    """pass^k: `pass_hat` averaged over the tasks with at least k trials, with its interval."""
+    """Return pass^k: `pass_hat` averaged over the tasks with at least k trials, with its interval."""
     return mean_interval(
         [pass_hat(sum(cluster), len(cluster), k)] for cluster in clusters if len(cluster) >= k
     )

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from colbench_leaderboard.statistics.paired import MOST_EXACT, mcnemar, sign_flips, sign_test
-from colbench_leaderboard.statistics.resampling import flipped_sums
+from colbench.stats.paired import MOST_EXACT, mcnemar, sign_flip_test, sign_flips, sign_test
+from colbench.stats.resampling import flipped_sums
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,18 @@ def test_pairs_are_tested_each_as_if_alone():
     together = sign_flips(values[:, [0]] - values[:, 1:], flipped[:, [0]] - flipped[:, 1:])
     alone = [one(values[:, 0] - values[:, other]) for other in (1, 2, 3)]
     assert together == pytest.approx(alone, abs=2e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_column_alone_has_the_p_of_all_flips_of_signs(seed):
+    generator = np.random.default_rng(seed)
+    values = generator.integers(-2, 4, size=9) / 4
+    sums = [abs(np.dot(signs, values)) for signs in product((-1, 1), repeat=9)]
+    exact = np.mean(np.array(sums) >= abs(values.sum()) - 1e-9)
+    assert sign_flip_test(list(values)) == pytest.approx(exact, abs=0.02)
+
+
+def test_one_column_without_differences_is_no_evidence():
+    assert sign_flip_test([0.0, 0.0]) == 1.0
+    assert sign_flip_test([]) == 1.0
+    assert sign_flip_test([0.5] * 40) == pytest.approx(1 / 10_001)

@@ -1,4 +1,4 @@
-"""How large a difference of two entries has to be to show."""
+"""The least difference of two entries that a comparison can detect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from colbench.stats import ALPHA
+from colbench.stats.intervals import ALPHA
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,16 +18,19 @@ POWER = 0.8
 
 
 def least_detectable(deviation: float, tasks: int) -> float:
-    """The difference of means that a two-sided paired test at 5 % finds in 80 % of the cases (normal approximation).
+    """Return the difference of means that a two-sided paired test at 5 % finds in 80 % of the cases.
 
-    `deviation`: the standard deviation over tasks of the difference.
+    By the normal approximation. `deviation`: the standard deviation over tasks of the difference.
     """
     normal = NormalDist()
     return (normal.inv_cdf(1 - ALPHA / 2) + normal.inv_cdf(POWER)) * deviation / sqrt(tasks)
 
 
 def typical_least_detectable(values: Floats) -> float | None:
-    """The median over all pairs of columns; None for fewer than two columns or tasks. `values`: tasks by entries."""
+    """Return the median over all pairs of columns; None for fewer than two columns or tasks.
+
+    `values`: tasks by entries.
+    """
     import numpy as np
 
     tasks, entries = values.shape

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from colbench_leaderboard.statistics.power import least_detectable, typical_least_detectable
+from colbench.stats.power import least_detectable, typical_least_detectable
 
 
 def test_a_difference_of_that_size_is_found_four_times_in_five():

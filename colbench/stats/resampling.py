@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from colbench.stats import BLOCK, RESAMPLES, SEED
+from colbench.stats.intervals import BLOCK, RESAMPLES, SEED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,23 +22,23 @@ DIGITS = 9
 
 
 def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
-    """The means of each column over the same resamples of the rows with replacement, at most `RESAMPLES`.
+    """Return the means of each column over the same resamples of the rows with replacement, at most `RESAMPLES`.
 
-    `values`: tasks by entries. Returns resamples by entries.
+    `values`: tasks by entries; the result: resamples by entries.
     """
     return _products(_counts(len(values))[:resamples], values) / len(values)
 
 
 def flipped_sums(values: Floats) -> Floats:
-    """The sums of each column where each row's sign is flipped or not, at random and the same for all columns.
+    """Return the sums of each column where each row's sign is flipped or not, at random and the same for all columns.
 
-    `values`: tasks by entries. Returns flips by entries.
+    `values`: tasks by entries; the result: flips by entries.
     """
     return _products(_signs(len(values)), values)
 
 
 def _products(weights: NDArray[Any], values: Floats) -> Floats:
-    """Each row of small integers times the values, rounded."""
+    """Multiply each row of small integers by the values and round."""
     import numpy as np
 
     rows = _rows(len(values))
@@ -48,7 +48,7 @@ def _products(weights: NDArray[Any], values: Floats) -> Floats:
 
 @lru_cache(maxsize=2)
 def _counts(tasks: int) -> NDArray[np.uint16]:
-    """How often each task is in each resample; resamples by tasks."""
+    """Return how often each task is in each resample; resamples by tasks."""
     import numpy as np
 
     generator = np.random.Generator(np.random.PCG64(SEED))
@@ -62,7 +62,7 @@ def _counts(tasks: int) -> NDArray[np.uint16]:
 
 @lru_cache(maxsize=2)
 def _signs(tasks: int) -> NDArray[np.int8]:
-    """One or minus one for each task in each flip; flips by tasks."""
+    """Return one or minus one for each task in each flip; flips by tasks."""
     import numpy as np
 
     generator = np.random.Generator(np.random.PCG64(SEED + 1))
@@ -70,5 +70,5 @@ def _signs(tasks: int) -> NDArray[np.int8]:
 
 
 def _rows(tasks: int) -> int:
-    """How many rows of weights are worked on at a time."""
+    """Return how many rows of weights are multiplied at a time."""
     return max(1, BLOCK // tasks)

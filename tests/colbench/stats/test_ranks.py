@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from colbench_leaderboard.statistics.ranks import in_words, places
-from colbench_leaderboard.statistics.resampling import flipped_sums, resampled_means
+from colbench.stats.ranks import describe_separability, places
+from colbench.stats.resampling import flipped_sums, resampled_means
 
 
 def columns(*means, tasks=200, spread=0.2, seed=0):
@@ -17,7 +17,7 @@ def test_entries_far_apart_have_sure_places():
     found = places(columns(0.2, 0.8, 0.5))
     assert found.place == found.low == found.high == (3, 1, 2)
     assert found.inseparable == ((), (), ())
-    assert in_words(0, found) == "separable from every other entry"
+    assert describe_separability(0, found) == "separable from every other entry"
 
 
 def test_entries_close_to_each_other_share_an_interval():
@@ -25,7 +25,10 @@ def test_entries_close_to_each_other_share_an_interval():
     assert found.place[2] == found.low[2] == found.high[2] == 1
     assert set(zip(found.low[:2], found.high[:2], strict=True)) == {(2, 3)}
     assert found.inseparable == ((1,), (0,), ())
-    assert in_words(found.place.index(2), found) == "not separable from 1 other, at place 3"
+    assert (
+        describe_separability(found.place.index(2), found)
+        == "not separable from 1 other, at place 3"
+    )
 
 
 def test_the_same_results_share_the_place_and_its_whole_interval():
@@ -33,7 +36,7 @@ def test_the_same_results_share_the_place_and_its_whole_interval():
     found = places(np.hstack([column, column, column - 0.3]))
     assert found.place == (1, 1, 3)
     assert (found.low[:2], found.high[:2]) == ((1, 1), (2, 2))
-    assert in_words(0, found) == "not separable from 1 other, at place 1"
+    assert describe_separability(0, found) == "not separable from 1 other, at place 1"
 
 
 @pytest.mark.parametrize("tasks", [1, 3, 5])
@@ -58,14 +61,17 @@ def test_an_interval_holds_the_places_of_most_resamples():
 
 
 def test_a_board_of_one_says_so():
-    assert in_words(0, places(columns(0.4))) == "the only entry"
+    assert describe_separability(0, places(columns(0.4))) == "the only entry"
 
 
 def test_words_name_runs_of_places_and_gaps():
     found = places(columns(*[0.5] * 4))
-    assert in_words(found.place.index(1), found) == "not separable from 3 others, at places 2 to 4"
     assert (
-        in_words(found.place.index(3), found)
+        describe_separability(found.place.index(1), found)
+        == "not separable from 3 others, at places 2 to 4"
+    )
+    assert (
+        describe_separability(found.place.index(3), found)
         == "not separable from 3 others, at places 1 to 2 and 4"
     )
 
