@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import resources as package_files
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from msgspec import Struct
@@ -79,6 +80,19 @@ class Draft(Struct, frozen=True, kw_only=True):
     """True if the answer must differ from it; else an empty answer means what was shown last."""
 
 
+class ReportPages(Struct, frozen=True, kw_only=True):
+    """Pages of a run's report that only one domain has; they are written next to `report.html`."""
+
+    name: str
+    """Name of the link to the first page, in lower case, such as `gallery`."""
+    description: str
+    """What the pages show."""
+    files: Mapping[str, str]
+    """HTML by file name, the first page first."""
+    addresses: Mapping[str, str]
+    """Address of the part about a task, by the task's id."""
+
+
 class Resources:
     """What scoring a domain needs of this machine; entering starts it, leaving stops it.
 
@@ -131,6 +145,9 @@ class Domain:
     """What an answer is, such as "function"."""
     language: ClassVar[str] = "text"
     """Language of answers, for code fences and highlighting, such as "python"."""
+    floors: ClassVar[Mapping[str, str]] = {}
+    """Answers that need no dialogue and that its scorer measures as well (`Score.floors`): their names for people,
+    the one to compare with first."""
     pictured: ClassVar[bool] = False
     """True if the human sees a picture of what the agent shows, turn by turn, as in frontend design."""
     audited: ClassVar[bool] = True
@@ -199,6 +216,21 @@ class Domain:
         `dialogue` holds what was said, the request first.
         """
         return Draft(text="", suffix=".txt", required=True)
+
+    def report_pages(
+        self,
+        folder: Path,  # noqa: ARG002
+        config: RunConfig,  # noqa: ARG002
+        environment: str,  # noqa: ARG002
+        tasks: Sequence[Task],  # noqa: ARG002
+        rollouts: Sequence[Rollout],  # noqa: ARG002
+    ) -> ReportPages | None:
+        """Return further pages of a run's report; by default none. Files that they show may be put into `folder`.
+
+        `environment`: that of the run's resources (`Resources.environment`). `tasks` and `rollouts` are those of
+        this domain. Raises UserError if the folder cannot be written.
+        """
+        return None
 
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
@@ -307,6 +339,6 @@ def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
         return domain.primary
     shown = (rollout for rollout in rollouts if not rollout.agent_failed)
     scores = [score for rollout in shown for score in rollout.scores.values()]
-    lacking = any(score.metrics and score.value is None for score in scores)
+    lacking = any(score.value is None and domain.fallback.of(score) is not None for score in scores)
     taken = any(score.value is not None for score in scores)
     return domain.primary if taken and not lacking else domain.fallback

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from colbench.config import RunConfig
+from colbench.domain import get_domain
 from colbench.errors import DataError
 from colbench.report import cells
 from colbench.rollout import Rollout
@@ -91,7 +92,7 @@ def outcomes(folder: Path) -> tuple[Outcome, ...]:
 
 def _outcomes(rollouts: Iterable[Rollout]) -> Iterator[Outcome]:
     for each in sorted(rollouts, key=lambda each: (each.task_id, each.trial)):
-        value = cells.value(each, "default", "tests_passed")
+        value = cells.value(each, "default", get_domain(each.domain).primary)
         success = cells.success(each, "default")
         if value is not None and success is not None:
             yield _outcome(each, value, success=success)

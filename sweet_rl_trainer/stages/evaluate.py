@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from colbench.config import RunConfig
+from colbench.domain import get_domain
 from colbench.report import cells
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.stages import collect
@@ -23,7 +24,9 @@ def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
     """
     said = collect.collect(job, config)
     rollouts = RunFolder(job.folder / collect.RUN).rollouts()
-    scores = [cells.value(each, config.scoring, "tests_passed") for each in rollouts]
+    scores = [
+        cells.value(each, config.scoring, get_domain(each.domain).primary) for each in rollouts
+    ]
     successes = [cells.success(each, config.scoring) for each in rollouts]
     return {**said, "score": _mean(scores), "success": _mean(successes)}
 

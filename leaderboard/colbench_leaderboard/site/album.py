@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from colbench.domains.frontend.gallery.album import Album, Shot
 from colbench.pages.extract import extract_page, target_page
 from colbench.pages.store import RenderStore
-from colbench.report.album import Album, Shot
 from colbench.task import Task
 
 
