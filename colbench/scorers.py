@@ -22,7 +22,10 @@ GROUP = "colbench.scorers"
 
 
 class ExtraScorer(Protocol):
-    """Measures answers by metrics of its own. The entry point is a class or function without arguments that builds it."""
+    """Measures answers by metrics of its own.
+
+    The entry point is a class, or a function without arguments, that builds it.
+    """
 
     metrics: Sequence[Metric]
     """All of the role `detail`; their names must differ from those of the domain's metrics."""
