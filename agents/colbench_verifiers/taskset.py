@@ -16,7 +16,7 @@ class ColBenchConfig(vf.TasksetConfig):
     """What is asked, by whom, and how it is judged."""
 
     domain: str = "backend"
-    """backend or frontend."""
+    """An installed domain, such as backend or frontend."""
     tasks: str = ""
     """A task source or a task file; empty: the bundled tasks."""
     human: str = "keyless"

@@ -62,7 +62,9 @@ class FrontendDomain(Domain):
         Metric(name="color", label="color"),
         Metric(name="ssim", label="SSIM", bounds=(-1.0, 1.0)),
     )
-    defaults = Defaults(tasks="bundled:frontend", agent="designer")
+    defaults = Defaults(
+        tasks="bundled:frontend", agent="designer", training="bundled:frontend/train"
+    )
     pictured = True
     audited = False
     leaderboard_sets = {  # noqa: RUF012
