@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -38,12 +38,14 @@ class Run:
         folder: RunFolder,
         *,
         tasks: Sequence[Task] | None = None,
-        temporary: tempfile.TemporaryDirectory[str] | None = None,
+        temporary: bool = False,
     ) -> None:
+        """`temporary`: the folder is deleted together with this object."""
         self.folder = folder
         self.record: RunRecord = folder.record()
         self._tasks = tasks
-        self._temporary = temporary
+        if temporary:
+            weakref.finalize(self, shutil.rmtree, folder.path, ignore_errors=True)
 
     def __repr__(self) -> str:
         return f"<Run of {self.record.config.agent} on {self.record.config.tasks}, {self.path}>"
