@@ -65,7 +65,9 @@ class FrontendDomain(Domain):
         Metric(name="color", label="color"),
         Metric(name="ssim", label="SSIM", bounds=(-1.0, 1.0)),
     )
-    defaults = Defaults(tasks="bundled:frontend", agent="designer")
+    defaults = Defaults(
+        tasks="bundled:frontend", agent="designer", training="bundled:frontend/train"
+    )
     floors = {  # noqa: RUF012
         "other": "another target",
         "black": "black page",
