@@ -334,10 +334,13 @@ def installed_domains() -> tuple[Domain, ...]:
 
 @cache
 def get_domain(name: str) -> Domain:
-    """Return the domain of this name. Raises UserError if none is installed, or it cannot be loaded or lacks something."""
+    """Return the domain of this name.
+
+    Raises UserError if none is installed, or if it cannot be loaded or lacks something.
+    """
     point = _entry_point(name)
     try:
-        domain = point.load()()
+        domain: Domain = point.load()()
     except Exception as cause:
         raise UserError(
             f"the domain `{name}` of {point.value} cannot be loaded\n{describe_exception(cause)}"
