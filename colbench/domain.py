@@ -198,6 +198,10 @@ class Domain:
         """Return the simulated human that a language model plays with a prompt."""
         return TextHuman(chat, voice)
 
+    def scorer_flags(self, scorer: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the flags of `colbench verify` that this scorer needs; words in capitals are the reader's own."""
+        return ()
+
     def items(self, source: str) -> Items:
         """Return what a reference holds that a reply could give away, or what an answer took; see `colbench.leaks`."""
         return source_items(source)

@@ -129,6 +129,14 @@ class FrontendDomain(Domain):
 
         return VisionHuman(chat, voice)
 
+    def scorer_flags(self, scorer: str) -> tuple[str, ...]:
+        """Return the flags for weights of CLIP that are not the paper's."""
+        from colbench.domains.frontend.weights import MODEL, SHA256
+
+        _, found, clip = scorer.partition(" clip ")
+        same = not found or clip == f"{MODEL}@{SHA256[:8]}"
+        return () if same else ("--clip-weights", "YOUR_WEIGHTS", "--allow-other-clip")
+
     def items(self, source: str) -> Items:
         """Return the class names and visible texts of a page."""
         return html_items(source)
