@@ -65,7 +65,9 @@ class FrontendDomain(Domain):
         Metric(name="color", label="color"),
         Metric(name="ssim", label="SSIM", bounds=(-1.0, 1.0)),
     )
-    defaults = Defaults(tasks="bundled:frontend", agent="designer")
+    defaults = Defaults(
+        tasks="bundled:frontend", agent="designer", training="bundled:frontend/train"
+    )
     floors = {  # noqa: RUF012
         "other": "another target",
         "black": "black page",
@@ -126,6 +128,14 @@ class FrontendDomain(Domain):
         from colbench.domains.frontend.vision import VisionHuman
 
         return VisionHuman(chat, voice)
+
+    def scorer_flags(self, scorer: str) -> tuple[str, ...]:
+        """Return the flags for weights of CLIP that are not the paper's."""
+        from colbench.domains.frontend.weights import MODEL, SHA256
+
+        _, found, clip = scorer.partition(" clip ")
+        same = not found or clip == f"{MODEL}@{SHA256[:8]}"
+        return () if same else ("--clip-weights", "YOUR_WEIGHTS", "--allow-other-clip")
 
     def items(self, source: str) -> Items:
         """Return the class names and visible texts of a page."""
