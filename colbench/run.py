@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.config import RunConfig
-from colbench.domain import get_domain
+from colbench.domain import Domain, get_domain
 from colbench.errors import UserError
 from colbench.messages import Usage
 from colbench.report.baseline import load_baseline
@@ -19,6 +19,7 @@ from colbench.report.model import RunReport
 from colbench.report.summary import summarize
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
+from colbench.score import Score
 from colbench.selection import recorded_tasks
 from colbench.task import Task
 
@@ -168,7 +169,15 @@ def _metrics(rollout: Rollout) -> dict[str, float | None]:
         prefix = "" if mode == "default" else f"{mode}_"
         score = rollout.scores.get(mode)
         found |= {f"{prefix}{metric.name}": metric.of(score) for metric in domain.metrics}
+        found |= {f"{prefix}{name}": value for name, value in _extras(domain, score).items()}
     return found
+
+
+def _extras(domain: Domain, score: Score | None) -> dict[str, float]:
+    """Return the metrics of extra scorers."""
+    if score is None:
+        return {}
+    return {name: value for name, value in score.metrics.items() if domain.metric(name) is None}
 
 
 def _tokens(role: str, usages: Sequence[Usage | None]) -> dict[str, int | None]:

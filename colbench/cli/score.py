@@ -26,6 +26,7 @@ from colbench.task import Task
 
 FLAGS = (
     "scoring",
+    "scorers",
     "baseline",
     "clip_weights",
     "clip_device",

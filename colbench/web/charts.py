@@ -31,7 +31,7 @@ from colbench.web.templating import page_templates
 
 Emphasis = Literal["strong", "faint", "reference"]
 """`strong`: drawn in the accent color. `faint`: in the background. `reference`: dashed, to compare with."""
-NAME_ROOM = {SMALL: 96, LARGE: 152}
+NAME_ROOM = {SMALL: 104, LARGE: 152}
 """Width on the right of curves for their names."""
 NAME_LENGTH = 20
 """Characters of a curve's name."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import pytest
 from markupsafe import Markup
 
 from colbench.web.charts import (
@@ -117,4 +118,5 @@ def test_a_name_that_would_cover_another_dot_is_placed_on_the_other_side_or_left
 
 
 def test_the_ceiling_of_an_axis_has_round_quarters():
-    assert [round_ceiling(most) for most in (0, 0.9, 3.1, 10, 101)] == [1.0, 1.0, 3.2, 10, 120]
+    found = [round_ceiling(most) for most in (0, 0.9, 3.1, 10, 101)]
+    assert found == pytest.approx([1.0, 1.2, 3.2, 12, 120])

@@ -8,11 +8,12 @@ from typing import Any
 
 from colbench.checks import TaskCheck
 from colbench.config import RunConfig, workers
-from colbench.domain import Defaults, Domain, Draft, Metric, Resources
+from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.domains.backend.answers import extract_code
 from colbench.domains.backend.items import python_items
 from colbench.interfaces import HumanSimulator, Scorer
 from colbench.items import Items
+from colbench.presentation import Draft
 from colbench.sandbox import CodeSandbox
 from colbench.task import Task
 
@@ -33,7 +34,9 @@ class BackendDomain(Domain):
         Metric(name="success", label="success rate", role="success"),
         Metric(name="tests_passed", label="tests passed", role="primary"),
     )
-    defaults = Defaults(tasks="bundled:backend", agent="interviewer")
+    defaults = Defaults(
+        tasks="bundled:backend", agent="interviewer", training="bundled:backend/train"
+    )
     leaderboard_sets = {"bundled:backend/test": 1000, "official:backend/test": 1000}  # noqa: RUF012
     own_sources = frozenset({"bundled:backend", "bundled:backend/test"})
     unjudged = "no test could be counted"

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from colbench.domains.frontend.gallery.album import Album, Shot
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER
 from colbench.numbers import count, percent, sentence
 from colbench.pages.extract import extract_page, target_page
 from colbench.pages.store import RenderStore
-from colbench.report.album import Album, Shot
 from colbench.rollout import Rollout, Turn
 from colbench.task import Task
 from colbench_leaderboard.board import Board, Row

@@ -1,6 +1,6 @@
-"""The pictures of a run: taken from the store of renders, made small, kept beside the report.
+"""The pictures of a run: taken from the store of renders, made small, kept next to the report.
 
-A picture is made once; where it is there already, the store is not asked for it.
+A picture is made once; where it exists, the store is not asked for it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from colbench.domains.frontend.gallery import pictures
 from colbench.errors import UserError
 from colbench.pages.store import RenderStore, render_key
-from colbench.report import pictures
 
 NAME = 24
 """Hexadecimal digits of a render's key in the name of its file."""
@@ -41,7 +41,7 @@ class Shot(Struct, frozen=True, kw_only=True):
 class Album:
     """The pictures of one run's pages, in the default viewport.
 
-    `folder`: of the run; the pictures are in `gallery/` within. `environment`: the one that `run.json` records.
+    `folder`: the run's; the pictures are in `gallery/` within. `environment`: the one that `run.json` records.
     """
 
     def __init__(self, folder: Path, store: RenderStore, environment: str) -> None:
@@ -54,7 +54,7 @@ class Album:
     def take(self, pages: Iterable[str], pairs: Iterable[Pair]) -> None:
         """Make the pictures of these pages, and of how the target and the page of these pairs differ.
 
-        Every core works on them. Raises UserError when they cannot be written.
+        Uses every core. Raises UserError if they cannot be written.
         """
         keys = set(map(self._key, pages))
         both = {(self._key(target), self._key(page)) for target, page in pairs if target != page}
@@ -69,11 +69,11 @@ class Album:
             ) from cause
 
     def page(self, page: str | None) -> Shot:
-        """A page that was taken."""
+        """Return the picture of a page that was taken."""
         return self._shots[self._key(page)] if page else Shot(note=NO_PAGE)
 
     def difference(self, target: str, page: str | None) -> Shot:
-        """How a pair that was taken differs."""
+        """Return the difference of a pair that was taken."""
         if page is None:
             return Shot(note=NOTHING_TO_COMPARE)
         if page == target:
@@ -91,7 +91,7 @@ class Album:
         return self._kept(f"{name}.webp", pair, pictures.difference)
 
     def _kept(self, name: str, keys: Sequence[str], make: Callable[..., bytes]) -> Shot:
-        """The picture of this name, made from the renders of these keys unless it is there."""
+        """Return the picture of this name; make it from the renders of these keys unless it exists."""
         path = self._folder / name
         if not path.exists():
             renders = [self._store.get(key) for key in keys]

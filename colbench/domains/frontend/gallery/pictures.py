@@ -13,28 +13,28 @@ WIDTH = 640
 ENCODING: dict[str, Any] = {"quality": 70, "method": 2}
 """Of the WebP; see Pillow's manual."""
 FADING = 0.6
-"""How far a difference is faded to white, so that its colours stand out."""
+"""How far a difference is faded to white, so that its colors stand out."""
 CONTRAST = 3
 """How much stronger than it is a difference is shown."""
 NEAR = 4
-"""Pixels around a point that tell what stands out there."""
+"""Pixels around a point that it is compared with."""
 DETAIL = 8
-"""Levels of grey by which one page must stand out more than the other to be the one that has something."""
+"""Levels of gray by which one page must stand out more than the other to be the one that has something."""
 TARGET, FINAL, BOTH = (0, 128, 145), (214, 52, 40), (207, 190, 235)
-"""Colours of what only the target has, only the final page has, and what both have in other colours."""
+"""Colors of what only the target has, only the final page has, and what both have in other colors."""
 
 
 def thumbnail(picture: bytes) -> bytes:
-    """A page's picture (PNG) as a WebP, 640 pixels wide."""
+    """Return a page's picture (PNG) as a WebP, 640 pixels wide."""
     return _webp(_small(picture))
 
 
 def difference(target: bytes, final: bytes) -> bytes:
-    """Two pages' pictures (PNG) laid over one another, as a WebP as high as the taller one.
+    """Return two pages' pictures (PNG) laid over one another, as a WebP as high as the taller one.
 
-    Pale grey where they agree; where they do not, `TARGET` if something stands out there on the target only,
+    Pale gray where they agree; where they do not, `TARGET` if something stands out there on the target only,
     `FINAL` if on the final page only, and `BOTH` if on neither more than on the other: then it is an area of
-    another colour. Below its end a page counts as white.
+    another color. Below its end a page counts as white.
     """
     from PIL import Image, ImageChops
 
@@ -47,14 +47,14 @@ def difference(target: bytes, final: bytes) -> bytes:
     changed = _strongest(ImageChops.difference(wanted, made)).point(lambda level: CONTRAST * level)
     overlay.paste(BOTH, mask=changed)
     ours, theirs = _detail(wanted), _detail(made)
-    for colour, more, less in ((TARGET, ours, theirs), (FINAL, theirs, ours)):
+    for color, more, less in ((TARGET, ours, theirs), (FINAL, theirs, ours)):
         lead = ImageChops.subtract(more, less).point(lambda level: 255 * (level >= DETAIL))
-        overlay.paste(colour, mask=ImageChops.darker(changed, lead))
+        overlay.paste(color, mask=ImageChops.darker(changed, lead))
     return _webp(overlay)
 
 
 def size_of(picture: bytes) -> tuple[int, int]:
-    """Width and height in pixels."""
+    """Return width and height in pixels."""
     from PIL import Image
 
     with Image.open(BytesIO(picture)) as image:
@@ -78,14 +78,14 @@ def _extended(image: Image, size: tuple[int, int]) -> Image:
 
 
 def _detail(image: Image) -> Image:
-    """How far each point stands out from what is around it, in levels of grey."""
+    """Return how far each point stands out from its surroundings, in levels of gray."""
     from PIL import ImageChops, ImageFilter
 
     return _strongest(ImageChops.difference(image, image.filter(ImageFilter.BoxBlur(NEAR))))
 
 
 def _strongest(image: Image) -> Image:
-    """The greatest of red, green and blue at each point."""
+    """Return the greatest of red, green and blue at each point."""
     from PIL import ImageChops
 
     red, green, blue = image.split()
