@@ -28,7 +28,8 @@ from colbench.items import Items, source_items
 from colbench.models.human import TextHuman, Voice
 from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.render import PageRenderer
-from colbench.presentation import Draft, ReportPages
+from colbench.pages.store import RenderStore
+from colbench.presentation import AnswerPictures, Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.score import Score
 from colbench.task import Task
@@ -216,6 +217,18 @@ class Domain:
 
         `environment`: that of the run's resources (`Resources.environment`). `tasks` and `rollouts` are those of
         this domain. Raises UserError if the folder cannot be written.
+        """
+        return None
+
+    def answer_pictures(
+        self,
+        folder: Path,  # noqa: ARG002
+        renders: RenderStore,  # noqa: ARG002
+        environment: str,  # noqa: ARG002
+    ) -> AnswerPictures | None:
+        """Return what makes the pictures of answers on the leaderboard's site; by default none.
+
+        They are put into `gallery/` of `folder`, from renders that were made in an environment.
         """
         return None
 

@@ -178,9 +178,10 @@ class Builder:
             entries.page(entry, row, board, history=records, deltas=deltas, standing=standing)
         )
         pictures = None
-        if get_domain(board.domain).pictured and self._renders is not None:
+        if self._renders is not None:
             browser = self._browser or entry.lock.browser
-            pictures = dialogues.Pictures(self._folder.draft, self._renders, browser)
+            domain = get_domain(board.domain)
+            pictures = domain.answer_pictures(self._folder.draft, self._renders, browser)
         with read_bundle(bundle_folder(self._store, entry.bundle)) as bundle:
             rollouts = (seen.note(cell.rollout) for cell in bundle.cells())
             cells = dialogues.joined(scores, rollouts)
