@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import resources as package_files
 from importlib.metadata import entry_points
@@ -17,11 +17,11 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from colbench.checks import TaskCheck
+from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
 from colbench.errors import UserError, describe_exception
 from colbench.facts.human import FactsHuman
-from colbench.interfaces import HumanSimulator, Scorer
+from colbench.interfaces import HumanSimulator, RejectedError, Scorer
 from colbench.items import Items, source_items
 from colbench.models.human import TextHuman, Voice
 from colbench.models.openai_chat import OpenAIChat
@@ -213,6 +213,38 @@ class Domain:
                 return found
 
             return await asyncio.gather(*map(check, tasks))
+
+    async def vet(self, task: Task, resources: Resources) -> None:
+        """Raise RejectedError if a task that a model wrote cannot be used; `resources` have been entered."""
+        found = await check_reference(self.scorer(resources), task)
+        if not found.sound:
+            raise RejectedError("fails", "; ".join(found.flaws) or "an empty answer scores")
+
+    def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
+        """Return the sizes of what some tasks hide, by what is counted, for their datasheet."""
+        return {f"{self.noun}, characters": [len(task.hidden.reference) for task in tasks]}
+
+    async def examine(
+        self,
+        tasks: Sequence[Task],
+        config: RunConfig,
+        sample: int,  # noqa: ARG002
+        bar: Bar,
+    ) -> Examination:
+        """Run the references of some tasks and return what their datasheet says about them.
+
+        `sample`: where running a reference is slow, only those of the first `sample` tasks are run.
+        """
+        checks = await self.check(tasks, config, bar("references", len(tasks)))
+        flaws = {
+            "the reference does not score 1": sum(check.default != 1 for check in checks),
+            "an empty answer does not score 0": sum(check.blank != 0 for check in checks),
+        }
+        return Examination(flaws=flaws)
+
+    def diagnose(self) -> Iterable[Diagnosis]:
+        """Check what the domain needs of this machine besides the code sandbox, for `colbench doctor`."""
+        return ()
 
     def prompt(self, name: str) -> str:
         """Return a prompt: `agent`, `agent_single_turn` or `human`.

@@ -220,7 +220,7 @@ def test_unscored_cells_give_exit_code_1_and_are_tried_again(here, capsys):
         "out",
     ]
     assert main(argv) == 1
-    assert "unscored is tried again by the same command" in capsys.readouterr().err
+    assert "the same command retries unscored dialogues" in capsys.readouterr().err
     assert report()["unscored"] == 2
     assert main(argv) == 1
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 4
@@ -259,7 +259,7 @@ def test_an_interrupted_run_says_how_to_go_on(here):
         wait_for(lambda n=before: path.exists() and path.read_bytes().count(b"\n") > n)
         process.send_signal(number)
         said = process.communicate()[1]
-        assert said.endswith("interrupted; the same command goes on from here\n")
+        assert said.endswith("interrupted; the same command continues\n")
         assert "Traceback" not in said
         assert process.returncode == 130
 
@@ -333,7 +333,7 @@ def test_view_prints_what_was_said_the_answer_and_the_verdict(here, capsys):
     assert all(" ".join(turn.said.split()) in printed for turn in rollout.turns)
     assert rollout.turns[0].human in printed
     assert rollout.answer.splitlines()[0] in printed
-    assert "default: 100 % of the tests" in printed
+    assert "default: tests passed 100 %" in printed
 
 
 def test_tasks_are_listed_and_shown(here, capsys):

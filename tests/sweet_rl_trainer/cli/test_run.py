@@ -114,4 +114,4 @@ def test_a_run_that_is_interrupted_says_how_to_go_on_and_nothing_else(small_reci
     )
     assert code == 130
     assert "Traceback" not in said
-    assert said.endswith("sweet-rl: interrupted; the same command goes on from here\n")
+    assert said.endswith("sweet-rl: interrupted; the same command continues\n")
