@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from colbench.errors import ColBenchError, EndpointError, UserError
@@ -16,12 +19,12 @@ OFFLINE = "HF_HUB_OFFLINE is set; unset it"
 def check_repository(repository: str) -> None:
     """Raise UserError unless this can be the name of a repository."""
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
         validate_repo_id(repository)
     except HFValidationError as cause:
-        raise UserError(f"{repository}: expected OWNER/NAME, such as me/my-tasks") from cause
+        raise UserError(f"{repository}: expected OWNER/NAME, such as me/my-data") from cause
 
 
 def push(dataset: datasets.Dataset, repository: str, *, private: bool | None = None) -> str:
@@ -32,9 +35,32 @@ def push(dataset: datasets.Dataset, repository: str, *, private: bool | None = N
     """
     check_repository(repository)
     try:
-        return str(dataset.push_to_hub(repository, private=private).repo_url)
+        with _quiet():
+            return str(dataset.push_to_hub(repository, private=private).repo_url)
     except Exception as cause:  # the classes of connection errors differ between versions
         raise _explain(repository, cause) from cause
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence progress bars and log messages of the hub's client and of `datasets`."""
+    import datasets
+    from huggingface_hub import utils as client
+
+    bars = [library for library in (datasets, client) if not library.are_progress_bars_disabled()]
+    loggers = [logging.getLogger(name) for name in ("datasets", "huggingface_hub")]
+    levels = [logger.level for logger in loggers]
+    for library in bars:
+        library.disable_progress_bars()
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for library in bars:
+            library.enable_progress_bars()
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _explain(repository: str, cause: Exception) -> ColBenchError:

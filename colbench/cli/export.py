@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,15 @@ def check_hub_flags(args: argparse.Namespace) -> None:
         raise UserError("--private: give --push-to-hub REPOSITORY as well")
 
 
+@contextmanager
+def uploading() -> Iterator[None]:
+    """Show that an upload is in progress; only in a terminal."""
+    from colbench.console import errors
+
+    with errors().status("uploading …") if errors().is_terminal else nullcontext():
+        yield
+
+
 def run(args: argparse.Namespace) -> int:
     """Write the file and upload the tasks, and say what was written where."""
     if not (args.out or args.push_to_hub):
@@ -89,8 +99,10 @@ def run(args: argparse.Namespace) -> int:
     args.tasks = args.source
     tasks = _write(args) if args.out else _tasks(args)
     if args.push_to_hub:
-        dataset = export.to_dataset(tasks)
-        _report(hub.push(dataset, args.push_to_hub, private=args.private or None), tasks)
+        with uploading():
+            dataset = export.to_dataset(tasks)
+            place = hub.push(dataset, args.push_to_hub, private=args.private or None)
+        _report(place, tasks)
     return 0
 
 

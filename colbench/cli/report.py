@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colbench.cli.export import add_hub_flags, check_hub_flags
+from colbench.cli.export import add_hub_flags, check_hub_flags, uploading
 from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.flags import add_config_flags, read_config
@@ -59,7 +59,8 @@ def _push(folder: RunFolder, tasks: list[Task], args: argparse.Namespace) -> Non
     from colbench.run import Run
 
     run = Run(folder, tasks=tasks)
-    place = run.push_to_hub(args.push_to_hub, private=args.private or None)
+    with uploading():
+        place = run.push_to_hub(args.push_to_hub, private=args.private or None)
     print(f"{place}: {count(len(run.rollouts), 'dialogue')}", file=sys.stderr)
 
 

@@ -229,7 +229,7 @@ def test_an_accepted_task_can_be_evaluated(tmp_path, capsys):
     assert asyncio.run(write()) == 0
     flags = ["--tasks", str(out), "--sandbox-workers", "1"]
     assert main(["eval", *flags, "--agent", "guesser", "--out", str(tmp_path / "run")]) == 0
-    assert main(["validate", *flags, "--json"]) == 0
+    assert main(["tasks", "validate", *flags, "--json"]) == 0
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (said["default"], said["official"], said["blank"]) == (1, 1, 1)
 
