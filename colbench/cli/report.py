@@ -11,6 +11,7 @@ from colbench.cli.export import add_hub_flags, check_hub_flags, uploading
 from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.flags import add_config_flags, read_config
+from colbench.numbers import title
 from colbench.report.baseline import load_baseline
 from colbench.run_folder import RunFolder
 from colbench.selection import recorded_tasks
@@ -19,9 +20,6 @@ from colbench.task import Task
 if TYPE_CHECKING:
     from colbench.report.baseline import Baseline
     from colbench.report.model import RunReport
-
-
-PAGES = ("report.html", "gallery.html")
 
 
 def add_to(commands: Any) -> None:
@@ -84,12 +82,12 @@ def write_and_show(
         console().print(render_table(report))
         for warning in report.warnings:
             console().print(f"Take care: {warning}", highlight=False, markup=False, soft_wrap=True)
-        for page in pages(folder):
-            text = f"{page.stem.capitalize()}: {page}"
-            console().print(text, highlight=False, soft_wrap=True)
+        for name, page in pages(folder, report).items():
+            console().print(f"{title(name)}: {page}", highlight=False, soft_wrap=True)
     return report
 
 
-def pages(folder: RunFolder) -> list[Path]:
-    """Return the pages of a run's report."""
-    return [page for name in PAGES if (page := folder.path / name).exists()]
+def pages(folder: RunFolder, report: RunReport) -> dict[str, Path]:
+    """Return the pages of a run's report by name."""
+    files = {"report": "report.html", **report.pages}
+    return {name: folder.path / file for name, file in files.items()}

@@ -118,8 +118,8 @@ class PlaySession(Evaluation):
         if not played:
             return 0
         report = write_report(self.folder, played, self._of(played))
-        for page in pages(self.folder):
-            show_line(page.stem, str(page))
+        for name, page in pages(self.folder, report).items():
+            show_line(name, str(page))
         return exit_code(report)
 
     def played(self) -> list[Task]:
