@@ -48,7 +48,7 @@ def test_the_keyless_pair_plays_pages_and_gets_nearer_from_turn_to_turn(here, ca
         assert worth[-1] > worth[0] + 0.1
         assert rollout.scores["default"].floors.keys() == {"black", "white", "other", "target"}
     record = json.loads(Path("out/run.json").read_text())
-    assert record["pins"]["browser"]["environment"] == record["browser"]
+    assert record["pins"]["browser"]["environment"] == record["environments"]["frontend"]
 
 
 def test_one_is_not_told_as_many(here, capsys):
@@ -178,7 +178,7 @@ def test_scoring_again_with_another_browser_is_said_in_every_report(here, browse
     assert said in printed
     assert "Chromium 1.2.3.4" in printed
     record = json.loads(Path("out/run.json").read_text())
-    assert "Chromium 1.2.3.4" in record["browser"]
+    assert "Chromium 1.2.3.4" in record["environments"]["frontend"]
 
 
 def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys):

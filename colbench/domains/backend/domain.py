@@ -8,11 +8,12 @@ from typing import Any
 
 from colbench.checks import Bar, Examination, TaskCheck
 from colbench.config import RunConfig, workers
-from colbench.domain import Defaults, Domain, Draft, Metric, Resources
+from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.domains.backend.answers import extract_code
 from colbench.domains.backend.items import python_items
 from colbench.interfaces import HumanSimulator, Scorer
 from colbench.items import Items
+from colbench.presentation import Draft
 from colbench.sandbox import CodeSandbox
 from colbench.task import Task
 

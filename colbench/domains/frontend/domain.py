@@ -8,7 +8,7 @@ from pathlib import Path
 
 from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
-from colbench.domain import Defaults, Domain, Draft, Metric, ReportPages, Resources
+from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.domains.frontend.items import html_items
 from colbench.domains.frontend.resources import FrontendResources, make_clip
 from colbench.interfaces import HumanSimulator, Scorer
@@ -17,6 +17,7 @@ from colbench.models.human import Voice
 from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.extract import extract_page
 from colbench.pages.store import RenderStore
+from colbench.presentation import Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.task import Task
 
