@@ -17,9 +17,9 @@ from colbench.cli.datasheet.plays import Known, Played, play_all
 from colbench.cli.datasheet.references import Outputs, outputs
 from colbench.cli.datasheet.similar import near_duplicates
 from colbench.cli.export import lines
+from colbench.code_resources import CodeResources
 from colbench.config import RunConfig
 from colbench.domain import get_domain
-from colbench.domains.backend.domain import BackendResources
 from colbench.domains.backend.scorer import UnitTestScorer, Validation
 from colbench.task import Task
 
@@ -85,7 +85,7 @@ async def _run(
     """What running the references finds, and what becomes of the first tasks when they are played."""
     if not tasks:
         return [], []
-    async with BackendResources(config) as resources:
+    async with CodeResources(config) as resources:
         sandbox = resources.sandbox
         found = await _validate(tasks, UnitTestScorer(sandbox), bar("references", len(tasks)))
         first = known[:sample]

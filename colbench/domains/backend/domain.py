@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from colbench.checks import TaskCheck
-from colbench.config import RunConfig, workers
+from colbench.code_resources import CodeResources
+from colbench.config import RunConfig
 from colbench.domain import Defaults, Domain, Draft, Metric, Resources
 from colbench.domains.backend.answers import extract_code
 from colbench.domains.backend.items import python_items
 from colbench.interfaces import HumanSimulator, Scorer
 from colbench.items import Items
-from colbench.sandbox import CodeSandbox
 from colbench.task import Task
 
 SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
@@ -53,15 +52,15 @@ class BackendDomain(Domain):
         "```python\n{reference}\n```"
     )
 
-    def resources(self, config: RunConfig, tasks: Sequence[Task]) -> BackendResources:  # noqa: ARG002
+    def resources(self, config: RunConfig, tasks: Sequence[Task]) -> CodeResources:  # noqa: ARG002
         """Return the code sandbox."""
-        return BackendResources(config)
+        return CodeResources(config)
 
     def scorer(self, resources: Resources) -> Scorer:
         """Return the scorer by hidden tests."""
         from colbench.domains.backend.scorer import UnitTestScorer
 
-        assert isinstance(resources, BackendResources)  # noqa: S101
+        assert isinstance(resources, CodeResources)  # noqa: S101
         return UnitTestScorer(resources.sandbox)
 
     def keyless_human(self, resources: Resources | None) -> HumanSimulator:  # noqa: ARG002
@@ -91,25 +90,3 @@ class BackendDomain(Domain):
 
         async with self.resources(config, tasks) as resources:
             return await check_functions(tasks, resources.sandbox, done)
-
-
-class BackendResources(Resources):
-    """The code sandbox that a configuration asks for."""
-
-    def __init__(self, config: RunConfig) -> None:
-        self.workers = workers(config.sandbox_workers)
-        self.sandbox = CodeSandbox(
-            self.workers, allow_unsafe=config.allow_unsafe_sandbox, packages=config.sandbox_packages
-        )
-
-    @property
-    def isolation(self) -> str:
-        """Tier, Python version and limits of the sandbox, once started."""
-        return self.sandbox.environment
-
-    async def __aenter__(self) -> BackendResources:
-        await self.sandbox.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> None:
-        await self.sandbox.__aexit__(*error)
