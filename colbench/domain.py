@@ -268,10 +268,10 @@ class Domain:
     def prompt(self, name: str) -> str:
         """Return a prompt: `agent`, `agent_single_turn` or `human`.
 
-        It is the file `prompts/NAME.txt` of the domain's package, or the general one of ColBench.
+        It is the file `prompts/NAME.txt` of the domain's package, if it is in one, or the general one of ColBench.
         """
-        package = importlib.import_module(type(self).__module__).__package__ or ""
-        for place in (package, "colbench"):
+        package = importlib.import_module(type(self).__module__).__package__
+        for place in filter(None, (package, "colbench")):
             file = package_files.files(place).joinpath("prompts", f"{name}.txt")
             if file.is_file():
                 return file.read_text("utf-8").strip().replace("{noun}", self.noun)
@@ -391,13 +391,10 @@ def _flaw(domain: object, name: str) -> str:
         return f"has no `{'`, `'.join(lacking)}`"
     if domain.name != name:
         return f"has the name `{domain.name}`, which must be that of its entry point"
-    if domain.modes[:1] != ("default",):
-        return f"has the modes {domain.modes}, of which the first must be `default`"
     roles = [metric.role for metric in domain.metrics]
     if roles.count("primary") != 1:
         return f"has {roles.count('primary')} metrics with the role `primary`, and must have one"
-    double = [role for role in ("success", "fallback") if roles.count(role) > 1]
-    return f"has more than one metric with the role `{double[0]}`" if double else ""
+    return ""
 
 
 def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
