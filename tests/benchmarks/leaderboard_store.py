@@ -10,7 +10,9 @@ import msgspec
 
 from colbench.messages import Usage
 from colbench.task import Fact, Hidden, Task
-from colbench_leaderboard.bundle import (
+from colbench_leaderboard.bundle.encoding import canonical, sha256
+from colbench_leaderboard.bundle.files import manifest
+from colbench_leaderboard.bundle.schema import (
     BLOBS,
     LOCK,
     LONG,
@@ -27,11 +29,9 @@ from colbench_leaderboard.bundle import (
     Trajectory,
     Turn,
     Words,
-    canonical,
-    sha256,
 )
-from colbench_leaderboard.manifest import manifest
-from colbench_leaderboard.receipt import (
+from colbench_leaderboard.store.layout import FIRST, LOG, Record, bundle_folder, verified_folder
+from colbench_leaderboard.verify.receipt import (
     RECEIPT,
     SCORES,
     SUMMARY,
@@ -41,7 +41,6 @@ from colbench_leaderboard.receipt import (
     Receipt,
     Summary,
 )
-from colbench_leaderboard.store import FIRST, LOG, Record, bundle_folder, verified_folder
 
 WORDS = (
     "the of a total price order rate member night guest charge discount week limit when how should round first "

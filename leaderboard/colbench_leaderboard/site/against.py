@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from colbench.numbers import NOTHING
 from colbench.report.markup import Safe, element
-from colbench_leaderboard.board import Board, Row
-from colbench_leaderboard.comparison import TIE_RULE, Comparison, Difference, Wins
-from colbench_leaderboard.results import Results
+from colbench_leaderboard.board.comparison import TIE_RULE, Comparison, Difference, Wins
+from colbench_leaderboard.board.model import Board, Row
+from colbench_leaderboard.board.results import Results
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.boards import entry_address, folder, opening, title
 from colbench_leaderboard.site.differing import Differing, differing, lists, mark

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe, element, join
-from colbench_leaderboard.board import Board, Ceiling, Row
-from colbench_leaderboard.receipt import Estimate
+from colbench_leaderboard.board.model import Board, Ceiling, Row
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.text import (
@@ -25,6 +24,7 @@ from colbench_leaderboard.site.text import (
     short,
     trials,
 )
+from colbench_leaderboard.verify.receipt import Estimate
 
 MANY = 8
 """Entries from which a filter helps."""

@@ -23,15 +23,13 @@ from msgspec import Struct
 from colbench.pages.store import RenderStore
 from colbench.rollout import Rollout
 from colbench.task import Task
-from colbench_leaderboard import tarball
-from colbench_leaderboard.archive import Cell as BundleCell
-from colbench_leaderboard.archive import read_bundle
-from colbench_leaderboard.board import Board, Entry, Row, Standings
-from colbench_leaderboard.bundle import LOCK, SUBMISSION
-from colbench_leaderboard.comparison import Comparisons
-from colbench_leaderboard.entries import read_scores
-from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY, CellScore
-from colbench_leaderboard.results import Results
+from colbench_leaderboard.board.comparison import Comparisons
+from colbench_leaderboard.board.model import Board, Entry, Row, Standings
+from colbench_leaderboard.board.results import make_results
+from colbench_leaderboard.bundle import archive
+from colbench_leaderboard.bundle.read import Cell as BundleCell
+from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.bundle.schema import LOCK, SUBMISSION
 from colbench_leaderboard.site import (
     against,
     boards,
@@ -46,7 +44,9 @@ from colbench_leaderboard.site import (
 from colbench_leaderboard.site.album import Pictures
 from colbench_leaderboard.site.folder import Folder
 from colbench_leaderboard.site.frame import Frame, Page
-from colbench_leaderboard.store import LOG, bundle_folder, verified_folder
+from colbench_leaderboard.store.entries import read_scores
+from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folder
+from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, CellScore
 
 
 class Built(Struct, frozen=True, kw_only=True):
@@ -161,7 +161,7 @@ class Builder:
         """The pages of one entry against the others, which are being made."""
         rows = {row.bundle: row for row, _ in scores}
         self._write(against.choice(board, list(rows.values())))
-        results = _results(scores)
+        results = make_results(board.domain, ((row.bundle, cells) for row, cells in scores))
         comparisons = Comparisons(results)
 
         def page(row: Row) -> Page:
@@ -186,7 +186,7 @@ class Builder:
         )
         pictures = None
         if board.domain == "frontend" and self._renders is not None:
-            browser = self._browser or entry.lock.browser
+            browser = self._browser or entry.lock.environment
             pictures = Pictures(self._folder.draft, self._renders, browser)
         with read_bundle(bundle_folder(self._store, entry.bundle)) as bundle:
             cells = joined(scores, map(said.note, bundle.cells()))
@@ -206,7 +206,7 @@ class Builder:
                 self._folder.write(f"{here}/{name}", (folder / name).read_bytes())
         place = self._folder.place(f"{here}/{proof.archive(entry.bundle)}")
         files = [(name, source / name) for name in sorted(names)]
-        self._packed.append(self._pool.submit(tarball.write, place, files, LEVEL))
+        self._packed.append(self._pool.submit(archive.write, place, files, LEVEL))
 
 
 class _Said:
@@ -222,14 +222,6 @@ class _Said:
             self.requests[rollout.task_id] = rollout.request
             self.hashes[rollout.task_id] = rollout.task_hash
         return rollout
-
-
-def _results(scores: Scores) -> Results:
-    first = scores[0][1] if scores else ()
-    results = Results(tuple(dict.fromkeys(score.task_id for score in first)))
-    for row, cells in scores:
-        results.add(row.bundle, cells)
-    return results
 
 
 def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator[dialogues.Cell]:

@@ -17,8 +17,7 @@ from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe, element, join
 from colbench.rollout import Rollout, Turn
 from colbench.task import Task
-from colbench_leaderboard.board import Board, Row
-from colbench_leaderboard.receipt import CellScore
+from colbench_leaderboard.board.model import Board, Row
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.album import Pictures
 from colbench_leaderboard.site.boards import folder, title
@@ -26,6 +25,7 @@ from colbench_leaderboard.site.entries import entry_folder
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.keys import LEAF, anchor, leaf_name, leaf_of, task_key
 from colbench_leaderboard.site.text import VALUES, beginning, cut, link, plain, said, share
+from colbench_leaderboard.verify.receipt import CellScore
 
 FOLDED = 2000
 """Characters of a message from which only its beginning is open, such as those of a page."""

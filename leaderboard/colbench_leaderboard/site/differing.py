@@ -9,8 +9,8 @@ from colbench.numbers import count
 from colbench.report.baseline import EPSILON
 from colbench.report.markup import Safe, element, join
 from colbench.stats import ROUNDING
-from colbench_leaderboard.board import Row
-from colbench_leaderboard.results import Results
+from colbench_leaderboard.board.model import Row
+from colbench_leaderboard.board.results import Results
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.keys import anchor, leaf_of, task_key
 from colbench_leaderboard.site.text import plain, said, share, short, signed

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from colbench_leaderboard.board import Board, Row
-from colbench_leaderboard.receipt import Estimate
+from colbench_leaderboard.board.model import Board, Row
+from colbench_leaderboard.verify.receipt import Estimate
 
 FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """With these, or their wide forms, a text starts a formula in a spreadsheet."""

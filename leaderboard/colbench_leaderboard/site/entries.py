@@ -9,9 +9,8 @@ import msgspec
 
 from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe, element, join
-from colbench_leaderboard.board import Board, Delta, Entry, Row
-from colbench_leaderboard.bundle import Submission
-from colbench_leaderboard.receipt import Estimate, Finding
+from colbench_leaderboard.board.model import Board, Delta, Entry, Row
+from colbench_leaderboard.bundle.schema import Submission
 from colbench_leaderboard.site import charts, proof, tables
 from colbench_leaderboard.site.boards import bar, disclosed, entry_address, folder, title
 from colbench_leaderboard.site.frame import Page
@@ -31,7 +30,8 @@ from colbench_leaderboard.site.text import (
     signed,
     trials,
 )
-from colbench_leaderboard.store import Record
+from colbench_leaderboard.store.layout import Record
+from colbench_leaderboard.verify.receipt import Estimate, Finding
 
 FINDINGS = 1000
 """Findings that a page shows; the receipt has all."""
@@ -267,7 +267,7 @@ def _pins(entry: Entry) -> Safe:
         ),
         ("Python", said(lock.python)),
         ("Sandbox", said(lock.sandbox or NOTHING)),
-        ("Browser", said(lock.browser or NOTHING)),
+        ("Browser", said(lock.environment or NOTHING)),
         (
             "Tasks",
             join(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from colbench.numbers import count
 from colbench.report.markup import Safe, element, join
-from colbench_leaderboard.board import Board, Delta, Standings
+from colbench_leaderboard.board.model import Board, Delta, Standings
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.boards import entry_address, folder, title
 from colbench_leaderboard.site.entries import change
@@ -22,7 +22,7 @@ from colbench_leaderboard.site.text import (
     share,
     short,
 )
-from colbench_leaderboard.store import Record
+from colbench_leaderboard.store.layout import Record
 
 TOP = 5
 """Entries of a board on the front page."""

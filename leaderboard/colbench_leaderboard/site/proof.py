@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator
 
 from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe, element, join
-from colbench_leaderboard.board import Entry
+from colbench_leaderboard.board.model import Entry
+from colbench_leaderboard.bundle.tracks import is_standard, own_sources
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.text import TIERS, hashed, link, plain, said, short
-from colbench_leaderboard.store import BUNDLE, ENTRIES
-from colbench_leaderboard.tracks import OWN, is_standard
+from colbench_leaderboard.store.layout import BUNDLE, ENTRIES
 from colbench_leaderboard.verify.transcripts import duplicated
 
 STORE, TASKS, WEIGHTS = "STORE", "YOUR_TASKS", "YOUR_WEIGHTS"
@@ -35,7 +35,7 @@ def command(entry: Entry, standing: Collection[str]) -> list[str]:
     """The words of the command that gives this very receipt, in a folder with the bundles that it names."""
     config, source = entry.lock.config, entry.lock.tasks.source
     words = ["colbench", "verify", archive(entry.bundle)]
-    if source not in OWN:
+    if source not in own_sources():
         words += ["--tasks", source if is_standard(source) else TASKS]
     if packages := config.get("sandbox_packages"):
         words += ["--sandbox-packages", ",".join(map(plain, packages))]

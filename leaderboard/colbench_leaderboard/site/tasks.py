@@ -9,14 +9,14 @@ from msgspec import Struct
 from colbench.numbers import count
 from colbench.report.markup import Safe, element, join
 from colbench.task import Task
-from colbench_leaderboard.board import Board, Row
-from colbench_leaderboard.receipt import CellScore
+from colbench_leaderboard.board.model import Board, Row
 from colbench_leaderboard.site import tables
 from colbench_leaderboard.site.boards import entry_address, folder, opening, title
 from colbench_leaderboard.site.entries import entry_folder
 from colbench_leaderboard.site.frame import Page
 from colbench_leaderboard.site.keys import anchor, leaf_of, task_key
 from colbench_leaderboard.site.text import VALUES, amount, beginning, cut, link, plain, said, share
+from colbench_leaderboard.verify.receipt import CellScore
 
 REQUEST = 160
 """Characters of a request in the list."""

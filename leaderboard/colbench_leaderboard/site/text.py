@@ -7,9 +7,9 @@ from html import escape
 from colbench.command import printable
 from colbench.numbers import NOTHING, count
 from colbench.report.markup import Safe
-from colbench_leaderboard.bundle import Track
-from colbench_leaderboard.receipt import Estimate, Tier
-from colbench_leaderboard.store import ADDRESS
+from colbench_leaderboard.bundle.schema import Track
+from colbench_leaderboard.store.layout import ADDRESS
+from colbench_leaderboard.verify.receipt import Estimate, Tier
 
 DOMAINS: dict[str, str] = {"backend": "Backend programming", "frontend": "Frontend design"}
 VALUES: dict[str, str] = {"backend": "Tests passed", "frontend": "Cosine"}

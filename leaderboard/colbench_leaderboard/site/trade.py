@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from colbench.report.markup import Safe, element
-from colbench_leaderboard.board import Board, Row
+from colbench_leaderboard.board.model import Board, Row
 from colbench_leaderboard.site import charts, tables
 from colbench_leaderboard.site.boards import entry_address, folder, opening, title
 from colbench_leaderboard.site.frame import Page

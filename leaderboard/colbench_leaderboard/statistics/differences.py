@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from colbench.stats import ALPHA, ROUNDING, equal_interval
-from colbench_leaderboard.receipt import Estimate
 from colbench_leaderboard.statistics.paired import sign_flips
 from colbench_leaderboard.statistics.resampling import flipped_sums, resampled_means
 from colbench_leaderboard.statistics.rounding import rounded
+from colbench_leaderboard.verify.receipt import Estimate
 
 if TYPE_CHECKING:
     import numpy as np

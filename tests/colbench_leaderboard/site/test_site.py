@@ -17,11 +17,10 @@ import pytest
 from msgspec.structs import replace
 
 from colbench.errors import DataError, UserError
-from colbench_leaderboard.archive import read_bundle
-from colbench_leaderboard.board import Board
-from colbench_leaderboard.entries import read_scores
-from colbench_leaderboard.receipt import SCORES, CellScore, Finding
-from colbench_leaderboard.results import Results
+from colbench_leaderboard.board.model import Board
+from colbench_leaderboard.board.results import Results
+from colbench_leaderboard.board.standings import read_standings
+from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.site import trade
 from colbench_leaderboard.site.build import build
 from colbench_leaderboard.site.charts import Dot, front
@@ -31,8 +30,9 @@ from colbench_leaderboard.site.frame import POLICY
 from colbench_leaderboard.site.proof import command
 from colbench_leaderboard.site.serve import server
 from colbench_leaderboard.site.text import CUT
-from colbench_leaderboard.standings import read_standings
-from colbench_leaderboard.store import LOG
+from colbench_leaderboard.store.entries import read_scores
+from colbench_leaderboard.store.layout import LOG
+from colbench_leaderboard.verify.receipt import SCORES, CellScore, Finding
 
 ELEMENTS = set(
     "a article bdi body button caption circle code dd details div dl dt figcaption figure footer h1 h2 h3 head header "
@@ -161,7 +161,7 @@ def scores_of(store, standings, row):
 
 
 def test_of_many_entries_only_the_largest_differences_are_listed():
-    results = Results(tuple(f"task {n:03}" for n in range(100)))
+    results = Results(tuple(f"task {n:03}" for n in range(100)), (0.0, 1.0))
     for name, shift in (("one", 0), *((f"other {n}", 1) for n in range(50))):
         results.add(name, [cell(task, n + shift * n) for n, task in enumerate(results.tasks)])
     found = differing(results, "one", results.bundles[1:])

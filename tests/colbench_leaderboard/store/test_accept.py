@@ -6,11 +6,12 @@ import tarfile
 import pytest
 
 from colbench.errors import DataError, UserError
-from colbench_leaderboard.accept import accept, make_store, refuse, remove, rescore
-from colbench_leaderboard.bundle import sha256
-from colbench_leaderboard.log import read_log
-from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY
-from colbench_leaderboard.store import bundle_folder, entry_folder, verified_folder
+from colbench_leaderboard.bundle.encoding import sha256
+from colbench_leaderboard.store.decisions import accept, refuse, remove, rescore
+from colbench_leaderboard.store.layout import bundle_folder, entry_folder, verified_folder
+from colbench_leaderboard.store.log import read_log
+from colbench_leaderboard.store.repository import make_store
+from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY
 
 
 def files(folder):

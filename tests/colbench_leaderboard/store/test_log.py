@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from colbench.errors import DataError, UserError
-from colbench_leaderboard.log import find, read_log, require_latest, writing
-from colbench_leaderboard.store import FIRST, LOG
+from colbench_leaderboard.store.layout import FIRST, LOG
+from colbench_leaderboard.store.log import find, read_log, require_latest, writing
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 RECEIPT = "d" * 64

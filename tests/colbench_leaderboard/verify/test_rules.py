@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import colbench_leaderboard
-from colbench_leaderboard.verify.rules import RULES
+from colbench_leaderboard.verify.findings import RULES
 
 PACKAGE = Path(colbench_leaderboard.__file__).parent
 DOCS = PACKAGE.parents[1] / "docs/leaderboard.md"
