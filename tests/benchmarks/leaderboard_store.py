@@ -248,7 +248,7 @@ class Store:
             pins={"colbench": "0.9.0"},
             digest="ab" * 32,
             sandbox="bubblewrap, Python 3.11",
-            browser="",
+            environment="",
             tasks=LockedTasks(
                 source=self.source,
                 count=len(self.tasks),

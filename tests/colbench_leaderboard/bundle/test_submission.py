@@ -58,7 +58,7 @@ def test_the_template_asks_every_question_and_is_refused_as_long_as_it_is_empty(
     with pytest.raises(DataError, match="not answered"):
         read_submission(out)
     assert main(["submit", "pack", "--template", str(out)]) == 2
-    assert "--out" in capsys.readouterr().err
+    assert "--template" in capsys.readouterr().err
     assert main(["submit", "pack", "--template", "-"]) == 0
     assert capsys.readouterr().out == text
 

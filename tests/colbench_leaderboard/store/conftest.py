@@ -93,7 +93,7 @@ class Entrant:
             pins={},
             digest="ab" * 32,
             sandbox="",
-            browser="",
+            environment="",
             tasks=tasks,
         )
 

@@ -217,7 +217,7 @@ def test_nobody_appends_to_a_log_that_does_not_hold_together(store, log):
 def test_one_process_writes_at_a_time(store):
     other = (
         "import sys, pathlib\n"
-        "from colbench_leaderboard.log import writing\n"
+        "from colbench_leaderboard.store.log import writing\n"
         "with writing(pathlib.Path(sys.argv[1])): print('held')"
     )
     with writing(store):
