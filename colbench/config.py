@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
-from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
-from colbench.config_errors import field_of, in_words
+from colbench.config_errors import did_you_mean, explain
 from colbench.errors import UserError
+from colbench.options import Effect, Option, Setting, read_settings
 
 ArgValue = str | int | float | bool
 AtLeastOne = Annotated[int, Meta(ge=1)]
@@ -22,23 +24,6 @@ NotNegative = Annotated[int, Meta(ge=0)]
 Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 ScoringMode = Literal["default", "official"]
 
-SELECTION = {"domain", "limit", "task_ids", "trials"}
-"""Which cells a run has; a run may be extended by changing these."""
-EXECUTION = {
-    "concurrency",
-    "sandbox_workers",
-    "agent_env",
-    "agent_price",
-    "human_price",
-    "scoring",
-    "browser",
-    "browser_workers",
-    "clip_weights",
-    "clip_device",
-    "allow_other_clip",
-    "baseline",
-}
-"""How the cells are worked off and shown; no verdict depends on these."""
 EXECUTION_ARGS = {
     "concurrency",
     "timeout",
@@ -48,74 +33,249 @@ EXECUTION_ARGS = {
     "log",
     "api_key_env",
 }
-"""Arguments of the built-in agents and humans for which the same holds."""
+"""Arguments of the built-in agents and humans that change no number either."""
 
 
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run. The fields are the keys of a `--config` file and, with dashes, the flags."""
 
-    domain: str | None = None
-    """Only the tasks of this domain; where no tasks are named, its bundled ones."""
-    agent: str = ""
-    """Empty: the keyless agent of the tasks' domain."""
-    agent_args: dict[str, ArgValue] = {}
-    agent_prompt: str | None = None
-    """File with the agent's system prompt, for agents that take one."""
-    agent_sandbox: bool = False
-    """Shut a `cmd:` agent in: no network, and no file that holds tasks."""
-    agent_endpoint: str | None = None
-    """HOST:PORT that it may reach all the same."""
-    agent_env: tuple[str, ...] = ()
-    """Environment variables that it gets in there."""
-    tasks: str = ""
-    """Empty: the bundled tasks of `domain`, or of backend programming."""
-    human: str = "keyless"
-    human_args: dict[str, ArgValue] = {}
-    human_prompt: str | None = None
-    """File with the human's prompt, for humans that are models."""
-    scoring: ScoringMode = "default"
-    """Which of the stored verdicts the report leads with."""
-    record_tokens: bool = False
-    """Keep prompt and sampled token ids and log-probabilities of every turn, for training."""
-    max_turns: AtLeastOne = 10
-    trials: AtLeastOne = 1
-    seed: int = 0
-    limit: AtLeastOne | None = None
-    task_ids: tuple[str, ...] = ()
-    concurrency: AtLeastOne = 64
-    """Dialogues in flight."""
-    dialogue_timeout: Positive = 1800.0
-    """Seconds that the agent may take for one dialogue, and the human for one reply."""
-    sandbox_workers: NotNegative = 0
-    """Candidates scored at once; 0: one for each core."""
-    sandbox_packages: tuple[str, ...] = ()
-    """Installed packages that answers may import; the standard library is always there."""
-    allow_unsafe_sandbox: bool = False
-    browser: str | None = None
-    """Path of the browser that renders pages; None: the first that is found."""
-    browser_workers: NotNegative = 0
-    """Pages rendered at once; 0: one for each core."""
-    clip_weights: str | None = None
-    """File or folder with the weights for the cosine; None: those of the paper, downloaded at first use."""
-    clip_device: str = "auto"
-    """Where the cosine is computed: auto, cpu, cuda, cuda:1 …"""
-    allow_other_clip: bool = False
-    """Take weights that are not the paper's; such cosines compare with nothing else."""
-    baseline: str | None = None
-    """Run folder or rollout file that the win rate is against."""
-    agent_price: Price | None = None
-    """US dollars for a million prompt tokens and for a million completion tokens."""
-    human_price: Price | None = None
+    agent: Annotated[
+        str,
+        Option(
+            "agent",
+            "agent to evaluate: an installed name, openai:MODEL[@URL], vllm:MODEL, cmd:COMMAND, http://HOST:PORT, "
+            "file.py:NAME or module:NAME",
+            metavar="SPEC",
+            default="the domain's rule-based agent: interviewer for backend, designer for frontend",
+        ),
+    ] = ""
+    agent_args: Annotated[
+        dict[str, ArgValue],
+        Option("agent", "argument of the agent; may be repeated", metavar="NAME=VALUE"),
+    ] = {}
+    agent_prompt: Annotated[
+        str | None,
+        Option("agent", "file with the system prompt, for agents that take one", metavar="FILE"),
+    ] = None
+    agent_sandbox: Annotated[
+        bool,
+        Option(
+            "agent",
+            "run a cmd: agent in a sandbox that has no network and no files with tasks (docs/agent-sandbox.md)",
+        ),
+    ] = False
+    agent_endpoint: Annotated[
+        str | None,
+        Option(
+            "agent",
+            "the one HOST:PORT (or URL) that a sandboxed agent may connect to",
+            metavar="HOST:PORT",
+        ),
+    ] = None
+    agent_env: Annotated[
+        tuple[str, ...],
+        Option(
+            "agent",
+            "environment variables that are passed to a sandboxed agent, such as its API key",
+            metavar="NAME,…",
+            effect="execution",
+        ),
+    ] = ()
+    agent_price: Annotated[
+        Price | None,
+        Option(
+            "agent",
+            "price of the agent's model in US dollars per million prompt and completion tokens",
+            metavar="IN,OUT",
+            effect="execution",
+        ),
+    ] = None
+
+    human: Annotated[
+        str,
+        Option(
+            "human",
+            "simulated human: keyless, openai:MODEL[@URL], file.py:NAME or module:NAME",
+            metavar="SPEC",
+        ),
+    ] = "keyless"
+    human_args: Annotated[
+        dict[str, ArgValue],
+        Option("human", "argument of the human; may be repeated", metavar="NAME=VALUE"),
+    ] = {}
+    human_prompt: Annotated[
+        str | None,
+        Option("human", "file with the prompt, for humans that are models", metavar="FILE"),
+    ] = None
+    human_price: Annotated[
+        Price | None,
+        Option(
+            "human",
+            "price of the human's model in US dollars per million prompt and completion tokens",
+            metavar="IN,OUT",
+            effect="execution",
+        ),
+    ] = None
+
+    tasks: Annotated[
+        str,
+        Option(
+            "tasks",
+            "task source: bundled:…, generated:…, official:…, websight:…, or a JSONL or Parquet file",
+            metavar="SOURCE",
+            default="the bundled tasks of --domain, else bundled:backend",
+        ),
+    ] = ""
+    domain: Annotated[
+        str | None,
+        Option(
+            "tasks",
+            "use only tasks of this domain: backend, frontend or an installed one",
+            metavar="NAME",
+            effect="selection",
+        ),
+    ] = None
+    limit: Annotated[
+        AtLeastOne | None,
+        Option("tasks", "use only the first N tasks", metavar="N", effect="selection"),
+    ] = None
+    task_ids: Annotated[
+        tuple[str, ...],
+        Option("tasks", "use only these tasks", metavar="ID,…", effect="selection"),
+    ] = ()
+
+    trials: Annotated[
+        AtLeastOne,
+        Option("run", "dialogues per task", metavar="K", effect="selection"),
+    ] = 1
+    max_turns: Annotated[AtLeastOne, Option("run", "turns per dialogue at most", metavar="N")] = 10
+    seed: Annotated[int, Option("run", "seed of every random choice in the run", metavar="N")] = 0
+    concurrency: Annotated[
+        AtLeastOne,
+        Option("run", "dialogues that run at the same time", metavar="N", effect="execution"),
+    ] = 64
+    dialogue_timeout: Annotated[
+        Positive,
+        Option(
+            "run",
+            "time limit for the agent over one dialogue, and for each reply of the human",
+            metavar="SECONDS",
+        ),
+    ] = 1800.0
+    record_tokens: Annotated[
+        bool,
+        Option(
+            "run",
+            "record token IDs and log-probabilities of every agent turn, for training; "
+            "the model server must return them, as vLLM does",
+        ),
+    ] = False
+
+    scorers: Annotated[
+        tuple[str, ...],
+        Option(
+            "scoring",
+            "extra scorers of other packages, whose metrics are reported too",
+            metavar="NAME,…",
+            effect="execution",
+        ),
+    ] = ()
+    scoring: Annotated[
+        ScoringMode,
+        Option(
+            "scoring",
+            "scoring mode that the report leads with: default or official",
+            metavar="MODE",
+            effect="execution",
+        ),
+    ] = "default"
+    baseline: Annotated[
+        str | None,
+        Option(
+            "scoring",
+            "run folder or rollout file to compute the win rate against",
+            metavar="RUN",
+            effect="execution",
+        ),
+    ] = None
+    clip_weights: Annotated[
+        str | None,
+        Option(
+            "scoring",
+            "file or folder with the CLIP weights for the cosine similarity of pages",
+            metavar="PATH",
+            effect="execution",
+            default="the paper's weights, downloaded at first use",
+        ),
+    ] = None
+    clip_device: Annotated[
+        str,
+        Option(
+            "scoring",
+            "device that computes the cosine similarity: auto, cpu, cuda, cuda:1 …",
+            metavar="NAME",
+            effect="execution",
+        ),
+    ] = "auto"
+    allow_other_clip: Annotated[
+        bool,
+        Option(
+            "scoring",
+            "accept CLIP weights other than the paper's; the cosine similarities are then not comparable with others",
+            effect="execution",
+        ),
+    ] = False
+
+    sandbox_workers: Annotated[
+        NotNegative,
+        Option(
+            "sandbox",
+            "answers that are scored at the same time",
+            metavar="N",
+            effect="execution",
+            default="0, one per core",
+        ),
+    ] = 0
+    sandbox_packages: Annotated[
+        tuple[str, ...],
+        Option(
+            "sandbox",
+            "installed packages that answers may import next to the standard library, such as numpy,pandas",
+            metavar="NAME,…",
+        ),
+    ] = ()
+    allow_unsafe_sandbox: Annotated[
+        bool, Option("sandbox", "run answers even if no secure sandbox works on this machine")
+    ] = False
+
+    browser: Annotated[
+        str | None,
+        Option(
+            "browser",
+            "browser that renders pages",
+            metavar="PATH",
+            effect="execution",
+            default="the first one found",
+        ),
+    ] = None
+    browser_workers: Annotated[
+        NotNegative,
+        Option(
+            "browser",
+            "pages that are rendered at the same time",
+            metavar="N",
+            effect="execution",
+            default="0, one per core",
+        ),
+    ] = 0
 
     def pins(self) -> dict[str, Any]:
-        """The fields on which a number can depend.
+        """Return the fields on which a number can depend; a run is resumed only if they are unchanged.
 
-        Files are replaced by the hash of their content, and a model server's address is left out:
-        the same model may be served elsewhere when the run goes on.
+        Files are replaced by the hash of their content. The address of a model server is left out: the same model may
+        be served elsewhere when the run continues.
         """
-        pins: dict[str, Any] = msgspec.to_builtins(self)
-        for name in SELECTION | EXECUTION:
-            del pins[name]
+        pins = self._having("pinned")
         for role in ("agent", "human"):
             pins[role] = without_address(pins[role])
             args = pins[f"{role}_args"]
@@ -124,22 +284,55 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             pins[name] = _file_hash(pins[name], name) if pins[name] else None
         return pins
 
+    def selection(self) -> dict[str, Any]:
+        """Return the fields that say which dialogues a run has; a run may be extended by changing them."""
+        return self._having("selection")
 
-def config_of(settings: Mapping[str, Any]) -> RunConfig:
-    """Build a configuration from fields by name, as given in Python. Raises UserError that names a wrong field."""
-    for name in settings:
-        if name not in RunConfig.__struct_fields__:
-            near = get_close_matches(name, RunConfig.__struct_fields__, 1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise UserError(f"{name}: unknown setting{hint}")
+    def _having(self, effect: Effect) -> dict[str, Any]:
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return {name: values[name] for name, each in settings().items() if each.effect == effect}
+
+
+@cache
+def settings() -> dict[str, Setting]:
+    """Return what is declared about each field of RunConfig, by its name."""
+    return read_settings(RunConfig)
+
+
+def config_of(values: Mapping[str, Any], places: Mapping[str, str] | None = None) -> RunConfig:
+    """Build a configuration from fields by name.
+
+    Raises UserError that names a wrong field by its entry in `places`, such as a flag, else by its name.
+    """
+    places, known = places or {}, settings()
+    for name, value in values.items():
+        if name not in known:
+            raise UserError(f"{name}: unknown setting{did_you_mean(name, known)}")
+        if known[name].kind == "whole":
+            _require_whole(places.get(name, name), value)
     try:
-        return msgspec.convert(dict(settings), RunConfig, strict=False)
+        return msgspec.convert(dict(values), RunConfig, strict=False)
     except msgspec.ValidationError as cause:
-        raise UserError(f"{field_of(cause) or 'settings'}: {in_words(str(cause))}") from cause
+        problem = explain(cause, RunConfig, values)
+        setting = known[problem.field]
+        form = f" ({setting.metavar})" if setting.kind == "list" else ""
+        place = places.get(problem.field, problem.key)
+        raise UserError(f"{place}: {problem.reason}{form}{problem.given}") from cause
+
+
+def _require_whole(place: str, value: object) -> None:
+    """Raise UserError for a whole number that is written as another, such as 1e3 or 1000.0."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        return
+    if not re.fullmatch(r"-?\d+", str(value)):
+        example = f", such as {number:.0f}" if number.is_integer() else ""
+        raise UserError(f"{place}: expected a whole number{example}; given: {value}")
 
 
 def without_address(spec: str) -> str:
-    """What a spec means, wherever it is served: `openai:MODEL` of `openai:MODEL@URL`, `http` of `http://host:port`."""
+    """Return a spec without the address of a server: `openai:MODEL` of `openai:MODEL@URL`, `http` of `http://host:port`."""
     return "http" if spec.startswith(("http://", "https://")) else spec.partition("@http")[0]
 
 
@@ -147,17 +340,18 @@ def _file_hash(path: str, field: str) -> str:
     try:
         return "sha256:" + hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError as cause:
-        flag = "--" + field.replace("_", "-")
-        raise UserError(f"{flag}: {path} cannot be read: {cause.strerror}") from cause
+        raise UserError(
+            f"{settings()[field].flag}: {path} cannot be read: {cause.strerror}"
+        ) from cause
 
 
 def digest(value: object) -> str:
-    """SHA-256 (hex) of a value's canonical JSON: keys sorted, no spaces."""
+    """Return the SHA-256 (hex) of a value's canonical JSON: keys sorted, no spaces."""
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
 
 
 def cache_folder() -> Path:
-    """Where things are kept that can be made again: COLBENCH_CACHE, or ~/.cache/colbench (see XDG_CACHE_HOME)."""
+    """Return the folder for files that can be made again: COLBENCH_CACHE, or ~/.cache/colbench (see XDG_CACHE_HOME)."""
     own = os.environ.get("COLBENCH_CACHE")
     caches = os.environ.get("XDG_CACHE_HOME")
     return Path(own) if own else (Path(caches) if caches else Path.home() / ".cache") / "colbench"
@@ -169,5 +363,5 @@ def workers(asked: int) -> int:
 
 
 def derive_seed(*names: object) -> int:
-    """A seed in [0, 2**31) that depends on nothing but the given names."""
+    """Return a seed in [0, 2**31) that depends on the given names alone."""
     return int(digest([str(name) for name in names])[:8], 16) & 0x7FFFFFFF

@@ -1,33 +1,143 @@
-"""Validation errors of msgspec in words that a user understands."""
+"""Validation errors of msgspec, explained to the person who wrote the values."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
 
-import msgspec
+from msgspec import ValidationError, inspect
 
-WORDS = {
-    "Expected": "expected",
-    "Invalid enum value": "unknown value",
-    "`int | null`": "a whole number",
-    "`int`": "a whole number",
-    "`float`": "a number",
-    "`bool`": "true or false",
-    "`str`": "a text",
-    "`array` of length 2": "two numbers, IN,OUT",
+TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "a text",
+    "array": "a list",
+    "object": "a table",
 }
-FIELD = re.compile(r"at `\$\.(\w+)")
+"""msgspec's names of types, in plain words."""
+TYPE = re.compile(r"`([\w |]+)`")
+STEP = re.compile(r"\w+|\[\d+\]|\[\.\.\.\]")
+"""One step of a path such as `collect[0].agent_args[...]`."""
+SHORTEST = 4
+"""Letters of a name that others may be misspellings of; between shorter ones there is too little difference."""
+ALIKE = 0.8
+"""How similar a misspelling is, by difflib's ratio."""
+LONGEST = 80
+"""Characters of a wrong value that a message shows."""
 
 
-def in_words(message: str) -> str:
-    """Return msgspec's message about a value without its own names for types."""
-    message = message.partition(" - at ")[0].partition(", got ")[0]
-    for theirs, ours in WORDS.items():
-        message = message.replace(theirs, ours)
-    return message
+class Problem(NamedTuple):
+    """What is wrong with a value: the path of its key, such as `critic.train.beta`, and the reason."""
+
+    key: str
+    reason: str
+    given: str = ""
+    """The wrong value, as the end of a message: `; given: 0`."""
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.key, self.reason))) + self.given
+
+    @property
+    def field(self) -> str:
+        """The top-level key."""
+        return re.split(r"[.\[]", self.key, maxsplit=1)[0]
 
 
-def field_of(error: msgspec.ValidationError) -> str:
-    """Return the name of the top-level field that a validation error is about; "" if it is about none."""
-    found = FIELD.search(str(error))
-    return found.group(1) if found else ""
+def explain(error: ValidationError, kind: Any, values: Any = None, *, table: str = "") -> Problem:
+    """Return what is wrong with values that do not convert to the type `kind`.
+
+    If `values` are given, the reason shows the wrong one. `table` is the key at which they stand in a larger file.
+    """
+    message, _, path = str(error).partition(" - at `")
+    steps = STEP.findall(path.removeprefix("$").rstrip("`"))
+    if unknown := re.search(r"unknown field `(.+)`", message):
+        known = [field.encode_name for part in _at(kind, steps) for field in _fields(part)]
+        hint = did_you_mean(unknown[1], known)
+        return Problem(_join(table, *steps, unknown[1]), f"unknown key{hint}")
+    if missing := re.search(r"missing required field `(.+)`", message):
+        return Problem(_join(table, *steps, missing[1]), "required, but missing")
+    value = _value(values, steps)
+    given = "" if value is None else f"; given: {_show(value)}"
+    return Problem(_join(table, *steps), _reason(message, kind, steps), given)
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """Return a hint at the known name that is most like this one, or "" if none is like it."""
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def misspelled(name: str, known: Collection[str]) -> str | None:
+    """Return the known name of which this one is most likely a misspelling, or None if it is something else."""
+    near = get_close_matches(name, [each for each in known if len(each) >= SHORTEST], 1, ALIKE)
+    return near[0] if near else None
+
+
+def _reason(message: str, kind: Any, steps: list[str]) -> str:
+    if message.startswith("Invalid enum value"):
+        choices = [value for part in _at(kind, steps) for value in getattr(part, "values", ())]
+        return f"expected {_either(map(str, choices))}"
+    message = message.partition(", got ")[0].replace("`array` of length 2", "two values")
+    return TYPE.sub(_in_words, message[:1].lower() + message[1:])
+
+
+def _in_words(found: re.Match[str]) -> str:
+    names = [name for name in found[1].split(" | ") if name != "null"]
+    if "float" in names and "int" in names:
+        names.remove("int")
+    return _either(TYPES.get(name, name) for name in names)
+
+
+def _either(values: Iterator[str] | map[str]) -> str:
+    *others, last = values
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _at(kind: Any, steps: list[str]) -> list[inspect.Type]:
+    """Return the alternatives for the type of the value at a path."""
+    parts = _alternatives(inspect.type_info(kind))
+    for step in steps:
+        parts = [inner for part in parts for inner in _step(part, step)]
+    return parts
+
+
+def _step(part: inspect.Type, step: str) -> Iterator[inspect.Type]:
+    if step.startswith("["):
+        inner = [getattr(part, name, None) for name in ("item_type", "value_type")]
+    else:
+        inner = [field.type for field in _fields(part) if field.encode_name == step]
+    for each in filter(None, inner):
+        yield from _alternatives(each)
+
+
+def _fields(part: inspect.Type) -> tuple[inspect.Field, ...]:
+    return part.fields if isinstance(part, inspect.StructType) else ()
+
+
+def _alternatives(kind: inspect.Type) -> list[inspect.Type]:
+    return list(kind.types) if isinstance(kind, inspect.UnionType) else [kind]
+
+
+def _value(values: Any, steps: list[str]) -> Any:
+    """Return the value at a path, or None if there is none or it is not known."""
+    for step in steps:
+        if isinstance(values, Mapping) and step in values:
+            values = values[step]
+        elif isinstance(values, list | tuple) and step.strip("[]").isdigit():
+            values = values[int(step.strip("[]"))]
+        else:
+            return None
+    return values
+
+
+def _show(value: Any) -> str:
+    listed = isinstance(value, list | tuple) and value
+    shown = ",".join(map(str, value)) if listed else str(value)
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+
+
+def _join(*steps: str) -> str:
+    return ".".join(filter(None, steps)).replace(".[", "[")

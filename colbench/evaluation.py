@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -200,16 +201,21 @@ async def evaluate_async(
     specs = {"agent": agent, "tasks": tasks, "human": human}
     texts = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
     config = config_of({**settings, **texts})
-    temporary = None if out else tempfile.TemporaryDirectory(prefix="colbench-run-")
-    evaluation = Evaluation(
-        config,
-        agent=None if isinstance(agent, str) else agent,
-        human=None if isinstance(human, str) else human,
-        tasks=None if isinstance(tasks, str) else tasks,
-        out=Path(temporary.name) if temporary else Path(str(out)),
-    )
-    await evaluation.run(observer or Observer())
-    return Run(evaluation.folder, tasks=evaluation.tasks, temporary=temporary)
+    folder = Path(out or tempfile.mkdtemp(prefix="colbench-run-"))
+    try:
+        evaluation = Evaluation(
+            config,
+            agent=None if isinstance(agent, str) else agent,
+            human=None if isinstance(human, str) else human,
+            tasks=None if isinstance(tasks, str) else tasks,
+            out=folder,
+        )
+        await evaluation.run(observer or Observer())
+    except BaseException:
+        if not out:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Run(evaluation.folder, tasks=evaluation.tasks, temporary=not out)
 
 
 def evaluate(

@@ -3,123 +3,62 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from colbench.config import RunConfig
-from colbench.config_errors import field_of, in_words
+from colbench.config import RunConfig, config_of, settings
+from colbench.config_errors import did_you_mean, misspelled
 from colbench.errors import UserError
+from colbench.options import Setting
 
-PAIRS = {"agent_args", "human_args"}
-LISTS = {"task_ids", "sandbox_packages", "agent_env", "agent_price", "human_price"}
-HELP = {
-    "domain": (
-        "NAME",
-        "only tasks of this domain, and its own ones where none are named: backend, frontend, or an installed one",
-    ),
-    "agent": (
-        "SPEC",
-        "the agent: a name, openai:MODEL[@URL], vllm:MODEL, cmd:COMMAND, http://HOST:PORT, file.py:attr or module:attr "
-        "(default: interviewer; for frontend design designer)",
-    ),
-    "agent_args": ("NAME=VALUE", "an argument of the agent; may be repeated"),
-    "agent_prompt": ("FILE", "the agent's system prompt"),
-    "agent_sandbox": (
-        "",
-        "shut a cmd: agent in: no network, and no file that holds tasks (docs/agent-sandbox.md)",
-    ),
-    "agent_endpoint": (
-        "HOST:PORT",
-        "what it may reach in the network all the same; a URL does as well",
-    ),
-    "agent_env": ("NAME,…", "environment variables that it gets in there, such as its API key"),
-    "tasks": (
-        "SOURCE",
-        "the tasks: bundled:…, official:…, websight:…, or a file, JSON lines or Parquet (default: bundled:backend)",
-    ),
-    "human": (
-        "SPEC",
-        "the simulated human: keyless, openai:MODEL[@URL], file.py:attr or module:attr",
-    ),
-    "human_args": ("NAME=VALUE", "an argument of the human; may be repeated"),
-    "human_prompt": ("FILE", "the human's prompt"),
-    "scoring": ("MODE", "the verdicts that the report leads with: default or official"),
-    "record_tokens": (
-        "",
-        "keep token ids and log-probabilities of every turn, for training; the server must return them, as vLLM does",
-    ),
-    "max_turns": ("N", "turns in a dialogue"),
-    "trials": ("K", "dialogues for each task"),
-    "seed": ("N", "what every random choice of the run is derived from"),
-    "limit": ("N", "only the first N tasks"),
-    "task_ids": ("ID,…", "only these tasks"),
-    "concurrency": ("N", "dialogues at once"),
-    "dialogue_timeout": ("SECONDS", "the most time of the agent for one dialogue"),
-    "sandbox_workers": ("N", "answers scored at once; 0: one for each core"),
-    "sandbox_packages": ("NAME,…", "installed packages that answers may import: numpy,pandas"),
-    "allow_unsafe_sandbox": ("", "score even where no safe sandbox works"),
-    "browser": ("PATH", "the browser that renders pages (default: the first that is found)"),
-    "browser_workers": ("N", "pages rendered at once; 0: one for each core"),
-    "clip_weights": (
-        "PATH",
-        "file or folder with the weights for the cosine (default: the paper's, downloaded at first use)",
-    ),
-    "clip_device": ("NAME", "where the cosine is computed: auto, cpu, cuda"),
-    "allow_other_clip": ("", "take weights that are not the paper's"),
-    "baseline": ("RUN", "a run, or a rollout file, that the win rate is against"),
-    "agent_price": ("IN,OUT", "US dollars for a million prompt and completion tokens of the agent"),
-    "human_price": ("IN,OUT", "the same for the human"),
+PREFIX = "COLBENCH_"
+OTHER_VARIABLES = {
+    "COLBENCH_CACHE": "folder for files that can be made again: bundled tasks, renders, weights, WebSight pages "
+    "(default: ~/.cache/colbench)",
+    "COLBENCH_OFFICIAL_DIR": "folder with the official files, used before the Hugging Face Hub",
+    "COLBENCH_VLLM": "executable that vllm: agents start (default: the vllm next to Python, else the one on PATH)",
+    "COLBENCH_OFFICIAL_DATA": "folder with real task rows, for the tests and benchmarks of this repository",
 }
-
-
-CHOICES = {"scoring": "default or official"}
+"""Environment variables that are not fields of RunConfig."""
 CONFIG_HELP = (
-    "a TOML file; its keys are the flags' names, those of agent and human arguments are the tables "
-    "agent_args and human_args"
+    "TOML file, or JSON file with the name *.json; keys are the names of the flags, agent_args and human_args are "
+    "tables"
 )
 
 
-EQUIPMENT = (
-    "scoring",
-    "sandbox_workers",
-    "allow_unsafe_sandbox",
-    "browser",
-    "browser_workers",
-    "clip_weights",
-    "clip_device",
-    "allow_other_clip",
-    "baseline",
-)
-"""The fields that say how answers are scored and compared, and may change when a run is scored again."""
+Found = tuple[str, str, Any]
+"""The place that gave a value, the field, and the value."""
 
 
 def add_config_flags(parser: argparse.ArgumentParser, only: Sequence[str] = ()) -> None:
-    """Add `--config` and one flag for each field of RunConfig, or flags for some fields alone."""
+    """Add the flags of RunConfig in their groups, and `--config`; or the flags of some fields alone."""
+    known = settings()
     if not only:
         parser.add_argument("--config", metavar="FILE", help=CONFIG_HELP)
-    defaults = RunConfig()
-    for field in only or HELP:
-        metavar, text = HELP[field]
-        default = getattr(defaults, field)
-        shown = f"{text} (default: {default})" if default not in (None, "", (), {}, False) else text
-        options: dict[str, Any] = {"dest": field, "help": shown, "default": None}
-        if not metavar:
-            options |= {"action": "store_const", "const": True}
-        elif field in PAIRS:
-            options |= {"action": "append", "metavar": metavar}
-        else:
-            options |= {"metavar": metavar}
-        parser.add_argument(flag(field), **options)
+    groups: dict[str, Any] = {}
+    for name in only or known:
+        setting = known[name]
+        if setting.group not in groups:
+            groups[setting.group] = parser.add_argument_group(setting.group)
+        _add_flag(groups[setting.group], setting)
 
 
-def flag(field: str) -> str:
-    """The flag of a field: `agent_args` is `--agent-arg`, one a time."""
-    return "--" + (field.removesuffix("s") if field in PAIRS else field).replace("_", "-")
+def _add_flag(group: Any, setting: Setting) -> None:
+    default = f" (default: {setting.default})" if setting.default else ""
+    options: dict[str, Any] = {"dest": setting.name, "help": setting.text + default}
+    if setting.kind == "switch":
+        options |= {"action": "store_const", "const": True}
+    else:
+        action = "append" if setting.kind == "pairs" else "store"
+        options |= {"action": action, "metavar": setting.metavar}
+    group.add_argument(setting.flag, **options)
 
 
 def read_config(
@@ -127,110 +66,114 @@ def read_config(
     environment: Mapping[str, str] | None = None,
     base: RunConfig | None = None,
 ) -> RunConfig:
-    """The configuration that flags, environment (COLBENCH_AGENT …) and `--config` file give together.
+    """Return the configuration that flags, environment (COLBENCH_AGENT …) and `--config` file give together.
 
-    With a `base`, that of an earlier run, flags count beside it, and variables for which the command has a flag.
-    Raises UserError that names the flag, variable or key with the bad value.
+    With a `base`, such as the configuration of an earlier run, only flags and the variables for which the command has a
+    flag change it. Raises UserError that names the flag, variable or key with the bad value.
     """
     environment = os.environ if environment is None else environment
+    _refuse_misspelled(environment)
     merged: dict[str, Any] = msgspec.to_builtins(base) if base else {}
-    origin: dict[str, str] = {}
-    fields = [field for field in HELP if base is None or hasattr(args, field)]
-    sources = [
-        ("environment", _environment_values(environment, fields)),
-        ("flag", _flag_values(args)),
-    ]
-    if base is None:
-        sources.insert(0, (str(args.config), _file_values(args.config)))
-    for source, values in sources:
-        for field, value in values.items():
-            merged[field] = {**merged.get(field, {}), **value} if field in PAIRS else value
-            origin[field] = _named(source, field)
-    return _convert(merged, origin)
+    places: dict[str, str] = {}
+    sources = [_environment_values(environment, args if base else None), _flag_values(args)]
+    if base is None and args.config is not None:
+        sources.insert(0, _file_values(Path(args.config)))
+    for place, name, value in (found for source in sources for found in source):
+        merged[name] = _merge(merged.get(name), value)
+        places[name] = place
+    return config_of(merged, places)
 
 
-def _named(source: str, field: str) -> str:
-    names = {"flag": flag(field), "environment": f"COLBENCH_{field.upper()}"}
-    return names.get(source, f"{source}, key `{field}`")
+def _merge(earlier: Any, value: Any) -> Any:
+    """Return the later of two values; arguments NAME=VALUE replace earlier ones of the same name alone."""
+    return earlier | value if isinstance(earlier, dict) and isinstance(value, dict) else value
 
 
-def _convert(values: dict[str, Any], origin: Mapping[str, str]) -> RunConfig:
+def _file_values(path: Path) -> Iterator[Found]:
     try:
-        return msgspec.convert(values, RunConfig, strict=False)
-    except msgspec.ValidationError as cause:
-        field = field_of(cause)
-        reason = f"expected {CHOICES[field]}" if field in CHOICES else in_words(str(cause))
-        given = f"; given: {values[field]}" if field in values else ""
-        raise UserError(f"{origin.get(field) or '--config'}: {reason}{given}") from cause
-
-
-def _file_values(path: str | None) -> dict[str, Any]:
-    if path is None:
-        return {}
-    try:
-        import tomllib
-
-        values = tomllib.loads(Path(path).read_text("utf-8"))
+        content = path.read_text("utf-8")
+        values = json.loads(content) if path.suffix == ".json" else tomllib.loads(content)
     except OSError as cause:
         raise UserError(f"--config: {path} cannot be read: {cause.strerror}") from cause
     except ValueError as cause:
-        raise UserError(f"--config: {path} is no TOML: {cause}") from cause
-    values = {key.replace("-", "_"): value for key, value in values.items()}
-    for key in values:
-        if key not in HELP:
-            raise UserError(f"{path}: unknown key `{key}`; known are {', '.join(HELP)}")
-    return values
+        form = "JSON" if path.suffix == ".json" else "TOML"
+        raise UserError(f"--config: {path} is not {form}: {cause}") from cause
+    if not isinstance(values, dict):
+        raise UserError(f"--config: {path} is not an object with the names of fields as keys")
+    known = settings()
+    for key, value in values.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
+            raise UserError(f"{path}: unknown key `{key}`{hint}")
+        yield f"{path}, key `{name}`", name, value
 
 
-def _environment_values(environment: Mapping[str, str], fields: Sequence[str]) -> dict[str, Any]:
-    found = {field: environment.get(f"COLBENCH_{field.upper()}") for field in fields}
-    return {
-        field: _parsed(
-            field, shlex.split(value) if field in PAIRS else value, f"COLBENCH_{field.upper()}"
-        )
-        for field, value in found.items()
-        if value
-    }
+def _environment_values(
+    environment: Mapping[str, str], args: argparse.Namespace | None
+) -> Iterator[Found]:
+    """Yield the values of variables; with `args`, of those for which the command has a flag."""
+    for name, setting in settings().items():
+        value = environment.get(setting.variable)
+        if value and (args is None or hasattr(args, name)):
+            yield setting.variable, name, _parse(setting, value, setting.variable)
 
 
-def _flag_values(args: argparse.Namespace) -> dict[str, Any]:
-    given = {field: getattr(args, field, None) for field in HELP}
-    return {
-        field: _parsed(field, value, flag(field))
-        for field, value in given.items()
-        if value is not None
-    }
+def _refuse_misspelled(environment: Mapping[str, str]) -> None:
+    """Raise UserError for a variable whose name is nearly that of a known one; others belong to somebody else."""
+    known = {setting.variable for setting in settings().values()} | OTHER_VARIABLES.keys()
+    endings = [name.removeprefix(PREFIX) for name in known]
+    for variable in environment:
+        if not variable.startswith(PREFIX) or variable in known:
+            continue
+        if right := misspelled(variable.removeprefix(PREFIX), endings):
+            hint = f"did you mean {PREFIX}{right}?"
+            raise UserError(f"{variable}: unknown environment variable; {hint}")
 
 
-def _parsed(field: str, value: Any, where: str) -> Any:
-    if field in PAIRS:
-        return pairs(value, where)
-    if field not in LISTS:
+def _flag_values(args: argparse.Namespace) -> Iterator[Found]:
+    for name, setting in settings().items():
+        value = getattr(args, name, None)
+        if value is not None:
+            yield setting.flag, name, _parse(setting, value, setting.flag)
+
+
+def _parse(setting: Setting, value: Any, place: str) -> Any:
+    if setting.kind == "pairs":
+        return pairs(value if isinstance(value, list) else _split(value, place), place)
+    if setting.kind != "list":
         return value
     if not names(value):
-        raise UserError(f"{where}: the list is empty; leave it out, or name something")
+        raise UserError(f"{place}: the list is empty; leave it out, or name something")
     return names(value)
 
 
+def _split(text: str, place: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as cause:
+        raise UserError(f"{place}: {cause}; given: {text}") from cause
+
+
 def names(text: str) -> list[str]:
-    """The parts between commas."""
+    """Return the parts between commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def pairs(given: Sequence[str], where: str) -> dict[str, Any]:
-    """The arguments NAME=VALUE by name. Raises UserError when one is none."""
-    return dict(_pair(pair, where) for pair in given)
+def pairs(given: Sequence[str], place: str) -> dict[str, Any]:
+    """Return arguments NAME=VALUE by name. Raises UserError for one that is not of that form."""
+    return dict(_pair(pair, place) for pair in given)
 
 
-def _pair(pair: str, where: str) -> tuple[str, Any]:
+def _pair(pair: str, place: str) -> tuple[str, Any]:
     name, equals, value = pair.partition("=")
     if not equals or not name.strip():
-        raise UserError(f"{where}: `{pair}` is not NAME=VALUE")
-    return name.strip().replace("-", "_"), scalar(value)
+        raise UserError(f"{place}: `{pair}` is not NAME=VALUE")
+    return name.strip().replace("-", "_"), _scalar(value)
 
 
-def scalar(text: str) -> str | int | float | bool:
-    """The number or truth value that a text is, else the text."""
+def _scalar(text: str) -> str | int | float | bool:
+    """Return the number or truth value that a text is, else the text."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):
@@ -239,3 +182,30 @@ def scalar(text: str) -> str | int | float | bool:
         except ValueError:
             continue
     return text
+
+
+def command_flags(config: RunConfig) -> list[str]:
+    """Return the flags that give a configuration, for people to read and type; defaults are left out."""
+    usual, values = msgspec.to_builtins(RunConfig()), msgspec.to_builtins(config)
+    return [
+        word
+        for name, setting in settings().items()
+        if values[name] != usual[name]
+        for word in _words(setting, values[name])
+    ]
+
+
+def _words(setting: Setting, value: Any) -> list[str]:
+    if setting.kind == "switch":
+        return [setting.flag]
+    if setting.kind == "pairs":
+        given = [f"{name}={_text(each)}" for name, each in value.items()]
+    elif setting.kind == "list":
+        given = [",".join(map(str, value))]
+    else:
+        given = [_text(value)]
+    return [word for each in given for word in (setting.flag, each)]
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.config import RunConfig
-from colbench.domain import get_domain
+from colbench.domain import Domain, get_domain
 from colbench.errors import UserError
 from colbench.messages import Usage
 from colbench.report.baseline import load_baseline
@@ -19,6 +19,7 @@ from colbench.report.model import RunReport
 from colbench.report.summary import summarize
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
+from colbench.score import Score
 from colbench.selection import recorded_tasks
 from colbench.task import Task
 
@@ -38,12 +39,14 @@ class Run:
         folder: RunFolder,
         *,
         tasks: Sequence[Task] | None = None,
-        temporary: tempfile.TemporaryDirectory[str] | None = None,
+        temporary: bool = False,
     ) -> None:
+        """`temporary`: the folder is deleted together with this object."""
         self.folder = folder
         self.record: RunRecord = folder.record()
         self._tasks = tasks
-        self._temporary = temporary
+        if temporary:
+            weakref.finalize(self, shutil.rmtree, folder.path, ignore_errors=True)
 
     def __repr__(self) -> str:
         return f"<Run of {self.record.config.agent} on {self.record.config.tasks}, {self.path}>"
@@ -166,7 +169,15 @@ def _metrics(rollout: Rollout) -> dict[str, float | None]:
         prefix = "" if mode == "default" else f"{mode}_"
         score = rollout.scores.get(mode)
         found |= {f"{prefix}{metric.name}": metric.of(score) for metric in domain.metrics}
+        found |= {f"{prefix}{name}": value for name, value in _extras(domain, score).items()}
     return found
+
+
+def _extras(domain: Domain, score: Score | None) -> dict[str, float]:
+    """Return the metrics of extra scorers."""
+    if score is None:
+        return {}
+    return {name: value for name, value in score.metrics.items() if domain.metric(name) is None}
 
 
 def _tokens(role: str, usages: Sequence[Usage | None]) -> dict[str, int | None]:

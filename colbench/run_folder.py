@@ -1,4 +1,4 @@
-"""The folder of a run: `run.json` with every pin, `rollouts.jsonl` with every cell, and who may write them."""
+"""The folder of a run: `run.json` with every pin, `rollouts.jsonl` with every cell, and a lock for their writer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EARLIER = "colbench.run/1"
 
 
 class TaskSource(Struct, frozen=True, kw_only=True):
-    """Which tasks a run is about; `hash` is over the ids and hashes of the selected ones, in order."""
+    """The tasks of a run; `hash` is over the ids and hashes of the selected ones, in order."""
 
     source: str
     count: int
@@ -41,16 +41,16 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     colbench: str = __version__
     commit: str = ""
-    """Of the harness, with `-dirty` if it was changed; empty when it does not run from a checkout."""
+    """Of the harness, with `-dirty` if it was changed; empty if it does not run from a checkout."""
     python: str = platform.python_version()
     platform: str = platform.platform()
     started: str
     config: RunConfig
     pins: dict[str, Any]
-    """What `digest` is taken over: a run is resumed only if these are unchanged."""
+    """The values under `digest`; a run is resumed only if they are unchanged."""
     digest: str
     sandbox: str = ""
-    """Of the latest attempt: tier, Python version and limits for code, what shuts the browser in for pages."""
+    """Isolation in the latest attempt: tier, Python version and limits for code, the browser's sandbox for pages."""
     environments: dict[str, str] = {}
     """Version and settings of the tools that produce the scores, by domain, such as the browser's."""
     tasks: TaskSource
@@ -59,9 +59,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
 def make_record(
     config: RunConfig, resolved: dict[str, dict[str, str]], tasks: TaskSource
 ) -> RunRecord:
-    """The record of a run that starts now; `resolved` says what the agent and the human are."""
-    said = {"colbench": __version__, "config": config.pins(), **resolved}
-    pins = msgspec.json.decode(msgspec.json.encode(said))  # as they are read back
+    """Return the record of a run that starts now; `resolved` describes the agent and the human."""
+    values = {"colbench": __version__, "config": config.pins(), **resolved}
+    pins = msgspec.json.decode(msgspec.json.encode(values))  # as they are read back
     return RunRecord(
         commit=_commit(),
         started=now(),
@@ -73,7 +73,7 @@ def make_record(
 
 
 def now() -> str:
-    """The time in UTC, ISO 8601, to the millisecond."""
+    """Return the time in UTC, ISO 8601, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -85,10 +85,10 @@ class RunFolder:
         self.record_path = path / "run.json"
         self.rollouts_path = path / "rollouts.jsonl"
         self.tasks_path = path / "tasks.jsonl"
-        """The tasks of a run that was given tasks as objects; not there otherwise."""
+        """The tasks of a run that was given tasks as objects; other runs have no such file."""
 
     def record(self) -> RunRecord:
-        """Read `run.json`. Raises DataError if there is none, or it is malformed."""
+        """Read `run.json`. Raises DataError if it is missing or malformed."""
         try:
             record = _read_record(self.record_path.read_bytes())
         except OSError as cause:
@@ -102,7 +102,7 @@ class RunFolder:
         return record
 
     def rollouts(self) -> list[Rollout]:
-        """The rollouts so far."""
+        """Return the rollouts so far."""
         return read_rollouts(self.rollouts_path) if self.rollouts_path.exists() else []
 
     def _begin(self, record: RunRecord) -> None:
@@ -111,9 +111,18 @@ class RunFolder:
             if earlier.digest != record.digest:
                 raise UserError(_refusal(self.path, earlier, record))
             record = msgspec.structs.replace(record, started=earlier.started)
-        elif self.rollouts_path.exists():
-            raise UserError(f"{self.path} holds rollouts but no run.json; give another --out")
         self.save(record)
+
+    def _refuse_foreign(self) -> None:
+        """Raise UserError if the folder holds files but no run; hidden files do not count."""
+        if self.record_path.exists() or not self.path.is_dir():
+            return
+        found = sorted(each.name for each in self.path.iterdir() if not each.name.startswith("."))
+        if found:
+            raise UserError(
+                f"--out {self.path}: the folder is not empty and holds no run: it has {found[0]!r} but no "
+                f"{self.record_path.name}; name a new or empty folder"
+            )
 
     def save(self, record: RunRecord) -> None:
         """Write `run.json`."""
@@ -123,9 +132,10 @@ class RunFolder:
     def writing(self, record: RunRecord) -> Iterator[RolloutWriter]:
         """Start or resume the run of `record`, as the one writer of this folder.
 
-        Raises UserError when another process has the folder, or when it holds a run of another
-        configuration, and then shows the difference.
+        Raises UserError if another process uses the folder, if it holds a run of another configuration (the message
+        shows the difference), or if it holds something else than a run.
         """
+        self._refuse_foreign()
         with self.lock():
             self._begin(record)
             writer = RolloutWriter(self.rollouts_path)
@@ -136,12 +146,12 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the folder against other processes; see `hold`."""
+        """Lock the folder against other processes; see `hold`."""
         with hold(self.path / ".lock", self.path):
             yield
 
     def write(self, name: str, content: bytes) -> Path:
-        """Write a file of the folder in one step: it is whole or not there."""
+        """Write a file of the folder atomically."""
         path = self.path / name
         draft = path.with_name(f".{name}.new")
         try:
@@ -154,9 +164,9 @@ class RunFolder:
 
 @contextmanager
 def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold a file, made if need be, against other processes; the system lets go when this one dies.
+    """Lock a file, created if missing, against other processes; the system releases it when this process ends.
 
-    Raises UserError that names `--out` when it cannot be written, or another process has it and is not waited for.
+    Raises UserError that names `--out` if the file cannot be written, or if another process has it and `wait` is off.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +184,7 @@ def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
 
 
 def _lock(handle: int, place: Path, *, wait: bool) -> None:
-    """Raises BlockingIOError if another process has it and is not waited for."""
+    """Lock an open file. Raises BlockingIOError if another process has it and `wait` is off."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -185,7 +195,7 @@ def _lock(handle: int, place: Path, *, wait: bool) -> None:
 
 
 class LineWriter:
-    """Appends whole lines; what a killed process left of a line is cut off first."""
+    """Appends whole lines, after it has cut off the incomplete line of a killed process."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -194,7 +204,7 @@ class LineWriter:
         os.ftruncate(self._file, self._end)
 
     def write(self, line: bytes) -> None:
-        """Write one line, newline included. Raises UserError when the disk is full; nothing half-written stays."""
+        """Write one line, newline included. Raises UserError if the disk is full; no part of the line stays then."""
         try:
             written = 0
             while written < len(line):
@@ -208,12 +218,12 @@ class LineWriter:
         self._end += len(line)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._file)
 
 
 class RolloutWriter(LineWriter):
-    """Appends rollouts to a file of them."""
+    """Appends rollouts to a file."""
 
     def append(self, rollout: Rollout) -> None:
         """Write one rollout; see `write`."""

@@ -2,8 +2,8 @@
 
 Rows are JSON objects, one a line, in the official schema: `problem_description`, `ground_truth`, and for
 backend programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`, `domain`,
-`family`, `signature` and `facts`. In a row without `domain`, as in the official files, test cases mean backend
-programming, and their absence frontend design.
+`family` and `facts`. Other keys are ignored, except misspellings of these. In a row without `domain`, as in the
+official files, test cases mean backend programming, and their absence frontend design.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from colbench.config_errors import explain, misspelled
 from colbench.errors import DataError
 
 BACKEND, FRONTEND = "backend", "frontend"
@@ -30,9 +31,8 @@ SIGNATURE = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
 class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One hidden decision of a task, in words.
 
-    A simulated human gives `statement` when a question is about one of `topics` (words or short phrases
-    a person might use for it) or like one of `examples` (whole questions about it); nothing else about the fact
-    is ever said.
+    A simulated human answers with `statement` if a question is about one of `topics` (words or short phrases that a
+    person might use for it) or like one of `examples` (whole questions about it), and reveals nothing else of it.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     statement: str
     examples: tuple[str, ...] = ()
     stated: bool = False
-    """Whether the request says it already, so that it is not hidden."""
+    """True if the request already states it, so that it is not hidden."""
 
 
 class Hidden(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,13 +68,13 @@ class Task(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of everything that can change a number; the id and the family cannot."""
+        """SHA-256 of everything that can change a number, so not of the id and the family."""
         content = msgspec.json.encode([self.domain, self.request, self.hidden])
         return hashlib.sha256(content).hexdigest()
 
     @property
     def difficulty(self) -> int | None:
-        """How many decisions are hidden; None for a task without facts."""
+        """The number of hidden decisions; None for a task without facts."""
         return sum(not fact.stated for fact in self.hidden.facts) or None
 
     @property
@@ -96,15 +96,32 @@ class _Row(Struct, kw_only=True):
 
 
 def task_from_row(row: Any) -> Task:
-    """A task from a decoded row in the official schema.
+    """Return the task of a decoded row in the official schema.
 
-    Raises DataError naming the field when the row does not fit the schema.
+    Raises DataError naming the key if the row does not fit the schema.
     """
+    if not isinstance(row, dict):
+        raise DataError("expected a JSON object")
+    _refuse_misspelled(row, _Row)
+    for fact in row["facts"] if isinstance(row.get("facts"), list) else ():
+        _refuse_misspelled(fact, Fact)
     try:
         fields = msgspec.convert(row, _Row)
     except msgspec.ValidationError as cause:
-        raise DataError(str(cause)) from cause
+        problem = explain(cause, _Row)
+        raise DataError(f"`{problem.key}`: {problem.reason}") from cause
     return _task(fields)
+
+
+def _refuse_misspelled(given: Any, kind: type[Struct]) -> None:
+    """Raise DataError for a key that is nearly one of the schema's which is missing; other unknown keys are ignored."""
+    names = kind.__struct_fields__
+    if not isinstance(given, dict) or given.keys() <= set(names):
+        return
+    missing = [name for name in names if name not in given]
+    for key in given:
+        if key not in names and (right := misspelled(key, missing)):
+            raise DataError(f"`{key}`: unknown key; did you mean `{right}`?")
 
 
 def _task(row: _Row) -> Task:
@@ -129,7 +146,7 @@ def _task(row: _Row) -> Task:
 
 
 def row_from_task(task: Task) -> dict[str, Any]:
-    """The inverse of `task_from_row`."""
+    """Return the row of a task; the inverse of `task_from_row`."""
     row: dict[str, Any] = {
         "id": task.id,
         "problem_description": task.request,
@@ -151,10 +168,10 @@ def row_from_task(task: Task) -> dict[str, Any]:
 def read_tasks(
     path: Path, *, limit: int | None = None, malformed: list[str] | None = None
 ) -> list[Task]:
-    """The tasks of a JSONL file: all, or the first `limit`; what comes after those is not read.
+    """Return the tasks of a JSONL file: all, or the first `limit`, after which reading stops.
 
-    Raises DataError naming the file, the line and the field at the first malformed row. With a list `malformed`, such
-    rows are left out and named there; it is raised only if no row is left.
+    Raises DataError naming the file, the line and the key of the first malformed row. With a list `malformed`, such
+    rows are left out and described there, and the error is raised only if no row is left.
     """
     try:
         with path.open("rb") as lines:
@@ -168,13 +185,12 @@ def read_tasks(
 
 
 def _decode(lines: Iterable[bytes], path: Path, malformed: list[str] | None) -> Iterator[Task]:
-    decoder = msgspec.json.Decoder(_Row)
     for number, line in enumerate(lines, start=1):
         row = line.removeprefix(BYTE_ORDER_MARK).strip()
         if not row:
             continue
         try:
-            yield _task(decoder.decode(row))
+            yield task_from_row(msgspec.json.decode(row))
         except (msgspec.DecodeError, DataError, UnicodeDecodeError) as cause:
             flaw = f"{path}, line {number}: {cause}"
             if malformed is None:
@@ -183,7 +199,7 @@ def _decode(lines: Iterable[bytes], path: Path, malformed: list[str] | None) -> 
 
 
 def distinguish(tasks: Iterable[Task]) -> list[Task]:
-    """The same tasks with unique ids: a repeated id gets `-2`, `-3` … in order."""
+    """Return the same tasks with unique ids: a repeated id gets `-2`, `-3` … in order."""
     seen: dict[str, int] = {}
     unique = []
     for task in tasks:

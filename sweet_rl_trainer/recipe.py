@@ -11,16 +11,16 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from colbench.config import ArgValue, RunConfig
+from colbench.config_errors import explain
 from colbench.errors import UserError
 from sweet_rl_trainer.grpo.settings import GrpoSettings
 from sweet_rl_trainer.hidden import Template
-from sweet_rl_trainer.mistakes import said
 from sweet_rl_trainer.pairs import Rule as PairRule
 from sweet_rl_trainer.ranking.choose import Rule as ChoiceRule
 from sweet_rl_trainer.ranking.score import TERMS, Preset
@@ -36,6 +36,7 @@ from sweet_rl_trainer.settings import (
 from sweet_rl_trainer.tiny import Shape
 from sweet_rl_trainer.weights import Rule as WeightRule
 
+T = TypeVar("T")
 Method = Literal["sweet", "rft", "mtdpo", "grpo"]
 Fraction = Annotated[float, Meta(gt=0, le=1)]
 Side = Annotated[float, Meta(ge=0, lt=1)]
@@ -286,9 +287,7 @@ def describe(name: str) -> str:
 def convert(table: Mapping[str, Any], place: str) -> Recipe:
     """A recipe from its tables; `place` is for messages. Raises UserError naming the key that is wrong."""
     try:
-        recipe = msgspec.convert(_with_paper(table), Recipe, strict=True)
-    except msgspec.ValidationError as cause:
-        raise UserError(f"{place}: {said(cause, Recipe)}") from cause
+        recipe = _checked(_with_paper(table), Recipe)
     except UserError as cause:
         raise UserError(f"{place}: {cause}") from cause
     if problem := next(_problems(recipe), None):
@@ -340,16 +339,21 @@ def _common(table: Any) -> Mapping[str, Any]:
     """`[train]`, checked on its own, so that a mistake is named where it is."""
     changes = _table(table, "train")
     score = {"score": changes["score"], "likelihood_weight": 0.0} if "score" in changes else {}
-    try:
-        msgspec.convert({**changes, **score}, TrainSettings, strict=True)
-    except msgspec.ValidationError as cause:
-        raise UserError(said(cause, TrainSettings, "train")) from cause
+    _checked({**changes, **score}, TrainSettings, "train")
     return changes
+
+
+def _checked(values: Mapping[str, Any], kind: type[T], table: str = "") -> T:
+    """Return settings from their values. Raises UserError that names the wrong key; `table` is where they stand."""
+    try:
+        return msgspec.convert(values, kind, strict=True)
+    except msgspec.ValidationError as cause:
+        raise UserError(str(explain(cause, kind, values, table=table))) from cause
 
 
 def _table(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise msgspec.ValidationError(f"Expected a table, got {value!r} - at `$.{name}`")
+        raise UserError(f"{name}: expected a table; given: {value}")
     return value
 
 

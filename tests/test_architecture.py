@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import subprocess
 import sys
 from pathlib import Path
+
+import grimp
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("colbench", "agents", "tasks", "leaderboard", "sweet_rl_trainer")
@@ -56,3 +59,34 @@ def test_the_dialogue_fits_on_one_screen():
     tree = ast.parse((ROOT / "colbench" / "dialogue.py").read_text("utf-8"))
     play = next(n for n in tree.body if isinstance(n, ast.AsyncFunctionDef) and n.name == "play")
     assert play.end_lineno - play.lineno < 40
+
+
+def named_domains(path: Path) -> set[str]:
+    """Return the names of ColBench's own domains that stand as texts of their own in a source file."""
+    tree = ast.parse(path.read_text("utf-8"))
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in ("backend", "frontend")
+    }
+
+
+def test_at_most_ten_files_outside_the_domains_name_one():
+    own = ROOT / "colbench" / "domains"
+    naming = [path for path in sources() if own not in path.parents and named_domains(path)]
+    assert len(naming) <= 10, sorted(str(path.relative_to(ROOT)) for path in naming)
+
+
+def test_no_module_imports_itself_around_corners():
+    packages = configparser.ConfigParser()
+    packages.read(ROOT / ".importlinter")
+    graph = grimp.build_graph(*packages["importlinter"]["root_packages"].split(), cache_dir=None)
+    left = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    while leaves := [module for module, imported in left.items() if not imported & left.keys()]:
+        for module in leaves:
+            del left[module]
+    assert sorted(left) == []  # what is left imports one another
+
+
+def test_the_contracts_have_no_lists_of_exceptions():
+    assert "ignore_imports" not in (ROOT / ".importlinter").read_text("utf-8")

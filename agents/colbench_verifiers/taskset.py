@@ -10,13 +10,14 @@ from pydantic import Field, model_validator
 
 from colbench.errors import UserError
 from colbench.hosted.sessions import HostedSession, session_for
+from colbench.task import BACKEND
 
 
 class ColBenchConfig(vf.TasksetConfig):
     """What is asked, by whom, and how it is judged."""
 
-    domain: str = "backend"
-    """backend or frontend."""
+    domain: str = BACKEND
+    """Name of an installed domain."""
     tasks: str = ""
     """A task source or a task file; empty: the bundled tasks."""
     human: str = "keyless"

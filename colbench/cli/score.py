@@ -16,7 +16,7 @@ from colbench.cli.report import write_and_show
 from colbench.config import RunConfig
 from colbench.domain import Metric, get_domain
 from colbench.errors import UserError
-from colbench.flags import EQUIPMENT, add_config_flags, read_config
+from colbench.flags import add_config_flags, read_config
 from colbench.report.baseline import load_baseline
 from colbench.resources import RunResources
 from colbench.rollout import Failure, Rollout, encode_rollout
@@ -24,12 +24,26 @@ from colbench.run_folder import RunFolder
 from colbench.selection import recorded_tasks
 from colbench.task import Task
 
+FLAGS = (
+    "scoring",
+    "scorers",
+    "baseline",
+    "clip_weights",
+    "clip_device",
+    "allow_other_clip",
+    "sandbox_workers",
+    "allow_unsafe_sandbox",
+    "browser",
+    "browser_workers",
+)
+"""The fields that may change when a run is scored again."""
+
 
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("score", help="score a run again", description=__doc__)
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
-    add_config_flags(parser, only=EQUIPMENT)
+    add_config_flags(parser, only=FLAGS)
     parser.set_defaults(run=run)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from colbench.config import AtLeastOne, Price, RunConfig
-from colbench.config_errors import in_words
+from colbench.config_errors import explain
 from colbench.errors import EndpointError, UserError
 from colbench.flags import add_config_flags, names, pairs, read_config
 
@@ -156,8 +156,9 @@ def checked(flag: str, value: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as cause:
-        where = f", {field}" if (field := str(cause).partition(" - at `$.")[2].strip("`")) else ""
-        raise UserError(f"{flag}{where}: {in_words(str(cause).partition(' - at ')[0])}") from cause
+        problem = explain(cause, kind, value)
+        where = f", {problem.key}" if problem.key else ""
+        raise UserError(f"{flag}{where}: {problem.reason}{problem.given}") from cause
 
 
 def _numbers(text: str | None) -> list[str] | None:

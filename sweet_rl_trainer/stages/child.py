@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.stages.training import Task
 
 USER_MISTAKE = 2
-MEMORY = "memory.json"
-"""What a process took at most, in bytes: of the accelerator where there is one."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -32,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         hold_on()
         _train(folder)
-        (folder / MEMORY).write_bytes(msgspec.json.encode(_peak()))
+        _write_peak(folder)
     except ColBenchError as error:
         if os.environ.get("RANK", "0") == "0":
             print(f"sweet-rl: {error}", file=sys.stderr)
@@ -42,12 +40,15 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _peak() -> int:
+def _write_peak(folder: Path) -> None:
     import torch
 
+    from sweet_rl_trainer.stages.training import MEMORY
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if torch.cuda.is_available():
-        return torch.cuda.max_memory_allocated()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        peak = torch.cuda.max_memory_allocated()
+    (folder / MEMORY).write_bytes(msgspec.json.encode(peak))
 
 
 def _train(folder: Path) -> None:

@@ -1,7 +1,8 @@
 """Dialogues collected by the harness: `colbench eval` as a user would call it.
 
-FOLDER/run/          the run folder, which goes on where it was when the stage was killed
-FOLDER/report.txt    the report
+FOLDER/run/               the run folder, which is resumed if the stage was killed
+FOLDER/run.config.json    the run's configuration
+FOLDER/report.txt         the report
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
-from colbench.config import SELECTION, RunConfig
+from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.version import __version__
 from sweet_rl_trainer.harness import evaluate
@@ -42,8 +42,7 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    """What the dialogues of a run depend on: its configuration, and its tasks, which change with file or version."""
-    whole = msgspec.to_builtins(config)
+    """Return what the dialogues of a run depend on: its configuration and the content of its tasks."""
     file = Path(config.tasks).expanduser()
     tasks = sha256(file.read_bytes()).hexdigest() if file.is_file() else __version__
-    return config.pins() | {name: whole[name] for name in SELECTION} | {"content": tasks}
+    return config.pins() | config.selection() | {"content": tasks}

@@ -19,12 +19,13 @@ from colbench.errors import UserError
 from sweet_rl_trainer.recipe import LaunchSettings
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 from sweet_rl_trainer.stages.base import model_in
-from sweet_rl_trainer.stages.child import MEMORY
 from sweet_rl_trainer.stages.files import HELD_OUT, TRAIN
 from sweet_rl_trainer.stages.stage import Job
 from sweet_rl_trainer.tether import run
 
 RUN, REFERENCES, TASK = "run", "references", "task.json"
+MEMORY = "memory.json"
+"""Peak memory of a process in bytes: of the accelerator where there is one."""
 CHILD = "sweet_rl_trainer.stages.child"
 
 

@@ -38,7 +38,7 @@ class Fails:
         raise self.error
 
 
-async def scored(session: Stage, agent: object) -> Rollout:
+async def scored(session: HostedSession, agent: object) -> Rollout:
     await session.start()
     task = next(iter(session.tasks))
     return await session.score(await session.run_dialogue(task, 0, agent))

@@ -164,7 +164,9 @@ def test_a_malformed_row_names_file_line_and_field(tmp_path):
     path = tmp_path / "tasks.jsonl"
     good = '{"problem_description": "p", "ground_truth": "def f(): pass", "test_cases": {"test1": "f()"}}'
     path.write_text(good + '\n{"problem_description": 3}\n')
-    with pytest.raises(DataError, match=r"tasks.jsonl, line 2: .*\$.problem_description"):
+    with pytest.raises(
+        DataError, match=r"tasks.jsonl, line 2: `problem_description`: expected a text"
+    ):
         plugins.resolve_tasks(str(path))
     path.write_text(good + "\n{oops\n")
     with pytest.raises(DataError, match=r"tasks.jsonl, line 2: JSON is malformed"):

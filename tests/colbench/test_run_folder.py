@@ -97,7 +97,7 @@ def test_a_second_writer_is_refused_and_a_dead_one_lets_go(tmp_path):
         pass
 
 
-def test_the_same_configuration_goes_on_and_another_is_refused_with_the_difference(tmp_path):
+def test_the_same_configuration_resumes_and_another_is_refused_with_the_difference(tmp_path):
     folder = RunFolder(tmp_path)
     begin(folder, record(seed=1))
     begin(folder, record(seed=1, limit=5, trials=3, concurrency=2))
@@ -128,6 +128,27 @@ def test_a_folder_that_cannot_be_written_is_the_users_mistake(tmp_path):
     with pytest.raises(UserError, match="--out .*file/run: cannot be written"):
         with RunFolder(tmp_path / "file" / "run").writing(record()):
             pass
+
+
+def test_a_folder_with_other_files_is_refused_and_left_as_it_was(tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(
+        UserError, match=r"--out .*: the folder is not empty and holds no run: .*'thesis.tex'"
+    ):
+        begin(RunFolder(tmp_path), record())
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_rollouts_without_their_record_are_refused(tmp_path):
+    (tmp_path / "rollouts.jsonl").write_text("")
+    with pytest.raises(UserError, match="it has 'rollouts.jsonl' but no run.json"):
+        begin(RunFolder(tmp_path), record())
+
+
+def test_hidden_files_make_no_folder_foreign(tmp_path):
+    (tmp_path / ".gitkeep").write_text("")
+    begin(RunFolder(tmp_path), record())
+    assert RunFolder(tmp_path).record().digest == record().digest
 
 
 def test_a_full_disk_stops_the_run_and_keeps_what_was_finished(tmp_path):

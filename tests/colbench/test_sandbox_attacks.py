@@ -21,7 +21,7 @@ from colbench.domains.backend.scorer import UnitTestScorer
 from colbench.sandbox import probe
 from colbench.sandbox.attacks import Canary, Finding, Report, attack_sandbox, attacks, controls
 from colbench.sandbox.attacks.campaign import LANES
-from colbench.sandbox.attacks.corpus import VICTIM
+from colbench.sandbox.attacks.victim import VICTIM
 from colbench.score import Check
 
 NAIVE = Path(__file__).with_name("naive_evaluator.py")

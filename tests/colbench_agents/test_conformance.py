@@ -88,7 +88,7 @@ COMMANDS = [
     Case("knows-ids-for-ever", "Has the same dialogue again", "I had that dialogue"),
     Case("mixes-dialogues", "Keeps two dialogues at once apart", "asked for .*, it spoke of"),
     Case("reads-ascii", "Takes any text", "codec can't encode"),
-    Case("knows-functions-alone", "Takes both kinds of task", "KeyError: 'def'"),
+    Case("knows-functions-alone", "Takes tasks of every domain", "KeyError: 'def'"),
     Case("dies-at-pictures", "Takes pictures", "TypeError: a picture"),
 ]
 SOUND = [Case("none", "", ""), Case("none-concurrent", "", "")]

@@ -88,7 +88,7 @@ async def test_a_prompt_of_ones_own_is_used_and_recorded(tmp_path):
         await speaker.reply(REQUEST)
     assert requests[0]["messages"][0]["content"] == "Be brief. 7 turns. {dialogue_history}"
     own, builtin = ModelAgent("m@http://h/v1", prompt=str(file)), ModelAgent("m@http://h/v1")
-    assert own.describe()["prompt"] != builtin.describe()["prompt"]
+    assert own.describe()["backend_prompt"] != builtin.describe()["backend_prompt"]
     assert own.describe()["model"] == "m"
 
 

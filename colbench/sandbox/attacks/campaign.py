@@ -20,8 +20,9 @@ from msgspec import Struct
 
 from colbench.interfaces import Scorer
 from colbench.sandbox.attacks.canary import Canary
-from colbench.sandbox.attacks.corpus import VICTIM, Attack, attacks, controls
+from colbench.sandbox.attacks.corpus import Attack, attacks, controls
 from colbench.sandbox.attacks.orphans import adopting_orphans, descendants
+from colbench.sandbox.attacks.victim import VICTIM
 from colbench.sandbox.box import CodeSandbox
 from colbench.sandbox.jobs import Limits
 from colbench.score import Score

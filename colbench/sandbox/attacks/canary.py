@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
-from colbench.sandbox.attacks.corpus import REFERENCE
+from colbench.sandbox.attacks.victim import REFERENCE
 
 _LETTERS = 190_000
 

@@ -9,39 +9,18 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from msgspec import Struct
 
+from colbench.sandbox.attacks.canary import Canary
 from colbench.sandbox.attacks.sources import Source, read_attacks, read_controls
-from colbench.task import Hidden, Task
-
-if TYPE_CHECKING:
-    from colbench.sandbox.attacks.canary import Canary
 
 Aim = Literal["score", "end", "hang", "next", "memory", "trace", "honest"]
 """`score`: pass without knowing the answer. `end`: the evaluator dies or cannot read its results. `hang`: it never
 finishes. `next`: the next honest answer fails. `memory`: the machine's memory is used up. `trace`: a file, a
 connection, or a process is left. `honest`: none of these; it must score 1."""
 _SOURCES = Path(__file__).parent / "sources"
-REFERENCE = '''def stock(item):
-    """SECRET_OF_THE_REFERENCE"""
-    from collections import Counter
-    if item == 1:
-        return 7919 + 104729
-    if item == 2:
-        return Counter(bolt=17, nut=4)
-    if item == 3:
-        return f"bin-{7919:x}"
-    return {"item": item, "left": [7919 % n for n in range(1, 2000)], "sold": 0.25}
-'''
-VICTIM = Task(
-    id="stock",
-    domain="backend",
-    request="Write `def stock(item)`, which says what is in stock.",
-    hidden=Hidden(reference=REFERENCE, tests=("stock(1)", "stock(2)", "stock(3)", "stock(4)")),
-)
-"""The task under attack: values of several types, none of them to be guessed."""
 
 
 class Attack(Struct, frozen=True, kw_only=True):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from colbench.config import RunConfig, digest
+from colbench.config import digest
 from colbench.errors import UserError
-from colbench.flags import HELP, LISTS, PAIRS, flag
+from colbench.flags import command_flags
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.runner import Cell, plan
@@ -133,31 +133,7 @@ def _unfinished(
         return []
     named = ", ".join(f"trial {cell.trial} of {cell.task.id}" for cell in missing[:NAMED])
     more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+    command = shlex.join(["colbench", "eval", *command_flags(record.config), "--out", str(run)])
     return [
-        f"{len(missing)} of {len(cells)} dialogues are missing: {named}{more}. To run them:\n"
-        f"    {resume_command(record.config, run)}"
+        f"{len(missing)} of {len(cells)} dialogues are missing: {named}{more}. To run them:\n    {command}"
     ]
-
-
-def resume_command(config: RunConfig, folder: Path) -> str:
-    """Return the `colbench eval` command that resumes a run, quoted for a shell."""
-    words = ["colbench", "eval"]
-    usual: dict[str, Any] = msgspec.to_builtins(RunConfig())
-    for field, value in msgspec.to_builtins(config).items():
-        if field in HELP and value != usual[field]:
-            words += _flags(field, value)
-    return shlex.join([*words, "--out", str(folder)])
-
-
-def _flags(field: str, value: Any) -> list[str]:
-    if field in PAIRS:
-        return [
-            word for key, each in value.items() for word in (flag(field), f"{key}={_text(each)}")
-        ]
-    if field in LISTS:
-        return [flag(field), ",".join(map(str, value))]
-    return [flag(field)] if value is True else [flag(field), _text(value)]
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from colbench.config_errors import explain
 from colbench.errors import DataError
 from colbench_leaderboard.bundle.plain_text import require_plain
 from colbench_leaderboard.bundle.schema import Disclosures, Model, Submission
@@ -108,10 +109,12 @@ def submission_of(values: dict[str, Any], file: str) -> Submission:
     try:
         submission = msgspec.convert(values, Submission)
     except msgspec.ValidationError as cause:
-        said, _, where = str(cause).partition(" - at ")
-        key = re.sub(r"\[\d*\.*\]", "", where.strip("`")).removeprefix("$.")
+        problem = explain(cause, Submission, values)
+        key = re.sub(r"\[\d*\.*\]", "", problem.key)
         question = f" ({QUESTIONS[key]})" if key in QUESTIONS else ""
-        raise DataError(f"{file}: `{key or 'all'}`{question}: {said}") from cause
+        raise DataError(
+            f"{file}: `{key or 'all'}`{question}: {problem.reason}{problem.given}"
+        ) from cause
     require_plain(submission, file)
     return submission
 

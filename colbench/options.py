@@ -1,0 +1,86 @@
+"""Declarations about the fields of a configuration, and how they are read back."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_type_hints
+
+from msgspec import Struct, inspect
+
+Group = Literal["agent", "human", "tasks", "run", "scoring", "sandbox", "browser"]
+Effect = Literal["pinned", "selection", "execution"]
+"""What a field changes: the numbers, which dialogues a run has, or only how they are run and shown."""
+Kind = Literal["switch", "pairs", "list", "whole", "value"]
+"""What a field takes: nothing, NAME=VALUE several times, values with commas, a whole number, or another value."""
+KINDS: dict[type[inspect.Type], Kind] = {
+    inspect.BoolType: "switch",
+    inspect.DictType: "pairs",
+    inspect.TupleType: "list",
+    inspect.VarTupleType: "list",
+    inspect.IntType: "whole",
+}
+"""Of a field, by its type."""
+
+
+class Option(Struct, frozen=True):
+    """What is declared about a field of a configuration, next to its type and default.
+
+    Flags with their help, environment variables, docs/configuration.md and `RunConfig.pins` follow from it.
+    """
+
+    group: Group
+    text: str
+    metavar: str = ""
+    effect: Effect = "pinned"
+    default: str = ""
+    """What the default means, where the value alone does not say it."""
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """A field of a configuration with what its declaration says."""
+
+    name: str
+    kind: Kind
+    group: Group
+    text: str
+    metavar: str
+    effect: Effect
+    default: str
+    """In words; empty if there is none or it is off."""
+
+    @property
+    def flag(self) -> str:
+        """The command-line flag; `agent_args` are given one at a time, by `--agent-arg`."""
+        name = self.name.removesuffix("s") if self.kind == "pairs" else self.name
+        return "--" + name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"COLBENCH_{self.name.upper()}"
+
+
+def read_settings(config: type[Struct]) -> dict[str, Setting]:
+    """Return what a configuration declares about its fields, by name and in order."""
+    hints, defaults = get_type_hints(config, include_extras=True), config()
+    return {name: _setting(name, hint, getattr(defaults, name)) for name, hint in hints.items()}
+
+
+def _setting(name: str, hint: Any, default: Any) -> Setting:
+    option: Option = next(each for each in hint.__metadata__ if isinstance(each, Option))
+    found = inspect.type_info(hint)
+    types = found.types if isinstance(found, inspect.UnionType) else (found,)
+    return Setting(
+        name=name,
+        kind=next((KINDS[type(each)] for each in types if type(each) in KINDS), "value"),
+        group=option.group,
+        text=option.text,
+        metavar=option.metavar,
+        effect=option.effect,
+        default=option.default or _show(default),
+    )
+
+
+def _show(default: Any) -> str:
+    if default is False or default in (None, "", (), {}):
+        return ""
+    return f"{default:g}" if isinstance(default, float) else str(default)

@@ -1,0 +1,144 @@
+"""The library: `evaluate`, `Run` and `load_run`, from a script, a thread and a running event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+import colbench
+from colbench.messages import ANSWER_MARKER
+
+FEW = {"tasks": "bundled:backend", "limit": 3, "sandbox_workers": 1}
+
+
+class Asks:
+    """Asks one question, and then answers with nothing."""
+
+    async def reply(self, dialogue: Sequence[colbench.Message]) -> str:
+        return "Is there a minimum?" if len(dialogue) == 1 else f"{ANSWER_MARKER}\npass"
+
+
+class Silent:
+    """A human who knows nothing."""
+
+    async def respond(self, task: colbench.Task, dialogue: Sequence[colbench.Message]) -> str:
+        return "I do not know."
+
+
+class Watching(colbench.Observer):
+    def __init__(self) -> None:
+        self.events: list[object] = []
+
+    def on_start(self, record: object) -> None:
+        self.events.append("start")
+
+    def on_resume(self, kept: Sequence[colbench.Rollout], total: int) -> None:
+        self.events.append((len(kept), total))
+
+    def on_rollout(self, rollout: colbench.Rollout) -> None:
+        self.events.append(rollout.task_id)
+
+    def on_end(self) -> None:
+        self.events.append("end")
+
+
+def test_specs_are_evaluated_and_nothing_is_printed(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = colbench.evaluate(agent="interviewer", **FEW)
+    assert run.report.domains["backend"].success_rate.mean == 1.0
+    assert [rollout.answer is not None for rollout in run.rollouts] == [True] * 3
+    assert capsys.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_objects_are_evaluated_as_agent_human_and_tasks(tmp_path):
+    tasks = colbench.load_tasks("bundled:backend", limit=2)
+    run = colbench.evaluate(agent=Asks(), human=Silent(), tasks=tasks, out=tmp_path / "run")
+    assert [rollout.turns[0].human for rollout in run.rollouts] == ["I do not know."] * 2
+    assert run.config.agent.endswith(":Asks")
+    assert run.config.human.endswith(":Silent")
+    again = colbench.load_run(tmp_path / "run")
+    assert [task.hash for task in again.tasks] == [task.hash for task in tasks]
+    assert again.report.domains["backend"].success_rate.mean == 0.0
+
+
+def test_a_finished_run_is_resumed_in_its_folder_and_observed(tmp_path):
+    first, second = Watching(), Watching()
+    for watching in (first, second):
+        colbench.evaluate(agent="guesser", out=tmp_path / "run", observer=watching, **FEW)
+    assert first.events[:2] == ["start", (0, 3)]
+    assert first.events[-1] == "end"
+    assert len(first.events) == 6
+    assert second.events == ["start", (3, 3), "end"]
+
+
+async def test_it_runs_where_an_event_loop_runs():
+    run = colbench.evaluate(agent="guesser", **FEW)
+    assert len(run.rollouts) == 3
+    also = await colbench.evaluate_async(agent=Asks(), **FEW)
+    assert len(also.rollouts) == 3
+
+
+def test_it_runs_in_a_thread():
+    found: list[colbench.Run] = []
+    thread = threading.Thread(
+        target=lambda: found.append(colbench.evaluate(agent="guesser", **FEW))
+    )
+    thread.start()
+    thread.join()
+    assert len(found[0].rollouts) == 3
+
+
+def test_a_run_without_a_folder_can_be_saved(tmp_path):
+    run = colbench.evaluate(agent="guesser", **FEW)
+    saved = run.save(tmp_path / "kept")
+    assert colbench.load_run(tmp_path / "kept").rollouts == run.rollouts == saved.rollouts
+    with pytest.raises(colbench.UserError, match="already exists"):
+        run.save(tmp_path / "kept")
+
+
+def test_a_run_is_a_table_and_a_dataset():
+    run = colbench.evaluate(agent="interviewer", **FEW)
+    frame = run.to_pandas()
+    assert list(frame["success"]) == [1.0] * 3
+    assert list(frame["tests_passed"]) == [1.0] * 3
+    assert set(frame["domain"]) == {"backend"}
+    assert list(frame["turns"]) == [len(rollout.turns) for rollout in run.rollouts]
+    dataset = run.to_dataset()
+    assert dataset.num_rows == 3
+    first = run.rollouts[0]
+    assert dataset[0]["messages"][0] == {"role": "user", "content": first.request}
+    assert dataset[0]["messages"][1]["content"] == first.turns[0].said
+    assert dataset[0]["answer"] == first.answer
+    assert set(frame.columns) < set(dataset.column_names)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"agent": "nobody"}, "--agent nobody: unknown"),
+        ({"limt": 3}, "limt: unknown setting; did you mean `limit`?"),
+        ({"trials": 0}, "trials: expected a whole number >= 1"),
+        ({"domain": "backnd"}, "unknown domain `backnd`; installed are backend, frontend"),
+        ({"agent": "designer", "tasks": "bundled:backend"}, "is for frontend tasks"),
+    ],
+)
+def test_a_wrong_argument_is_named(given, message):
+    with pytest.raises(colbench.UserError, match=message):
+        colbench.evaluate(**{"agent": "guesser", "limit": 1, **given})
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    with pytest.raises(colbench.DataError, match="is no run folder"):
+        colbench.load_run(tmp_path)
+
+
+def test_two_evaluations_at_once_share_a_loop():
+    async def both() -> list[colbench.Run]:
+        runs = (colbench.evaluate_async(agent=agent, **FEW) for agent in ("guesser", Asks()))
+        return await asyncio.gather(*runs)
+
+    assert [len(run.rollouts) for run in asyncio.run(both())] == [3, 3]

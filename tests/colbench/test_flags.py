@@ -1,0 +1,233 @@
+"""Flags beat the environment, that beats the file; every bad value is named with where it came from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import msgspec
+import pytest
+
+from colbench.config import RunConfig, settings
+from colbench.errors import UserError
+from colbench.flags import OTHER_VARIABLES, add_config_flags, command_flags, read_config
+
+
+def read(*argv, environment=None):
+    parser = argparse.ArgumentParser()
+    add_config_flags(parser)
+    return read_config(parser.parse_args(argv), environment or {})
+
+
+CHANGED = RunConfig(
+    domain="backend",
+    agent="openai:model@http://localhost:1/v1",
+    agent_args={"temperature": 0.5, "seed": False, "max_tokens": 7},
+    agent_prompt="a prompt.txt",
+    agent_sandbox=True,
+    agent_endpoint="localhost:8000",
+    agent_env=("ONE", "TWO"),
+    tasks="tasks, all.jsonl",
+    human="openai:human",
+    human_args={"max_chars": 400},
+    human_prompt="another.txt",
+    scoring="official",
+    record_tokens=True,
+    max_turns=3,
+    trials=4,
+    seed=5,
+    limit=6,
+    task_ids=("one", "two"),
+    concurrency=7,
+    dialogue_timeout=8.5,
+    sandbox_workers=2,
+    sandbox_packages=("numpy", "pandas"),
+    allow_unsafe_sandbox=True,
+    browser="/a/browser",
+    browser_workers=3,
+    clip_weights="weights.pt",
+    clip_device="cpu",
+    allow_other_clip=True,
+    baseline="run",
+    agent_price=(1.0, 2.5),
+    human_price=(0.0, 3.0),
+)
+
+
+def test_every_field_comes_back_from_its_flag():
+    usual = RunConfig()
+    assert all(getattr(CHANGED, name) != getattr(usual, name) for name in usual.__struct_fields__)
+    assert read(*command_flags(CHANGED)) == CHANGED
+    assert command_flags(usual) == []
+
+
+def test_every_field_comes_back_from_a_json_file(tmp_path):
+    file = tmp_path / "run.json"
+    for config in (CHANGED, RunConfig()):
+        file.write_bytes(msgspec.json.encode(config))
+        assert read("--config", str(file)) == config
+
+
+def test_the_help_shows_the_flags_in_groups_with_their_defaults():
+    parser = argparse.ArgumentParser()
+    add_config_flags(parser)
+    text = " ".join(parser.format_help().split())
+    titles = ["agent:", "human:", "tasks:", "run:", "scoring:", "sandbox:", "browser:"]
+    places = [text.index(f" {title} --") for title in titles]
+    assert places == sorted(places)
+    for setting in settings().values():
+        assert f"{setting.flag} {setting.metavar}".strip() in text
+        assert " ".join(setting.text.split()) in text
+        assert f"(default: {setting.default})" in text or not setting.default
+
+
+def test_without_anything_the_defaults_hold():
+    assert read() == RunConfig()
+
+
+def test_a_flag_beats_the_environment_and_that_beats_the_file(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text(
+        'trials = 2\nlimit = 5\nseed = 7\nagent = "blank"\nmax-turns = 3\n[agent_args]\na = 1\nb = 2\n'
+    )
+    config = read(
+        "--config",
+        str(file),
+        "--trials",
+        "4",
+        "--agent-arg",
+        "b=3",
+        environment={"COLBENCH_LIMIT": "6"},
+    )
+    assert (config.trials, config.limit, config.seed, config.max_turns) == (4, 6, 7, 3)
+    assert config.agent_args == {"a": 1, "b": 3}
+
+
+def test_arguments_become_numbers_and_truth_values_where_they_are():
+    config = read(
+        *"--agent-arg n=2 --agent-arg x=0.5 --agent-arg ok=true --agent-arg path=a=b".split()
+    )
+    assert config.agent_args == {"n": 2, "x": 0.5, "ok": True, "path": "a=b"}
+
+
+def test_lists_are_separated_by_commas():
+    config = read("--task-ids", "a, b,", "--agent-price", "0.15,0.6")
+    assert config.task_ids == ("a", "b")
+    assert config.agent_price == (0.15, 0.6)
+    assert read("--sandbox-packages", "numpy,pandas").sandbox_packages == ("numpy", "pandas")
+    assert read(environment={"COLBENCH_SANDBOX_PACKAGES": "numpy"}).sandbox_packages == ("numpy",)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--trials", "0"], "--trials: expected a whole number >= 1; given: 0"),
+        (["--limit", "many"], "--limit: expected a whole number; given: many"),
+        (["--limit", "1e3"], "--limit: expected a whole number, such as 1000; given: 1e3"),
+        (["--seed", "1.0"], "--seed: expected a whole number, such as 1; given: 1.0"),
+        (["--seed", "1.5"], "--seed: expected a whole number; given: 1.5"),
+        (["--dialogue-timeout", "0"], "--dialogue-timeout: expected a number > 0.0; given: 0"),
+        (["--scoring", "strict"], "--scoring: expected default or official; given: strict"),
+        (["--agent-arg", "volume"], "--agent-arg: `volume` is not NAME=VALUE"),
+        (["--agent-price", "1"], r"--agent-price: expected two values \(IN,OUT\); given: 1$"),
+        (["--agent-price", "1,x"], r"--agent-price: expected a number \(IN,OUT\); given: x$"),
+        (["--task-ids", " , "], "--task-ids: the list is empty"),
+        (["--config", "no-such.toml"], "--config: no-such.toml cannot be read"),
+    ],
+)
+def test_a_bad_flag_is_named_with_its_value(argv, message):
+    with pytest.raises(UserError, match=message):
+        read(*argv)
+
+
+def test_a_bad_environment_variable_is_named():
+    with pytest.raises(UserError, match="COLBENCH_TRIALS: expected a whole number; given: x"):
+        read(environment={"COLBENCH_TRIALS": "x"})
+    with pytest.raises(UserError, match="COLBENCH_AGENT_ARGS: No closing quotation; given: a='1"):
+        read(environment={"COLBENCH_AGENT_ARGS": "a='1"})
+
+
+def test_arguments_in_a_variable_are_separated_by_spaces():
+    config = read(environment={"COLBENCH_AGENT_ARGS": "a=1 b='two words'"})
+    assert config.agent_args == {"a": 1, "b": "two words"}
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        ("COLBENCH_AGNET", "COLBENCH_AGENT"),
+        ("COLBENCH_AGENT_ARG", "COLBENCH_AGENT_ARGS"),
+        ("COLBENCH_MAX_TURN", "COLBENCH_MAX_TURNS"),
+        ("COLBENCH_TRAILS", "COLBENCH_TRIALS"),
+        ("COLBENCH_OFFICAL_DIR", "COLBENCH_OFFICIAL_DIR"),
+        ("COLBENCH_CACH", "COLBENCH_CACHE"),
+    ],
+)
+def test_a_misspelled_environment_variable_is_refused_with_the_right_spelling(name, right):
+    message = rf"^{name}: unknown environment variable; did you mean {right}\?$"
+    with pytest.raises(UserError, match=message):
+        read(environment={name: "x"})
+    parser = argparse.ArgumentParser()
+    add_config_flags(parser, only=["seed"])
+    with pytest.raises(UserError, match=message):
+        read_config(parser.parse_args([]), {name: "x"}, RunConfig())
+
+
+def test_variables_of_others_are_left_alone():
+    names = [*OTHER_VARIABLES, "COLBENCH_TEST", "COLBENCH_TEST_SECRET", "COLBENCH_FRAMEWORKS"]
+    names += ["COLBENCH_HARNESSES", "COLBENCH_E2E_SEED", "COLBENCH_SQL_DATABASE", "COLBENCHMARK"]
+    assert read(environment=dict.fromkeys(names, "x")) == RunConfig()
+
+
+def test_with_an_earlier_run_variables_count_where_the_command_has_a_flag():
+    parser = argparse.ArgumentParser()
+    add_config_flags(parser, only=("scoring", "browser", "clip_device"))
+    base = RunConfig(seed=7, browser="a", clip_device="cpu")
+    environment = {
+        "COLBENCH_SEED": "1",
+        "COLBENCH_AGENT_ARGS": "not a pair",
+        "COLBENCH_BROWSER": "b",
+        "COLBENCH_SCORING": "official",
+    }
+    config = read_config(parser.parse_args(["--scoring", "default"]), environment, base)
+    assert config == RunConfig(seed=7, browser="b", clip_device="cpu", scoring="default")
+
+
+def test_a_bad_file_names_the_file_and_the_key(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text("trails = 2\n")
+    with pytest.raises(UserError, match=r"run.toml: unknown key `trails`; did you mean `trials`\?"):
+        read("--config", str(file))
+    file.write_text("xyz = 2\n")
+    with pytest.raises(UserError, match="run.toml: unknown key `xyz`; known are agent, agent_args"):
+        read("--config", str(file))
+    file.write_text("trials = 'x'\n")
+    with pytest.raises(UserError, match="run.toml, key `trials`: expected a whole number"):
+        read("--config", str(file))
+    file.write_text("trials = 1e3\n")
+    with pytest.raises(UserError, match="key `trials`: expected a whole number, such as 1000"):
+        read("--config", str(file))
+    file.write_text("agent_args = 3\n")
+    with pytest.raises(UserError, match="key `agent_args`: expected a table; given: 3"):
+        read("--config", str(file))
+    file.write_text("trials = \n")
+    with pytest.raises(UserError, match="run.toml is not TOML"):
+        read("--config", str(file))
+
+
+def test_a_bad_json_file_is_named(tmp_path):
+    file = tmp_path / "run.json"
+    for content, message in (("{", "run.json is not JSON"), ("[]", "run.json is not an object")):
+        file.write_text(content)
+        with pytest.raises(UserError, match=message):
+            read("--config", str(file))
+    file.write_text(json.dumps({"trials": 0}))
+    with pytest.raises(UserError, match="run.json, key `trials`: expected a whole number >= 1"):
+        read("--config", str(file))
+
+
+def test_a_default_in_a_flag_never_overrides_the_file(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text("max_turns = 3\nhuman = 'openai:m@http://h/v1'\n")
+    config = read("--config", str(file), "--seed", "1")
+    assert (config.max_turns, config.human, config.seed) == (3, "openai:m@http://h/v1", 1)

@@ -1,0 +1,46 @@
+"""Mistakes that were once passed over in silence: refused by the command with exit code 2 and the right spelling."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from colbench.cli import main
+
+ROW = {"problem_description": "Write it.", "ground_truth": "<p>", "hiden_information": "x"}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text(json.dumps(ROW) + "\n")
+    Path("thesis").mkdir()
+    Path("thesis/chapter.tex").write_text("mine")
+
+
+@pytest.mark.parametrize(
+    ("flags", "variable", "message"),
+    [
+        ((), "COLBENCH_AGNET", "COLBENCH_AGNET: unknown environment variable; did you mean COLBENCH_AGENT?"),
+        (("--limit", "1e3"), "", "--limit: expected a whole number, such as 1000; given: 1e3"),
+        (
+            ("--tasks", "rows.jsonl"),
+            "",
+            "rows.jsonl, line 1: `hiden_information`: unknown key; did you mean `hidden_information`?",
+        ),
+        (
+            ("--limit", "1", "--out", "thesis"),
+            "",
+            "--out thesis: the folder is not empty and holds no run: it has 'chapter.tex' but no run.json",
+        ),
+    ],
+)  # fmt: skip
+def test_it_is_refused(flags, variable, message, monkeypatch, capsys):
+    if variable:
+        monkeypatch.setenv(variable, "guesser")
+    assert main(["eval", *flags]) == 2
+    assert f"colbench: {message}" in capsys.readouterr().err
+    assert [each.name for each in Path("thesis").iterdir()] == ["chapter.tex"]
+    assert not Path("runs").exists()

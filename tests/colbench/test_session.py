@@ -1,0 +1,85 @@
+"""A session: one dialogue step by step, and whole dialogues with an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+import colbench
+from colbench.messages import ANSWER_MARKER
+from colbench.session import Session
+
+TASKS = colbench.load_tasks("bundled:backend", limit=3)
+
+
+class Knows:
+    """Answers at once with the reference of the first task."""
+
+    async def reply(self, dialogue: Sequence[colbench.Message]) -> str:
+        return f"{ANSWER_MARKER}\n{TASKS[0].hidden.reference}"
+
+
+@pytest.fixture
+async def session():
+    async with Session(domain="backend", human="keyless", sandbox_workers=1) as session:
+        yield session
+
+
+async def test_a_dialogue_is_had_step_by_step(session):
+    task = TASKS[0]
+    talk = session.start(task)
+    assert [message.content for message in talk.messages] == [task.request]
+    asked = await talk.step("What should it do?")
+    assert not asked.done
+    assert asked.scores == {}
+    assert asked.message == talk.messages[-1]
+    assert [message.role for message in talk.messages] == ["user", "assistant", "user"]
+    answered = await talk.step(f"{ANSWER_MARKER}\n{task.hidden.reference}")
+    assert answered.done
+    assert answered.message is None
+    assert answered.scores["default"].success is True
+    assert [turn.raw for turn in answered.rollout.turns] == [turn.raw for turn in talk.turns]
+    assert answered.rollout.task_id == task.id
+
+
+async def test_the_turn_limit_ends_a_dialogue(session):
+    async with Session(domain="backend", max_turns=2, sandbox_workers=1) as short:
+        talk = short.start(TASKS[0])
+        assert not (await talk.step("Hello?")).done
+        last = await talk.step("def f(): pass")
+        assert last.rollout.ended_by == "limit"
+        assert last.rollout.answer == "def f(): pass"
+
+
+async def test_a_dialogue_that_ended_takes_no_step(session):
+    talk = session.start(TASKS[0])
+    await talk.step(f"{ANSWER_MARKER}\npass")
+    with pytest.raises(colbench.UserError, match="this dialogue has ended"):
+        await talk.step("Anything else?")
+
+
+async def test_a_reply_that_is_not_a_message_is_refused(session):
+    with pytest.raises(colbench.AgentError, match="it must return a Message or a str"):
+        await session.start(TASKS[0]).step(3)
+
+
+async def test_an_agent_runs_dialogues_in_the_order_of_the_cells(session):
+    cells = [session.cell(task, trial) for trial in range(2) for task in TASKS]
+    rollouts = await session.run(Knows(), cells)
+    assert [(each.task_id, each.trial) for each in rollouts] == [
+        (cell.task.id, cell.trial) for cell in cells
+    ]
+    assert [each.scores["default"].success for each in rollouts][:2] == [True, False]
+
+
+async def test_a_step_has_the_seed_and_the_verdict_of_an_evaluation(session):
+    run = await colbench.evaluate_async(agent=Knows(), tasks=TASKS[:1], sandbox_workers=1)
+    step = await session.start(TASKS[0]).step(await Knows().reply([]))
+    whole = run.rollouts[0]
+    assert (step.rollout.seed, step.rollout.scores) == (whole.seed, whole.scores)
+
+
+def test_a_setting_that_is_wrong_is_named():
+    with pytest.raises(colbench.UserError, match="max_turns: expected a whole number >= 1"):
+        Session(domain="backend", max_turns=0)

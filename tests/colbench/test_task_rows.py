@@ -1,0 +1,80 @@
+"""Rows of task files: what is refused, with its line and the right spelling, and what is ignored."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from colbench.errors import DataError
+from colbench.task import read_tasks, row_from_task
+
+ROW = {
+    "problem_description": "Write it. The signature of the function is: def f(a)",
+    "ground_truth": "def f(a):\n    return a",
+    "test_cases": {"test1": "f(1)"},
+    "hidden_information": "It returns its argument.",
+    "facts": [{"name": "it", "topics": ["value"], "statement": "Its argument.", "examples": ["?"]}],
+}
+
+
+def without(*names):
+    return {name: value for name, value in ROW.items() if name not in names}
+
+
+def write(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            without("hidden_information") | {"hiden_information": "x"},
+            r"`hiden_information`: unknown key; did you mean `hidden_information`\?",
+        ),
+        (
+            without("test_cases") | {"test_case": {}},
+            r"`test_case`: unknown key; did you mean `test_cases`\?",
+        ),
+        (
+            without("problem_description") | {"problem_descripton": "x"},
+            r"`problem_descripton`: unknown key; did you mean `problem_description`\?",
+        ),
+        (
+            ROW | {"facts": [{"name": "it", "topic": ["value"], "statement": "x"}]},
+            r"`topic`: unknown key; did you mean `topics`\?",
+        ),
+        (
+            ROW | {"facts": [{"name": "it", "topics": ["value"], "statment": "x"}]},
+            r"`statment`: unknown key; did you mean `statement`\?",
+        ),
+        (without("ground_truth"), "`ground_truth`: required, but missing"),
+        (ROW | {"ground_truth": 3}, "`ground_truth`: expected a text"),
+        (ROW | {"facts": [{"name": "it"}]}, r"`facts\[0\].topics`: required, but missing"),
+        (ROW | {"facts": [3]}, r"`facts\[0\]`: expected a table"),
+        ([ROW], "expected a JSON object"),
+    ],
+)
+def test_a_wrong_row_is_named_with_its_line_and_key(tmp_path, row, message):
+    path = write(tmp_path / "tasks.jsonl", ROW, row)
+    with pytest.raises(DataError, match=rf"tasks.jsonl, line 2: {message}"):
+        read_tasks(path)
+    malformed: list[str] = []
+    assert len(read_tasks(path, malformed=malformed)) == 1
+    assert len(malformed) == 1
+
+
+def test_other_keys_are_ignored(tmp_path):
+    others = {"idx": 3, "source": "me", "answer": "x", "reward": 1.0, "test_case": "one of them"}
+    plain, more = read_tasks(write(tmp_path / "tasks.jsonl", ROW, ROW | others))
+    assert more.hash == plain.hash
+    assert row_from_task(more)["facts"] == row_from_task(plain)["facts"]
+
+
+def test_a_line_that_is_not_json_is_named(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("{}x\n")
+    with pytest.raises(DataError, match=r"line 1: JSON is malformed"):
+        read_tasks(path)
