@@ -29,6 +29,8 @@ KEPT_BACK = (
     "human_price",
 )
 """Fields of the configuration that are not published at all."""
+LEFT_OUT = ("scorers",)
+"""Fields that a bundle does not have, because they choose scores, which it does not have either."""
 FILES = ("agent_prompt", "human_prompt")
 """Fields that are published as the hash of the file."""
 COMMAND = "command"
@@ -75,8 +77,9 @@ def public_record(record: RunRecord) -> PublicRecord:
     }
     hashes = {name: record.pins["config"].get(name) for name in FILES}
     pins["config"] = msgspec.to_builtins(config.pins()) | hashes
+    published = {**msgspec.to_builtins(config), **hashes}
     return PublicRecord(
-        config={**msgspec.to_builtins(config), **hashes},
+        config={name: value for name, value in published.items() if name not in LEFT_OUT},
         pins=pins,
         digest=digest(pins),
         sandbox=scrub(record.sandbox),
@@ -119,7 +122,8 @@ def _config(config: RunConfig, left_out: list[str]) -> RunConfig:
     usual = RunConfig()
     changes: dict[str, Any] = {name: getattr(usual, name) for name in KEPT_BACK}
     changes |= dict.fromkeys(FILES)
-    left_out += [name for name in KEPT_BACK if getattr(config, name) != changes[name]]
+    hidden = (*KEPT_BACK, *LEFT_OUT)
+    left_out += [name for name in hidden if getattr(config, name) != getattr(usual, name)]
     for name in ("agent", "human", "tasks"):
         changes[name] = public_spec(given := getattr(config, name))
         if changes[name] != given:

@@ -36,7 +36,7 @@ QUESTIONS = {
     ),
     "disclosures.training_notes": "if so, on what; may be empty",
     "disclosures.human_in_the_loop": "whether a person had a part in its replies",
-    "disclosures.tools": 'what it may use beside its model, such as search; "none"',
+    "disclosures.tools": 'what it may use besides its model, such as search; "none"',
 }
 """The question behind each key."""
 SCORES = {
@@ -91,7 +91,7 @@ def read_submission(path: Path) -> Submission:
     except OSError as cause:
         raise DataError(f"--meta: {path} cannot be read: {cause.strerror}") from cause
     except ValueError as cause:
-        raise DataError(f"--meta: {path} is no TOML: {cause}") from cause
+        raise DataError(f"--meta: {path} is not valid TOML: {cause}") from cause
     return submission_of(values, str(path))
 
 

@@ -66,7 +66,7 @@ def read_log(store: Path, head: str | None = None) -> Log:
         content = (store / LOG).read_bytes()
     except OSError as cause:
         raise DataError(
-            f"{store} is no store: {LOG} cannot be read ({cause.strerror}); `colbench leaderboard init` makes one"
+            f"{store} is not a store: {LOG} cannot be read ({cause.strerror}); `colbench leaderboard init` makes one"
         ) from cause
     log = parse_log(content)
     if (
@@ -75,7 +75,7 @@ def read_log(store: Path, head: str | None = None) -> Log:
         and head not in {r.previous for r in log.records} | {log.head}
     ):
         raise DataError(
-            f"{LOG}: no line has the hash {head} that was noted earlier; the log was cut or written anew"
+            f"{LOG}: no line has the hash {head} that was noted earlier; the log was truncated or rewritten"
         )
     return log
 
@@ -108,7 +108,7 @@ def _check(record: Record, number: int, head: str, before: dict[str, str]) -> No
         f"`previous` is {record.previous}, but the line before has the hash {head}: a line was changed, moved or cut",
     )
     require(record.number == number, f"`number` is {record.number}")
-    require(is_time(record.time), f"`time` is {record.time}, which is none")
+    require(is_time(record.time), f"`time` is {record.time}, which is not a time")
     last = before.get(record.bundle, "")
     require(
         record.decision in AFTER[last],
@@ -186,7 +186,7 @@ def writing(store: Path) -> Iterator[LogWriter]:
                 f"{path} cannot be written ({cause.strerror}); nothing was changed"
             ) from cause
         raise DataError(
-            f"{store} is no store: {LOG} cannot be written ({cause.strerror}); `colbench leaderboard init` makes one"
+            f"{store} is not a store: {LOG} cannot be written ({cause.strerror}); `colbench leaderboard init` makes one"
         ) from cause
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -207,7 +207,7 @@ def require_latest(log: Log, bundle: str, decision: Decision) -> None:
     if decision == "accepted" and like:
         raise UserError(
             f"bundle {bundle} begins like {like[0]}, and the site names entries by their first {ADDRESS} digits; "
-            "that is no chance: look at who sent the two"
+            "that cannot be chance: look at who sent the two"
         )
 
 

@@ -28,7 +28,7 @@ from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, t
         ('name = "Guesser"', 'name = "Gu\u202eesser"', "`name` holds a character that cannot be seen: U+202E"),
         ("models = []", "models = [{}]", "not answered:\n  models.name: a model's name"),
         ("models = []", "models = 3", "`models` (the models that it uses"),
-        ("[disclosures]", "[disclosures", "is no TOML"),
+        ("[disclosures]", "[disclosures", "is not valid TOML"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_its_file_key_and_question(old, new, said, meta):

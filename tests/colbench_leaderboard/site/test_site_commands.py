@@ -43,7 +43,7 @@ def test_build_writes_a_site_with_the_references_that_one_has(tmp_path, small, c
 
 def test_build_refuses_what_is_no_store_and_a_folder_of_something_else(tmp_path, small, capsys):
     assert main(["leaderboard", "build", str(tmp_path / "none"), "--out", str(tmp_path / "x")]) == 2
-    assert "is no store" in capsys.readouterr().err
+    assert "is not a store" in capsys.readouterr().err
     assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path)]) == 2
     assert "holds something else than a site" in capsys.readouterr().err
     assert main(["leaderboard", "build", str(small[0]), "--serve", "--port", "99999"]) == 2

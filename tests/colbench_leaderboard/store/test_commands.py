@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from colbench.cli import main
+from colbench_leaderboard.cli.moved import MOVED
 from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import read_log
 
@@ -150,11 +151,15 @@ def test_what_colbench_verify_found_can_be_used(made, entrant, capsys):
 
 
 MISTAKES = [
-    (["accept", "nowhere", "b"], "is no store"),
+    (["accept", "nowhere", "b"], "is not a store"),
     (["accept", "nowhere", "b", "--refuse", " "], "--refuse: say why"),
-    (["remove", "nowhere", "b", "--reason", "x"], "is no store"),
-    (["rescore", "nowhere", "--reason", "x"], "is no store"),
-    (["audit", "nowhere"], "is no store"),
+    (["remove", "nowhere", "b", "--reason", "x"], "is not a store"),
+    (["rescore", "nowhere", "--reason", "x"], "is not a store"),
+    (["audit", "nowhere"], "is not a store"),
+    (["audit", "nowhere", "--until", "a" * 40], "--until: needs --added-since"),
+    (["audit", "nowhere", "--added-since", "a" * 40, "--verify"], "--added-since: goes without"),
+    (["build", "nowhere"], "--out is missing"),
+    (["build", "nowhere", "--out", "site", "--port", "0"], "--port: needs --serve"),
     (["init", "."], "is not empty"),
 ]
 
@@ -167,6 +172,20 @@ def test_a_mistake_is_named_in_a_line(tmp_path, monkeypatch, capsys, action, mes
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED.items())
+def test_an_old_spelling_names_the_new_one(old, new, capsys):
+    assert main([*old.split(), "anything", "--out", "somewhere"]) == 2
+    assert capsys.readouterr().err == f"colbench: `colbench {old}` is now `{new}`\n"
+
+
+@pytest.mark.parametrize("group", ["leaderboard", "submit"])
+def test_help_names_no_old_spelling(group, capsys):
+    with pytest.raises(SystemExit):
+        main([group, "--help"])
+    shown = capsys.readouterr().out
+    assert not any(f"    {old.split()[1]} " in shown for old in MOVED)
 
 
 def test_a_rewritten_log_is_refused_with_its_line(made, entrant, capsys):
