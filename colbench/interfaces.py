@@ -92,7 +92,7 @@ class Viewer(Protocol):
     """A human or an agent that looks at pages."""
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """Called once, before the first dialogue of a run on frontend design."""
+        """Called once, before the first dialogue of a run on a domain that has a renderer."""
         ...
 
 

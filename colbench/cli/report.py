@@ -62,7 +62,7 @@ def write_and_show(
         for warning in report.warnings:
             console().print(f"Take care: {warning}", highlight=False, markup=False, soft_wrap=True)
         console().print(f"Report: {folder.path / 'report.html'}", highlight=False, soft_wrap=True)
-        if "frontend" in report.domains:
-            gallery = folder.path / "gallery.html"
-            console().print(f"Gallery: {gallery}", highlight=False, soft_wrap=True)
+        for name, file in report.pages.items():
+            shown = f"{name.capitalize()}: {folder.path / file}"
+            console().print(shown, highlight=False, soft_wrap=True)
     return report

@@ -85,7 +85,7 @@ def test_eval_plays_scores_and_reports(here, capsys):
     assert "4/4" in printed.err
     numbers = report()
     assert (numbers["tasks"], numbers["trials"], numbers["unscored"]) == (4, 1, 0)
-    assert numbers["tests_passed"].keys() & numbers["success_rate"].keys() >= {
+    assert numbers["value"].keys() & numbers["success_rate"].keys() >= {
         "mean",
         "low",
         "high",
@@ -147,7 +147,7 @@ def test_an_agent_that_crashes_scores_zero_and_is_not_tried_again(here, capsys):
     for _ in range(2):
         assert main(["eval", "--agent", "mine.py:Crashes", "--limit", "2", "--out", "out"]) == 0
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 2
-    assert report()["tests_passed"]["mean"] == 0
+    assert report()["value"]["mean"] == 0
     assert "ValueError: boom" in Path("out/report.json").read_text()
 
 
@@ -156,7 +156,7 @@ def test_an_agent_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_tol
     assert "--agent: starting it failed\nOSError: no licence server" in capsys.readouterr().err
     assert main(["eval", "--agent", "mine.py:NoStop", "--limit", "1", "--out", "b"]) == 0
     assert "the agent did not stop well: OSError: gone" in capsys.readouterr().err
-    assert report("b")["tests_passed"]["mean"] == 0
+    assert report("b")["value"]["mean"] == 0
 
 
 def test_an_agent_whose_file_was_changed_is_another_configuration(here, capsys):

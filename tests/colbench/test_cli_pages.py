@@ -155,7 +155,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
 def test_official_scoring_without_weights_says_what_is_shown_instead(without_clip, capsys):
     argv = ["eval", "--tasks", "tasks.jsonl", "--out", "out"]
     assert main([*argv, "--scoring", "official"]) == 0
-    said = "--scoring official: pages have no official verdict without CLIP's weights, so default"
+    said = "--scoring official: no page has a verdict of that mode, so default"
     assert f"Take care: {said}" in capsys.readouterr().out
     assert said.replace("'", "&#x27;") in Path("out/report.html").read_text()
     assert main(["report", "out", "--scoring", "default"]) == 0
@@ -171,7 +171,7 @@ def test_scoring_again_with_another_browser_is_said_in_every_report(here, browse
     )
     other.chmod(0o755)
     assert main(["score", "out", "--browser", str(other)]) == 0
-    said = "Take care: pages were scored with another browser than the run's"
+    said = "Take care: answers were scored with other tools than the run's"
     assert said in capsys.readouterr().out
     assert main(["report", "out"]) == 0
     printed = capsys.readouterr().out

@@ -115,11 +115,8 @@ class PlaySession(Evaluation, Observer):
         if not played:
             return 0
         report = write_report(self.folder, played, self._of(played))
-        for name in (
-            "report",
-            *(["gallery"] if (self.folder.path / "gallery.html").exists() else []),
-        ):
-            show_line(name, str(self.folder.path / f"{name}.html"))
+        for name, file in {"report": "report.html", **report.pages}.items():
+            show_line(name, str(self.folder.path / file))
         return exit_code(report)
 
     def played(self) -> list[Task]:

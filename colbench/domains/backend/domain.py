@@ -34,7 +34,9 @@ class BackendDomain(Domain):
         Metric(name="success", label="success rate", role="success"),
         Metric(name="tests_passed", label="tests passed", role="primary"),
     )
-    defaults = Defaults(tasks="bundled:backend", agent="interviewer")
+    defaults = Defaults(
+        tasks="bundled:backend", agent="interviewer", training="bundled:backend/train"
+    )
     leaderboard_sets = {"bundled:backend/test": 1000, "official:backend/test": 1000}  # noqa: RUF012
     own_sources = frozenset({"bundled:backend", "bundled:backend/test"})
     unjudged = "no test could be counted"

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from colbench.stats import Estimate
 from colbench_leaderboard.bundle.schema import Lock, Model, Submission, Track
 from colbench_leaderboard.store.layout import Record
-from colbench_leaderboard.verify.receipt import Estimate, Receipt, Summary, Tier
+from colbench_leaderboard.verify.receipt import Receipt, Summary, Tier
 
 
 class Rank(Struct, frozen=True, kw_only=True):

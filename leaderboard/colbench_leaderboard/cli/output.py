@@ -14,9 +14,10 @@ from colbench.console import console, errors, printable
 from colbench.domain import get_domain
 
 if TYPE_CHECKING:
+    from colbench.stats import Estimate
     from colbench_leaderboard.bundle.refused import Refused
     from colbench_leaderboard.store.layout import Record
-    from colbench_leaderboard.verify.receipt import Estimate, Finding, Outcome, Receipt, Summary
+    from colbench_leaderboard.verify.receipt import Finding, Outcome, Receipt, Summary
     from colbench_leaderboard.verify.verification import Seen
 
 TIERS = {

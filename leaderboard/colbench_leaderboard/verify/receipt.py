@@ -16,6 +16,7 @@ from typing import Literal
 from msgspec import Struct
 
 from colbench.errors import UserError
+from colbench.stats import Estimate
 from colbench.version import __version__
 from colbench_leaderboard.bundle.encoding import canonical, sha256
 
@@ -61,14 +62,6 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The boundary of the failure that makes a cell count 0."""
     by_turn: tuple[float, ...] = ()
     """The value if the dialogue had ended after each turn; empty if the scorer does not judge turns."""
-
-
-class Estimate(Struct, frozen=True, kw_only=True):
-    """A mean over tasks of means over trials, with its 95 % interval by task."""
-
-    mean: float
-    low: float
-    high: float
 
 
 class Summary(Struct, frozen=True, kw_only=True):

@@ -11,9 +11,9 @@ from itertools import groupby
 from colbench.domain import Domain, get_domain
 from colbench.report.dialogues import agent_words, human_words
 from colbench.rollout import Rollout
-from colbench.stats import mean_interval, pass_k
+from colbench.stats import Estimate, mean_interval, pass_k
 from colbench.task import Task
-from colbench_leaderboard.verify.receipt import CellScore, Estimate, Summary
+from colbench_leaderboard.verify.receipt import CellScore, Summary
 
 ABSENT = "absent"
 """Stands for the boundary of the failure in cells that the bundle lacks."""
