@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
+from colbench.copies import is_copy, token_parts
 from colbench.errors import UserError, describe_exception
 from colbench.facts.human import FactsHuman
 from colbench.interfaces import HumanSimulator, RejectedError, Scorer
@@ -188,6 +189,13 @@ class Domain:
         """Return the part of an answer that is scored: by default its last fenced block, or all of it."""
         blocks = FENCED.findall(answer)
         return str(blocks[-1][1]) if blocks else answer
+
+    def copied(self, task: Task, source: str) -> bool:
+        """Return True if an answer's source is the task's reference, or nearly, however disguised.
+
+        By default the two are compared by their words, numbers and signs.
+        """
+        return is_copy(token_parts(task.hidden.reference), token_parts(source))
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
         """Return what an agent that ends on `text` is judged by; `said` holds all its messages."""

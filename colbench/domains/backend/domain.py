@@ -10,6 +10,7 @@ from colbench.code_resources import CodeResources
 from colbench.config import RunConfig
 from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.domains.backend.answers import extract_code
+from colbench.domains.backend.copies import copies
 from colbench.domains.backend.items import python_items
 from colbench.interfaces import HumanSimulator, Scorer
 from colbench.items import Items
@@ -77,6 +78,10 @@ class BackendDomain(Domain):
     def source(self, answer: str) -> str:
         """Return the program that is run; nothing of an answer that is too long to be run."""
         return extract_code(answer, "default") if len(answer) <= LONGEST_ANSWER else ""
+
+    def copied(self, task: Task, source: str) -> bool:
+        """Return True if a program has nearly the syntax of the reference, whatever its names."""
+        return copies(task.hidden.reference, source)
 
     def draft(self, dialogue: Sequence[str]) -> Draft:
         """Return the head of the function that was asked for."""
