@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from colbench.config import ArgValue, RunConfig
 from colbench.config_errors import explain
-from colbench.domain import get_domain
 from colbench.errors import UserError
+from colbench.registry import get_domain
 from colbench.task import BACKEND
 from sweet_rl_trainer.grpo.settings import GrpoSettings
 from sweet_rl_trainer.hidden import Template

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from colbench.domain import Metric, get_domain
+from colbench.domain import Metric
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Task
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from colbench.console import console, errors, printable
-from colbench.domain import get_domain
+from colbench.registry import get_domain
 
 if TYPE_CHECKING:
     from colbench.stats import Estimate

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from colbench.domain import get_domain
 from colbench.pages.store import RenderStore
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Task
 from colbench_leaderboard.board.comparison import Comparisons
