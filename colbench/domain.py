@@ -10,23 +10,25 @@ import asyncio
 import importlib
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import resources as package_files
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from colbench.checks import TaskCheck
+from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
 from colbench.errors import UserError, describe_exception
 from colbench.facts.human import FactsHuman
-from colbench.interfaces import HumanSimulator, Scorer
+from colbench.interfaces import HumanSimulator, RejectedError, Scorer
 from colbench.items import Items, source_items
 from colbench.models.human import TextHuman, Voice
 from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.render import PageRenderer
+from colbench.presentation import Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.score import Score
 from colbench.task import Task
@@ -72,16 +74,6 @@ class Defaults(Struct, frozen=True, kw_only=True):
     agent: str
     training: str = ""
     """Task source to train on, none of whose tasks is in `tasks`. Empty: the domain has none."""
-
-
-class Draft(Struct, frozen=True, kw_only=True):
-    """The text from which a person who plays the agent starts to write an answer."""
-
-    text: str
-    suffix: str
-    """Of its file's name, such as `.py`."""
-    required: bool
-    """True if the answer must differ from it; else an empty answer means what was shown last."""
 
 
 class Resources:
@@ -136,6 +128,9 @@ class Domain:
     """What an answer is, such as "function"."""
     language: ClassVar[str] = "text"
     """Language of answers, for code fences and highlighting, such as "python"."""
+    floors: ClassVar[Mapping[str, str]] = {}
+    """Answers that need no dialogue and that its scorer measures as well (`Score.floors`): their names for people,
+    the one to compare with first."""
     pictured: ClassVar[bool] = False
     """True if the human sees a picture of what the agent shows, turn by turn, as in frontend design."""
     audited: ClassVar[bool] = True
@@ -181,6 +176,10 @@ class Domain:
         """Return the simulated human that a language model plays with a prompt."""
         return TextHuman(chat, voice)
 
+    def scorer_flags(self, scorer: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the flags of `colbench verify` that this scorer needs; words in capitals are the reader's own."""
+        return ()
+
     def items(self, source: str) -> Items:
         """Return what a reference holds that a reply could give away, or what an answer took; see `colbench.leaks`."""
         return source_items(source)
@@ -205,6 +204,21 @@ class Domain:
         """
         return Draft(text="", suffix=".txt", required=True)
 
+    def report_pages(
+        self,
+        folder: Path,  # noqa: ARG002
+        config: RunConfig,  # noqa: ARG002
+        environment: str,  # noqa: ARG002
+        tasks: Sequence[Task],  # noqa: ARG002
+        rollouts: Sequence[Rollout],  # noqa: ARG002
+    ) -> ReportPages | None:
+        """Return further pages of a run's report; by default none. Files that they show may be put into `folder`.
+
+        `environment`: that of the run's resources (`Resources.environment`). `tasks` and `rollouts` are those of
+        this domain. Raises UserError if the folder cannot be written.
+        """
+        return None
+
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
     ) -> list[TaskCheck]:
@@ -218,6 +232,38 @@ class Domain:
                 return found
 
             return await asyncio.gather(*map(check, tasks))
+
+    async def vet(self, task: Task, resources: Resources) -> None:
+        """Raise RejectedError if a task that a model wrote cannot be used; `resources` have been entered."""
+        found = await check_reference(self.scorer(resources), task)
+        if not found.sound:
+            raise RejectedError("fails", "; ".join(found.flaws) or "an empty answer scores")
+
+    def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
+        """Return the sizes of what some tasks hide, by what is counted, for their datasheet."""
+        return {f"{self.noun}, characters": [len(task.hidden.reference) for task in tasks]}
+
+    async def examine(
+        self,
+        tasks: Sequence[Task],
+        config: RunConfig,
+        sample: int,  # noqa: ARG002
+        bar: Bar,
+    ) -> Examination:
+        """Run the references of some tasks and return what their datasheet says about them.
+
+        `sample`: where running a reference is slow, only those of the first `sample` tasks are run.
+        """
+        checks = await self.check(tasks, config, bar("references", len(tasks)))
+        flaws = {
+            "the reference does not score 1": sum(check.default != 1 for check in checks),
+            "an empty answer does not score 0": sum(check.blank != 0 for check in checks),
+        }
+        return Examination(flaws=flaws)
+
+    def diagnose(self) -> Iterable[Diagnosis]:
+        """Check what the domain needs of this machine besides the code sandbox, for `colbench doctor`."""
+        return ()
 
     def prompt(self, name: str) -> str:
         """Return a prompt: `agent`, `agent_single_turn` or `human`.
@@ -302,10 +348,13 @@ def installed_domains() -> tuple[Domain, ...]:
 
 @cache
 def get_domain(name: str) -> Domain:
-    """Return the domain of this name. Raises UserError if none is installed, or it does not load or is incomplete."""
+    """Return the domain of this name.
+
+    Raises UserError if none is installed, or if it cannot be loaded or lacks something.
+    """
     point = _entry_point(name)
     try:
-        domain = point.load()()
+        domain: Domain = point.load()()
     except Exception as cause:
         raise UserError(
             f"the domain `{name}` of {point.value} cannot be loaded\n{describe_exception(cause)}"
@@ -358,6 +407,6 @@ def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
         return domain.primary
     shown = (rollout for rollout in rollouts if not rollout.agent_failed)
     scores = [score for rollout in shown for score in rollout.scores.values()]
-    lacking = any(score.metrics and score.value is None for score in scores)
+    lacking = any(score.value is None and domain.fallback.of(score) is not None for score in scores)
     taken = any(score.value is not None for score in scores)
     return domain.primary if taken and not lacking else domain.fallback

@@ -10,6 +10,7 @@ from colbench.domain import Resources, get_domain, package_of
 from colbench.errors import UserError
 from colbench.interfaces import ResourceUser, Scorer, Viewer
 from colbench.pages.render import PageRenderer
+from colbench.scorers import find_scorers, with_extras
 from colbench.task import Task
 
 
@@ -32,6 +33,7 @@ class RunResources:
             name: get_domain(name).resources(config, chosen)
             for name, chosen in sorted(by_domain.items())
         }
+        self._extras = find_scorers(config.scorers)
         self._running = AsyncExitStack()
 
     @property
@@ -73,7 +75,8 @@ class RunResources:
     def scorers(self) -> dict[str, Scorer]:
         """Return the scorer of each domain; to be called once started."""
         return {
-            name: get_domain(name).scorer(resources) for name, resources in self.by_domain.items()
+            name: with_extras(get_domain(name).scorer(resources), self._extras)
+            for name, resources in self.by_domain.items()
         }
 
     def equip(self, plugin: object) -> None:

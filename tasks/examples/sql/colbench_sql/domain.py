@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from colbench.code_resources import CodeResources
 from colbench.config import RunConfig
-from colbench.domain import Defaults, Domain, Draft, Metric, Resources
+from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.interfaces import Scorer
+from colbench.presentation import Draft
 from colbench.task import Task
 from colbench_sql.scorer import QueryScorer
 
