@@ -327,18 +327,3 @@ async def check_reference(scorer: Scorer, task: Task) -> TaskCheck:
         blank=blank["default"].value,
         flaws=flaws,
     )
-
-
-def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
-    """Return the metric that a report leads with.
-
-    It is the primary one, or the fallback unless every answer that was measured has the primary one:
-    a mean over some of the answers would pass for one over all.
-    """
-    if domain.fallback is None:
-        return domain.primary
-    shown = (rollout for rollout in rollouts if not rollout.agent_failed)
-    scores = [score for rollout in shown for score in rollout.scores.values()]
-    lacking = any(score.value is None and domain.fallback.of(score) is not None for score in scores)
-    taken = any(score.value is not None for score in scores)
-    return domain.primary if taken and not lacking else domain.fallback
