@@ -1,4 +1,4 @@
-"""A child ends with its parent, however that ends."""
+"""Child processes exit with their parent, however it ends."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import time
 
 PARENT = """
 import sys
-from sweet_rl_trainer.tether import run
-sys.exit(run([sys.executable, "-m", "sweet_rl_trainer.tether", *sys.argv[1:]]))
+from sweet_rl_trainer.subprocesses import run
+sys.exit(run([sys.executable, "-m", "sweet_rl_trainer.subprocesses", *sys.argv[1:]]))
 """
 CHILD = """
 import os, sys, time
