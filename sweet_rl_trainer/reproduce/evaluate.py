@@ -27,7 +27,7 @@ from sweet_rl_trainer.stages.stage import Job, Stage, anew
 from sweet_rl_trainer.stages.training import RUN
 
 AGENT = "local:{model}"
-HAND_OVER = "sweet_rl_trainer.handover:HandOver"
+TWO_MODELS = "sweet_rl_trainer.two_model_agent:TwoModelAgent"
 
 
 def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
@@ -45,11 +45,11 @@ def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
 
 
 def exchange(asker: Stage, writer: Stage, config: RunConfig, *, steps: tuple[int, int]) -> Stage:
-    """Dialogues of one policy with answers of another one (`handover`), each after so many steps of its training.
+    """Return the stage of dialogues of one policy with answers of another one (`two_model_agent`).
 
-    `config` says which; its agent is filled in.
+    `steps` are the training steps of the two checkpoints. `config` names the tasks; its agent is filled in.
     """
-    asked = replace(config, agent=HAND_OVER)
+    asked = replace(config, agent=TWO_MODELS)
     return Stage(
         name="exchange",
         act=partial(_exchange, config=asked, steps=steps),

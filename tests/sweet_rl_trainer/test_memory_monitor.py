@@ -1,3 +1,5 @@
+"""The peak memory of a process and its subprocesses."""
+
 from __future__ import annotations
 
 import subprocess
@@ -9,7 +11,7 @@ import pytest
 
 pytest.importorskip("psutil", reason="psutil is not installed (colbench[train])")
 
-from sweet_rl_trainer.peak import SECONDS, Peak
+from sweet_rl_trainer.memory_monitor import SECONDS, MemoryMonitor
 
 MIB = 2**20
 HOLDING = "import sys; held = b'1' * ({mib} << 20); print(flush=True); sys.stdin.read()"
@@ -27,28 +29,28 @@ def holding(*sizes):
         yield
 
 
-def test_what_processes_below_have_at_the_same_time_is_added_up():
-    with Peak() as alone:
+def test_memory_of_subprocesses_at_the_same_time_is_added_up():
+    with MemoryMonitor() as alone:
         pass
-    with holding(150, 150), Peak() as beside:
+    with holding(150, 150), MemoryMonitor() as beside:
         pass
-    assert alone.bytes > 5 * MIB
-    assert 300 * MIB <= beside.bytes - alone.bytes < 450 * MIB
+    assert alone.peak > 5 * MIB
+    assert 300 * MIB <= beside.peak - alone.peak < 450 * MIB
 
 
-def test_what_lasts_longer_than_between_two_looks_is_seen():
-    with Peak() as peak:
-        before = peak.bytes
+def test_a_peak_longer_than_the_polling_interval_is_seen():
+    with MemoryMonitor() as monitor:
+        before = monitor.peak
         with holding(150):
             time.sleep(2 * SECONDS)
-    assert peak.bytes - before >= 150 * MIB
+    assert monitor.peak - before >= 150 * MIB
 
 
-def test_what_was_given_back_before_does_not_count():
+def test_memory_released_before_the_block_does_not_count():
     held = b"1" * (150 * MIB)
-    with Peak() as while_held:
+    with MemoryMonitor() as while_held:
         pass
     del held
-    with Peak() as after:
+    with MemoryMonitor() as after:
         pass
-    assert while_held.bytes - after.bytes > 100 * MIB
+    assert while_held.peak - after.peak > 100 * MIB

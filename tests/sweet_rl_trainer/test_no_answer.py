@@ -1,11 +1,11 @@
-"""A model that is kept from answering."""
+"""A chat model that gives no answer."""
 
 from __future__ import annotations
 
 import asyncio
 
 from colbench.messages import Message, Sampled, Usage
-from sweet_rl_trainer.asks_on import DRAWS, AsksOn
+from sweet_rl_trainer.no_answer import DRAWS, NoAnswerModel
 
 DIALOGUE = [Message(role="user", content="I need a function.")]
 
@@ -28,10 +28,12 @@ class Says:
 
 
 def said(model, seed=0):
-    return asyncio.run(AsksOn(model).chat(DIALOGUE, temperature=1.0, max_tokens=12, seed=seed))
+    return asyncio.run(
+        NoAnswerModel(model).chat(DIALOGUE, temperature=1.0, max_tokens=12, seed=seed)
+    )
 
 
-def test_the_first_draw_that_is_no_answer_is_said_with_its_own_tokens():
+def test_the_first_draw_that_is_not_an_answer_is_returned_with_its_own_tokens():
     model = Says("I WANT TO ANSWER: 1", "So. I WANT TO ANSWER: 2", "What is the rate?", "And?")
     reply = said(model)
     assert reply.content == "What is the rate?"

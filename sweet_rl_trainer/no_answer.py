@@ -1,4 +1,4 @@
-"""A chat model that is kept from answering, for dialogues that run into the turn limit (`Recipe.negatives`)."""
+"""A chat model that gives no answer, for dialogues that run into the turn limit (`Recipe.negatives`)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from colbench.interfaces import ChatModel
 from colbench.messages import ANSWER_MARKER, Message, Usage
 
 DRAWS = 16
+"""Replies that are drawn for one turn, at most."""
 
 
-class AsksOn:
-    """What the model says when it says no answer: of up to `DRAWS` draws the first that is none, else the last."""
+class NoAnswerModel:
+    """A chat model that draws replies from another one until one is not an answer, at most `DRAWS` times."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
@@ -28,7 +29,7 @@ class AsksOn:
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """The next message; its usage is that of all draws."""
+        """Return the first reply that is not an answer, or else the last; its usage is the sum over all draws."""
         usage = Usage()
         for draw in range(DRAWS):
             said = await self._model.chat(

@@ -1,4 +1,4 @@
-"""Keys and values that a model has computed: of prompts that may go on, and of a batch that grows."""
+"""Caches of keys and values: of prompts that may be continued, and of a batch that is being generated."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from torch.nn.functional import pad
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 Layers = list[tuple[Tensor, Tensor]]
-"""Keys and values of each layer, (1, heads, tokens, width of a head)."""
+"""Keys and values of each layer; shape (1, heads, tokens, head width)."""
 
 
 class Prefixes:
-    """What a model has read of prompts, for those that go on from them: the latest ones, of so many tokens in all."""
+    """Keys and values of the most recent prompts, up to `tokens` tokens in all, for prompts that continue them."""
 
     def __init__(self, tokens: int) -> None:
-        self._room = tokens
-        self._held: dict[tuple[int, ...], Layers] = {}
+        self._capacity = tokens
+        self._cached: dict[tuple[int, ...], Layers] = {}
 
     def read(self, model: Any, ids: Sequence[int]) -> Layers:
-        """Those of `ids`; only what follows the longest prompt that is held is read."""
-        known = max((each for each in self._held if _begins(ids, each)), key=len, default=())
+        """Return the keys and values of `ids`; the model reads only what follows the longest cached beginning."""
+        known = max((each for each in self._cached if _begins(ids, each)), key=len, default=())
         cache = DynamicCache()
-        for number, (keys, values) in enumerate(self._held.get(known, [])):
+        for number, (keys, values) in enumerate(self._cached.get(known, [])):
             cache.update(keys, values, number)
         rest = list(ids[len(known) :])
         if rest:
@@ -37,10 +37,10 @@ class Prefixes:
         return found
 
     def _keep(self, ids: tuple[int, ...], layers: Layers) -> None:
-        self._held.pop(ids, None)
-        self._held[ids] = layers
-        while sum(map(len, self._held)) > self._room:
-            del self._held[next(iter(self._held))]
+        self._cached.pop(ids, None)
+        self._cached[ids] = layers
+        while sum(map(len, self._cached)) > self._capacity:
+            del self._cached[next(iter(self._cached))]
 
 
 def _begins(ids: Sequence[int], other: tuple[int, ...]) -> bool:
@@ -48,26 +48,26 @@ def _begins(ids: Sequence[int], other: tuple[int, ...]) -> bool:
 
 
 class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
-    """A layer with room to spare: what is added is written beside the rest, which is copied once in a while only."""
+    """A cache layer with spare capacity, so that most additions copy nothing."""
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any
     ) -> tuple[Tensor, Tensor]:
-        """Add tokens; gives all keys and values."""
+        """Add tokens and return all keys and values."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
             self._length = 0
             self._buffers = [each[:, :, :0] for each in (key_states, value_states)]
         begin, end = self._length, self._length + key_states.shape[-2]
         if end > self._buffers[0].shape[-2]:
-            self._buffers = [_roomier(each, begin, end + end // 4 + 32) for each in self._buffers]
+            self._buffers = [_enlarged(each, begin, end + end // 4 + 32) for each in self._buffers]
         for buffer, new in zip(self._buffers, (key_states, value_states), strict=True):
             buffer[:, :, begin:end] = new
         self._length = end
         return self._show()
 
     def batch_select_indices(self, indices: Tensor) -> None:
-        """Only keep some rows of the batch."""
+        """Keep only some rows of the batch."""
         self._buffers = [each[indices] for each in self._buffers]
         self._show()
 
@@ -77,15 +77,15 @@ class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         return keys, values
 
 
-def _roomier(buffer: Tensor, used: int, size: int) -> Tensor:
+def _enlarged(buffer: Tensor, used: int, size: int) -> Tensor:
     rows, heads, _, width = buffer.shape
     larger = buffer.new_empty(rows, heads, size, width)
     larger[:, :, :used] = buffer[:, :, :used]
     return larger
 
 
-def side_by_side(rows: Sequence[Layers]) -> Cache:
-    """A batch of what was read for each row, which may be nothing, filled up with zeros on the left."""
+def batched(rows: Sequence[Layers]) -> Cache:
+    """Return the cache of a batch of rows, padded with zeros on the left; a row may be empty."""
     cache = Cache(layer_class_to_replicate=GrowingLayer)
     some = next(filter(None, rows), [])
     for number, layer in enumerate(some):

@@ -1,6 +1,6 @@
-"""An agent of two checkpoints: one talks, and when it would answer, the other writes the answer.
+"""An agent of two checkpoints: one conducts the dialogue, the other writes the answer.
 
-So what a policy asks and what it writes can be told apart (`reproduce.exchanges`).
+It separates the effect of what a policy asks from that of the answer it writes (`study.exchanges`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from colbench_agents.model import PromptedAgent
 from sweet_rl_trainer.local_agent import LocalChat
 
 
-class HandOver(PromptedAgent):
-    """`sweet_rl_trainer.handover:HandOver` with the checkpoints `asker` and `writer`; sampled as `local:` is.
+class TwoModelAgent(PromptedAgent):
+    """`sweet_rl_trainer.two_model_agent:TwoModelAgent` with the checkpoints `asker` and `writer`; sampled as `local:`.
 
-    A talk that ends at its last turn without the words that announce an answer stays the asker's.
-    Raises UserError for what is no checkpoint.
+    A reply without the answer marker is the asker's alone, also in the last turn.
+    Raises UserError if `asker` or `writer` is not a checkpoint.
     """
 
     records_tokens = False
@@ -35,17 +35,17 @@ class HandOver(PromptedAgent):
         self._asker, self._writer = (
             LocalChat(each, dtype="float32", rows=64) for each in (asker, writer)
         )
-        chat = HandOverChat(self._asker, self._writer)
+        chat = TwoModelChat(self._asker, self._writer)
         super().__init__(chat, prompt=prompt, temperature=temperature, max_tokens=max_tokens)
 
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run beside the flag."""
+        """Return what the run records in addition to the agent's flag."""
         models = {"asker": self._asker.digest, "writer": self._writer.digest}
         return models | super().describe()
 
 
-class HandOverChat:
-    """A chat model whose answers are written by another one, from where they are announced."""
+class TwoModelChat:
+    """A chat model whose answers are written by another model, from the answer marker on."""
 
     def __init__(self, asker: LocalChat, writer: LocalChat) -> None:
         self._asker = asker
@@ -60,7 +60,7 @@ class HandOverChat:
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """The next message, of one of the two; its usage is that of both."""
+        """Return the asker's next message, with the writer's answer if it announces one; usage counts both models."""
         said = await self._asker.chat(
             messages, temperature=temperature, max_tokens=max_tokens, seed=seed, tokens=tokens
         )

@@ -1,4 +1,4 @@
-"""What is held of prompts, and batches that grow, against what the model says of the whole."""
+"""Cached prompts and growing batches, against what the model computes from the whole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer.key_values import GrowingLayer, Prefixes, side_by_side  # noqa: E402
+from sweet_rl_trainer.kv_cache import GrowingLayer, Prefixes, batched  # noqa: E402
 
 IDS = [1, 5, 9, 30, 4, 7, 8]
 
@@ -34,7 +34,7 @@ def plain(model, ids):
 
 
 @torch.no_grad()
-def test_only_the_rest_is_read_of_a_prompt_that_goes_on(model):
+def test_only_the_rest_of_a_continued_prompt_is_read(model):
     counted, prefixes = Read(model), Prefixes(100)
     prefixes.read(counted, IDS[:4])
     assert counted.tokens == 4
@@ -59,9 +59,9 @@ def test_the_oldest_prompts_are_forgotten(model):
 
 
 @torch.no_grad()
-def test_rows_of_several_lengths_stand_side_by_side_filled_up_on_the_left(model):
+def test_rows_of_several_lengths_are_padded_on_the_left(model):
     one, other = plain(model, IDS), plain(model, IDS[:3])
-    batch = side_by_side([one, [], other])
+    batch = batched([one, [], other])
     for layer, long, short in zip(batch.layers, one, other, strict=True):
         for kind, states in enumerate((layer.keys, layer.values)):
             assert states.shape[:3:2] == (3, len(IDS))
@@ -71,7 +71,7 @@ def test_rows_of_several_lengths_stand_side_by_side_filled_up_on_the_left(model)
             assert not states[2, :, :-3].any()
 
 
-def test_a_layer_holds_what_was_added_whatever_its_room():
+def test_a_layer_holds_what_was_added_whatever_its_capacity():
     layer, added = GrowingLayer(), [torch.randn(3, 2, size, 4) for size in (5, 1, 1, 90, 1)]
     for each in added:
         keys, values = layer.update(each, -each)

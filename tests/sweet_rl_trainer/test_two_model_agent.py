@@ -12,10 +12,10 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.cli import main
 from colbench.messages import Message, Usage
-from sweet_rl_trainer.handover import HandOverChat
 from sweet_rl_trainer.local_agent import LocalChat
+from sweet_rl_trainer.two_model_agent import TwoModelChat
 
-AGENT = "sweet_rl_trainer.handover:HandOver"
+AGENT = "sweet_rl_trainer.two_model_agent:TwoModelAgent"
 DIALOGUE = [Message(role="user", content="I need a function.")]
 
 
@@ -31,7 +31,7 @@ class Says:
 
 
 def said(words, model, seed=0):
-    chat = HandOverChat(Says(words), LocalChat(str(model), dtype="float32", rows=4))
+    chat = TwoModelChat(Says(words), LocalChat(str(model), dtype="float32", rows=4))
     return asyncio.run(chat.chat(DIALOGUE, temperature=1.0, max_tokens=12, seed=seed))
 
 
@@ -50,7 +50,7 @@ def test_an_answer_is_the_writer_s_from_its_announcement_on(small_model):
     assert said("I WANT TO ANSWER: 1", small_model, 1) != said("I WANT TO ANSWER: 1", small_model)
 
 
-def test_what_was_begun_is_read_by_the_writer(small_model):
+def test_the_writer_continues_from_the_beginning_of_the_reply(small_model):
     model = LocalChat(str(small_model), dtype="float32", rows=4)
 
     def reply(begun):
@@ -72,7 +72,7 @@ def test_two_checkpoints_make_a_run(small_model, tmp_path):
     assert [len(json.loads(line)["turns"]) for line in lines] == [2, 2]
 
 
-def test_what_is_no_checkpoint_is_refused(small_model, tmp_path, capsys):
+def test_a_folder_that_is_not_a_checkpoint_is_refused(small_model, tmp_path, capsys):
     models = (f"--agent-arg=asker={small_model}", f"--agent-arg=writer={tmp_path}")
     run = ("--agent", AGENT, *models, "--tasks", "bundled:backend/train", "--limit", "1")
     assert main(["eval", *run, "--out", str(tmp_path / "run")]) == 2
