@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from colbench.errors import UserError
-from sweet_rl_trainer.deviations import STAGES, deviations
+from sweet_rl_trainer.paper_diff import STAGES, paper_diff
 from sweet_rl_trainer.recipe import convert, describe, read, shipped, text
 from sweet_rl_trainer.settings import paper
 
@@ -41,7 +41,7 @@ def test_the_papers_recipes_have_the_papers_values(name):
     allowed = {"data.held_out"}
     if recipe.domain == "frontend":
         allowed |= {"critic", "rft.at_least"}
-    assert {name for name, *_ in deviations(recipe, STAGES)} == allowed
+    assert {name for name, *_ in paper_diff(recipe, STAGES)} == allowed
     for objective in ("critic", "actor", "rft", "mtdpo"):
         wanted = replace(paper(objective, recipe.domain), save_every=250)
         assert getattr(recipe, objective).train == wanted
@@ -57,11 +57,11 @@ def test_the_papers_recipes_have_the_papers_values(name):
 def test_deviations_are_those_of_the_stages_that_are_done():
     recipe = read("lora-1gpu-8b")
     rates = {f"{each}.train.learning_rate" for each in ("critic", "actor", "rft", "mtdpo")}
-    assert {name for name, *_ in deviations(recipe, STAGES)} == rates | {"lora", "data.held_out"}
-    found = deviations(recipe, {"rft", "export"})
+    assert {name for name, *_ in paper_diff(recipe, STAGES)} == rates | {"lora", "data.held_out"}
+    found = paper_diff(recipe, {"rft", "export"})
     assert ("rft.train.learning_rate", 1e-5, 2e-7) in found
     assert [name for name, *_ in found] == ["data.held_out", "rft.train.learning_rate", "lora"]
-    assert [name for name, *_ in deviations(recipe, {"grpo"})] == ["lora"]
+    assert [name for name, *_ in paper_diff(recipe, {"grpo"})] == ["lora"]
 
 
 def test_settings_of_one_training_win_over_those_of_all():
