@@ -34,7 +34,7 @@ from sweet_rl_trainer.settings import (
     paper,
 )
 from sweet_rl_trainer.tiny import Shape
-from sweet_rl_trainer.weights import Rule as WeightRule
+from sweet_rl_trainer.token_weights import Rule as WeightRule
 
 T = TypeVar("T")
 Method = Literal["sweet", "rft", "mtdpo", "grpo"]
@@ -93,7 +93,7 @@ class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     train: TrainSettings
     pairs: PairSettings = PairSettings()
-    weights: WeightRule = "turn-mean"
+    token_weights: WeightRule = "turn-mean"
     hidden: Template | Literal["none"] = "preamble"
     """How c is put to the critic; "none": it is not (an ablation of the paper)."""
     max_length: Count = 8192
@@ -145,7 +145,7 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Phase 2: DPO on the pairs of replies."""
 
     train: TrainSettings
-    weights: WeightRule = "sum"
+    token_weights: WeightRule = "sum"
     max_length: Count = 16_384
     """Paper."""
 
@@ -155,7 +155,7 @@ class MtdpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     train: TrainSettings
     pairs: PairSettings = PairSettings()
-    weights: WeightRule = "sum"
+    token_weights: WeightRule = "sum"
     max_length: Count = 16_384
     """Paper."""
 
@@ -382,7 +382,7 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
         if term.told == (critic.hidden == "none"):
             hidden = "is not told c" if critic.hidden == "none" else "is told c"
             yield f"rank.scores {scores!r} do not fit a critic that {hidden} (critic.hidden {critic.hidden!r})"
-        if (term.weights == "sum") != (critic.weights == "sum"):
-            yield f"rank.scores {scores!r} do not fit critic.weights {critic.weights!r}"
+        if (term.token_weights == "sum") != (critic.token_weights == "sum"):
+            yield f"rank.scores {scores!r} do not fit critic.token_weights {critic.token_weights!r}"
         if term.score != critic.train.score:
             yield f"rank.scores {scores!r} do not fit critic.train.score {critic.train.score!r}"

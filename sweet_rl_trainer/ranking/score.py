@@ -40,8 +40,8 @@ from sweet_rl_trainer.progress import shown
 from sweet_rl_trainer.ranking.turns import Candidates, encode_candidates
 from sweet_rl_trainer.reference import Kind, ReferenceCache
 from sweet_rl_trainer.settings import Score
+from sweet_rl_trainer.token_weights import Rule
 from sweet_rl_trainer.values import has_value_head
-from sweet_rl_trainer.weights import Rule
 
 Preset = Literal[
     "critic",
@@ -61,7 +61,7 @@ class Term(Struct, frozen=True, kw_only=True):
     of: Literal["critic", "reference"]
     told: bool
     """Whether the model is told c."""
-    weights: Rule = "turn-mean"
+    token_weights: Rule = "turn-mean"
     more: int = 0
     """Tokens by which the mean's denominator exceeds the reply's number of tokens."""
     score: Score = "log-ratio"
@@ -72,8 +72,8 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     "critic": (Term(of="critic", told=True), Term(of="reference", told=True)),
     "critic-without-hidden": (Term(of="critic", told=False), Term(of="reference", told=False)),
     "critic-sum": (
-        Term(of="critic", told=True, weights="sum"),
-        Term(of="reference", told=True, weights="sum"),
+        Term(of="critic", told=True, token_weights="sum"),
+        Term(of="reference", told=True, token_weights="sum"),
     ),
     "pmi": (Term(of="reference", told=True), Term(of="reference", told=False)),
     "released": (Term(of="critic", told=True, more=1), Term(of="reference", told=False)),
@@ -217,15 +217,17 @@ def _as_in_training(
 def _weighted(
     candidates: Candidates, chat: Chat, term: Term, hidden: Template | None
 ) -> list[Example]:
-    examples = encode_candidates(candidates, chat, term.weights, hidden=hidden)
+    examples = encode_candidates(candidates, chat, term.token_weights, hidden=hidden)
     return [_thinned(each, term.more) for each in examples] if term.more else examples
 
 
 def _thinned(example: Example, more: int) -> Example:
     """The example with the denominator of its mean greater by `more`."""
-    count = sum(weight != 0 for weight in example.weights)
+    count = sum(weight != 0 for weight in example.token_weights)
     share = count / (count + more)
-    return Example(ids=example.ids, weights=array("f", (share * w for w in example.weights)))
+    return Example(
+        ids=example.ids, token_weights=array("f", (share * w for w in example.token_weights))
+    )
 
 
 def _fitting(
@@ -264,4 +266,4 @@ def _scores(
 
 def reply_lengths(examples: Sequence[Example]) -> tuple[int, ...]:
     """Tokens of each reply (`turns.encode_candidates`), its end among them."""
-    return tuple(sum(weight != 0 for weight in each.weights) for each in examples)
+    return tuple(sum(weight != 0 for weight in each.token_weights) for each in examples)

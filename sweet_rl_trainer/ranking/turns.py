@@ -19,9 +19,9 @@ from colbench.messages import Sampled
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.examples import Example
 from sweet_rl_trainer.hidden import Template, state
+from sweet_rl_trainer.token_weights import Rule, weigh
 from sweet_rl_trainer.tokens import OUTSIDE, encode_prompt
 from sweet_rl_trainer.trajectories import Trajectory
-from sweet_rl_trainer.weights import Rule, weigh
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ def turns_of(
 
 
 def encode_candidates(
-    candidates: Candidates, chat: Chat, weights: Rule, *, hidden: Template | None = None
+    candidates: Candidates, chat: Chat, token_weights: Rule, *, hidden: Template | None = None
 ) -> list[Example]:
     """Each reply after the same prompt; with `hidden`, after c too.
 
@@ -91,8 +91,8 @@ def encode_candidates(
         if reply.ids:
             chat.check(reply.ids, reply.text, where=where)
         ids = list(reply.ids) or chat.reply(reply.text, where=where)
-        counted = weigh([OUTSIDE] * len(prompt) + [turn.number] * len(ids), weights)
-        examples.append(Example(ids=array("i", [*prompt, *ids]), weights=array("f", counted)))
+        counted = weigh([OUTSIDE] * len(prompt) + [turn.number] * len(ids), token_weights)
+        examples.append(Example(ids=array("i", [*prompt, *ids]), token_weights=array("f", counted)))
     return examples
 
 

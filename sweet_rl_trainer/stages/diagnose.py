@@ -152,7 +152,7 @@ class Asked(Struct, frozen=True, kw_only=True):
             sides, _ = side_examples(
                 trajectories,
                 self.chat,
-                self.table.weights,
+                self.table.token_weights,
                 hidden=told(self.table),
                 max_length=self.table.max_length,
             )
@@ -205,6 +205,6 @@ def preset_of(table: CriticSettings) -> Preset:
     """A turn's score, as the critic was trained for it."""
     if table.train.score == "value":
         return "value" if told(table) else "value-without-hidden"
-    if table.weights == "sum":
+    if table.token_weights == "sum":
         return "critic-sum"
     return "critic" if told(table) else "critic-without-hidden"

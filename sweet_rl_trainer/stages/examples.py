@@ -92,7 +92,7 @@ def _side(
         without=without,
     )
     return pair_examples(
-        pairs, chat, table.weights, hidden=told(table), max_length=table.max_length
+        pairs, chat, table.token_weights, hidden=told(table), max_length=table.max_length
     )
 
 

@@ -156,7 +156,7 @@ class Iteration:
         settings = {
             "diagnose": _plain(self.recipe.diagnose),
             "hidden": table.hidden,
-            "weights": table.weights,
+            "token_weights": table.token_weights,
             "max_length": table.max_length,
         }
         needed = {**self.inputs, "data": self.critic_data, "critic": self.critic, **(more or {})}
@@ -197,7 +197,7 @@ class Iteration:
         settings["loading"] = _plain(base.loading(recipe.critic.train.precision, recipe.lora))
         settings["hidden"] = recipe.critic.hidden
         settings["max_length"] = [recipe.critic.max_length, recipe.actor.max_length]
-        settings["weights"] = recipe.actor.weights
+        settings["token_weights"] = recipe.actor.token_weights
         judge: Inputs = {rank.CRITIC: self.critic} if self.judged else {}
         needed = {**self.inputs, "candidates": self.sampled, **judge}
         return self._stage("rank", rank.rank, settings, needed)
@@ -284,7 +284,7 @@ def _of_pairs(table: CriticSettings | MtdpoSettings) -> dict[str, Any]:
     """What examples of pairs depend on."""
     return {
         "pairs": _plain(table.pairs),
-        "weights": table.weights,
+        "token_weights": table.token_weights,
         "max_length": table.max_length,
     }
 

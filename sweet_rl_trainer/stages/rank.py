@@ -124,7 +124,7 @@ def _pairs(
         scored,
         chat,
         recipe.rank.pairs,
-        weights=recipe.actor.weights,
+        token_weights=recipe.actor.token_weights,
         pairs_per_turn=recipe.rank.pairs_per_turn,
         margin=recipe.rank.margin,
         seed=recipe.rank.seed,

@@ -120,7 +120,7 @@ class Graph:
             act=partial(judge.score, recipe=recipe),
             settings={
                 "hidden": table.hidden,
-                "weights": table.weights,
+                "token_weights": table.token_weights,
                 "max_length": table.max_length,
             },
             inputs={"model": self.base, judge.DIALOGUES: self._judged(recipe), **critic},

@@ -92,7 +92,7 @@ def _scores(job: Job, recipe: Recipe, dialogues: Sequence[Trajectory]) -> dict[s
     def sides(*, aware: bool) -> Any:
         way = hidden if aware else None
         return side_examples(
-            dialogues, chat, table.weights, hidden=way, max_length=table.max_length
+            dialogues, chat, table.token_weights, hidden=way, max_length=table.max_length
         )[0]
 
     with Scorers(recipe, base, job.shared / REFERENCES) as scorers:

@@ -32,8 +32,8 @@ class Method(Struct, frozen=True, kw_only=True):
 
 
 NO_HIDDEN = {"critic.hidden": "none", "rank.scores": "critic-without-hidden"}
-ALL_TOKENS = {"critic.weights": "trajectory-mean"}
-AVERAGED = {"critic.weights": "turn-mean-averaged"}
+ALL_TOKENS = {"critic.token_weights": "trajectory-mean"}
+AVERAGED = {"critic.token_weights": "turn-mean-averaged"}
 CALIBRATED = {"rank.calibrate": True}
 ANCHORED = {"actor.train.likelihood_weight": 1.0}
 MATCHED = {"critic.pairs.match_turns": True}
@@ -116,7 +116,7 @@ METHODS: tuple[Method, ...] = (
         goal="actor",
         paper=3.6,
         paper_passed=4.2,
-        changes={"critic.weights": "sum", "rank.scores": "critic-sum"},
+        changes={"critic.token_weights": "sum", "rank.scores": "critic-sum"},
     ),
     Method(
         name="regression-head",

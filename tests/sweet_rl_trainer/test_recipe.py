@@ -48,7 +48,7 @@ def test_the_papers_recipes_have_the_papers_values(name):
     assert recipe.critic.pairs == recipe.mtdpo.pairs
     wanted = ("best-vs-worse", 0.0) if recipe.domain == "backend" else ("all-ordered", 0.1)
     assert (recipe.critic.pairs.rule, recipe.critic.pairs.margin) == wanted
-    assert (recipe.critic.weights, recipe.actor.weights) == ("turn-mean", "sum")
+    assert (recipe.critic.token_weights, recipe.actor.token_weights) == ("turn-mean", "sum")
     assert (recipe.critic.max_length, recipe.actor.max_length) == (8192, 16_384)
     assert (recipe.sample.count, recipe.sample.data_fraction) == (16, 0.1)
     assert (recipe.rank.pairs, recipe.rank.pairs_per_turn) == ("halves", 4)
@@ -156,8 +156,11 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("iterations=0", r"iterations: expected a whole number >= 1; given: 0$"),
         ("critic.hidden=none", r"rank\.scores 'critic' do not fit a critic that is not told c"),
         ("rank.scores=critic-without-hidden", r"do not fit a critic that is told c \(critic\.hid"),
-        ("critic.weights=sum", r"rank\.scores 'critic' do not fit critic\.weights 'sum'$"),
-        ("rank.scores=critic-sum", r"'critic-sum' do not fit critic\.weights 'turn-mean'$"),
+        (
+            "critic.token_weights=sum",
+            r"rank\.scores 'critic' do not fit critic\.token_weights 'sum'$",
+        ),
+        ("rank.scores=critic-sum", r"'critic-sum' do not fit critic\.token_weights 'turn-mean'$"),
         (
             "sample.server=http://h:1/v1",
             r"sample\.server 'http://h:1/v1': expected .* or MODEL@URL$",

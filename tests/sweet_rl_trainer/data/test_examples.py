@@ -9,8 +9,8 @@ from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.examples import pair_examples, success_examples
 from sweet_rl_trainer.hidden import TEMPLATES, state
 from sweet_rl_trainer.pairs import Pair
+from sweet_rl_trainer.token_weights import RULES
 from sweet_rl_trainer.tokens import encode
-from sweet_rl_trainer.weights import RULES
 
 HEARD = ("Count the late orders.", "Only after the last day.", "Yes.")
 REPLIES = ("Is the last day late?", "And an empty list?", "def count(): return 0")
@@ -47,13 +47,13 @@ def test_weights_are_those_of_the_whole_trajectory_in_one_sequence_or_many(
     assert len(side.examples) == len(encoded.sequences)
     for example, sequence in zip(side.examples, encoded.sequences, strict=True):
         assert list(example.ids) == sequence.ids
-        assert (example.ids.typecode, example.weights.typecode) == ("i", "f")
+        assert (example.ids.typecode, example.token_weights.typecode) == ("i", "f")
         weights = [
             expected_weight(rule, lengths, turn) if turn >= 0 else 0.0 for turn in sequence.turns
         ]
-        assert list(example.weights) == pytest.approx(weights, rel=1e-6)
-        assert example.weights[0] == 0
-    total = sum(sum(example.weights) for example in side.examples)
+        assert list(example.token_weights) == pytest.approx(weights, rel=1e-6)
+        assert example.token_weights[0] == 0
+    total = sum(sum(example.token_weights) for example in side.examples)
     totals = {
         "turn-mean": 3,
         "turn-mean-averaged": 1,
@@ -78,7 +78,7 @@ def test_only_a_critic_is_told_the_hidden_information(template, chat, trajectory
         (actor,) = getattr(untold, name).examples
         assert chat.tokenizer.decode(list(critic.ids)).count(stated.text + "\n\n") == 1
         assert "count_late" not in chat.tokenizer.decode(list(actor.ids))
-        assert [w for w in critic.weights if w] == [w for w in actor.weights if w]
+        assert [w for w in critic.token_weights if w] == [w for w in actor.token_weights if w]
         start = next(
             n
             for n, pair in enumerate(zip(critic.ids, actor.ids, strict=False))

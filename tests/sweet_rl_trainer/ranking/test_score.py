@@ -30,8 +30,8 @@ from sweet_rl_trainer.ranking.turns import (  # noqa: E402
     turns_of,
 )
 from sweet_rl_trainer.reference import ReferenceCache  # noqa: E402
+from sweet_rl_trainer.token_weights import RULES  # noqa: E402
 from sweet_rl_trainer.values import load_value_model  # noqa: E402
-from sweet_rl_trainer.weights import RULES  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -164,7 +164,9 @@ def test_a_turn_is_one_row_with_its_context_in_it_once(candidates, byte_model, c
     assert [row.count for row in rows] == [16, 16]
     for row, each in zip(sorted(rows, key=lambda row: len(row.ids)), candidates, strict=True):
         examples = encode_candidates(each, chat, "turn-mean", hidden="preamble")
-        prompt = list(examples[0].weights).index(next(w for w in examples[0].weights if w))
+        prompt = list(examples[0].token_weights).index(
+            next(w for w in examples[0].token_weights if w)
+        )
         replies = sum(len(example.ids) - prompt for example in examples)
         assert len(row.ids) <= prompt + replies
 
@@ -198,7 +200,7 @@ def test_scores_of_pairs_are_those_of_the_objective(dialogue, byte_model, make_s
     models = byte_model(1).eval(), byte_model().eval()
     row = lay_out([[pairs[0].chosen.examples, pairs[0].rejected.examples]])
     with torch.no_grad():
-        one, other = (row.sums(row.weights * row_logprobs(m, m.config, row)) for m in models)
+        one, other = (row.sums(row.token_weights * row_logprobs(m, m.config, row)) for m in models)
     critic, reference = make_scorer(models[0], "critic"), make_scorer(models[1])
     (found,) = score_pairs(pairs, critic=critic, reference=reference, budget=900)
     assert found == pytest.approx((one - other).tolist(), rel=0, abs=1e-5)
@@ -320,7 +322,7 @@ def mean_value(model, head, example):
     ids = torch.tensor([list(example.ids)])
     with torch.no_grad():
         hidden = model.eval()(ids, output_hidden_states=True).hidden_states[-1][0]
-    said = [place for place, weight in enumerate(example.weights) if weight]
+    said = [place for place, weight in enumerate(example.token_weights) if weight]
     assert said == list(range(said[0], len(example.ids)))
     return (head[0] @ hidden[said].mean(0)).item()
 

@@ -160,7 +160,7 @@ ALL = {"critic-data", "sample", *FROM_CRITIC}
     ("change", "expected"),
     [
         ("actor.train.learning_rate=1e-5", FROM_ACTOR),
-        ("actor.weights=turn-mean", FROM_RANK),
+        ("actor.token_weights=turn-mean", FROM_RANK),
         ("rank.pairs=margin", FROM_RANK),
         ("rank.scores=released", FROM_RANK),
         ("rank.calibrate=true", FROM_RANK),
@@ -168,7 +168,7 @@ ALL = {"critic-data", "sample", *FROM_CRITIC}
         ("sample.server=x@http://localhost:1/v1", {"sample", *FROM_RANK}),
         ("actor.train.precision=bfloat16", {"sample", *FROM_RANK}),
         ("critic.train.beta=0.2", FROM_CRITIC),
-        ("critic.weights=trajectory-mean", {"critic-data", *FROM_CRITIC}),
+        ("critic.token_weights=trajectory-mean", {"critic-data", *FROM_CRITIC}),
         ("critic.pairs.match_turns=true", {"critic-data", *FROM_CRITIC}),
         ("lora.rank=4", FROM_CRITIC),
         ("diagnose.questions=2", {"diagnose", "diagnose, ranked"}),

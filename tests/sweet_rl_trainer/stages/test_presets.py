@@ -39,10 +39,14 @@ CRITIC = ("critic-data", "critic", "diagnose", "sample", "rank")
 @pytest.mark.parametrize(
     "changes",
     [
-        ("critic.weights=trajectory-mean", "critic.hidden=released-order", "rank.scores=released"),
+        (
+            "critic.token_weights=trajectory-mean",
+            "critic.hidden=released-order",
+            "rank.scores=released",
+        ),
         ("critic.train.score=value", "rank.scores=value"),
         ("critic.hidden=none", "rank.scores=critic-without-hidden"),
-        ("critic.weights=sum", "rank.scores=critic-sum"),
+        ("critic.token_weights=sum", "rank.scores=critic-sum"),
     ],
     ids=["released", "value", "without-hidden", "sum"],
 )

@@ -1,6 +1,6 @@
-"""How much each assistant token counts in a sequence's score S = Σ w (log π_θ − log π_ref).
+"""The weights w of assistant tokens in a sequence's score S = Σ w (log π_θ − log π_ref).
 
-| rule | w of a token of turn t | where from |
+| rule | w of a token of turn t | source |
 |---|---|---|
 | `turn-mean` | 1 / L_t | the paper's critic: the mean of each turn, summed over turns |
 | `turn-mean-averaged` | 1 / (T · L_t) | the same, averaged over the T turns, so that more turns do not score more |
@@ -24,12 +24,12 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 def weigh(turns: Sequence[int], rule: Rule) -> list[float]:
-    """The weight of each token, given the number of the assistant turn it belongs to, or -1.
+    """Return the weight of each token, given the number of its assistant turn, or -1 outside of them.
 
-    Raises UserError when there is no such rule.
+    Raises UserError for an unknown rule.
     """
     if rule not in RULES:
-        raise UserError(f"weights {rule!r}: there are {', '.join(RULES)}")
+        raise UserError(f"token_weights {rule!r}: there are {', '.join(RULES)}")
     lengths = Counter(turn for turn in turns if turn >= 0)
     by_turn = {turn: _weight(rule, length, lengths) for turn, length in lengths.items()}
     return [by_turn.get(turn, 0.0) for turn in turns]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from colbench.errors import UserError
-from sweet_rl_trainer.weights import RULES, weigh
+from sweet_rl_trainer.token_weights import RULES, weigh
 
 TURNS = [-1, -1, 0, 0, 0, 0, -1, 1, 1, -1, 2]
 """Turns of 4, 2 and 1 tokens."""
