@@ -171,6 +171,15 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = False
 
+    scorers: Annotated[
+        tuple[str, ...],
+        Option(
+            "scoring",
+            "extra scorers of other packages, whose metrics are reported too",
+            metavar="NAME,…",
+            effect="execution",
+        ),
+    ] = ()
     scoring: Annotated[
         ScoringMode,
         Option(

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import resources as package_files
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from colbench.checks import TaskCheck
+from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
 from colbench.errors import UserError, describe_exception
 from colbench.facts.human import FactsHuman
-from colbench.interfaces import HumanSimulator, Scorer
+from colbench.interfaces import HumanSimulator, RejectedError, Scorer
 from colbench.items import Items, source_items
 from colbench.models.human import TextHuman, Voice
 from colbench.models.openai_chat import OpenAIChat
@@ -31,6 +33,8 @@ from colbench.score import Score
 from colbench.task import Task
 
 GROUP = "colbench.domains"
+REQUIRED = ("name", "title", "metrics", "defaults")
+"""Attributes that a domain must set."""
 FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 
 Role = Literal["success", "primary", "fallback", "detail"]
@@ -67,6 +71,8 @@ class Defaults(Struct, frozen=True, kw_only=True):
 
     tasks: str
     agent: str
+    training: str = ""
+    """Task source to train on, none of whose tasks is in `tasks`. Empty: the domain has none."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -77,6 +83,19 @@ class Draft(Struct, frozen=True, kw_only=True):
     """Of its file's name, such as `.py`."""
     required: bool
     """True if the answer must differ from it; else an empty answer means what was shown last."""
+
+
+class ReportPages(Struct, frozen=True, kw_only=True):
+    """Pages of a run's report that only one domain has; they are written next to `report.html`."""
+
+    name: str
+    """Name of the link to the first page, in lower case, such as `gallery`."""
+    description: str
+    """What the pages show."""
+    files: Mapping[str, str]
+    """HTML by file name, the first page first."""
+    addresses: Mapping[str, str]
+    """Address of the part about a task, by the task's id."""
 
 
 class Resources:
@@ -126,11 +145,14 @@ class Domain:
     """In the order of reading; exactly one is `primary`, at most one is `success`, at most one is `fallback`."""
     defaults: ClassVar[Defaults]
     modes: ClassVar[tuple[str, ...]] = ("default",)
-    """Scoring modes of its scorer; the first one leads."""
+    """Scoring modes of its scorer. The first is `default`, which reports lead with and training learns from."""
     noun: ClassVar[str] = "answer"
     """What an answer is, such as "function"."""
     language: ClassVar[str] = "text"
     """Language of answers, for code fences and highlighting, such as "python"."""
+    floors: ClassVar[Mapping[str, str]] = {}
+    """Answers that need no dialogue and that its scorer measures as well (`Score.floors`): their names for people,
+    the one to compare with first."""
     pictured: ClassVar[bool] = False
     """True if the human sees a picture of what the agent shows, turn by turn, as in frontend design."""
     audited: ClassVar[bool] = True
@@ -176,6 +198,10 @@ class Domain:
         """Return the simulated human that a language model plays with a prompt."""
         return TextHuman(chat, voice)
 
+    def scorer_flags(self, scorer: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the flags of `colbench verify` that this scorer needs; words in capitals are the reader's own."""
+        return ()
+
     def items(self, source: str) -> Items:
         """Return what a reference holds that a reply could give away, or what an answer took; see `colbench.leaks`."""
         return source_items(source)
@@ -200,6 +226,21 @@ class Domain:
         """
         return Draft(text="", suffix=".txt", required=True)
 
+    def report_pages(
+        self,
+        folder: Path,  # noqa: ARG002
+        config: RunConfig,  # noqa: ARG002
+        environment: str,  # noqa: ARG002
+        tasks: Sequence[Task],  # noqa: ARG002
+        rollouts: Sequence[Rollout],  # noqa: ARG002
+    ) -> ReportPages | None:
+        """Return further pages of a run's report; by default none. Files that they show may be put into `folder`.
+
+        `environment`: that of the run's resources (`Resources.environment`). `tasks` and `rollouts` are those of
+        this domain. Raises UserError if the folder cannot be written.
+        """
+        return None
+
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
     ) -> list[TaskCheck]:
@@ -213,6 +254,38 @@ class Domain:
                 return found
 
             return await asyncio.gather(*map(check, tasks))
+
+    async def vet(self, task: Task, resources: Resources) -> None:
+        """Raise RejectedError if a task that a model wrote cannot be used; `resources` have been entered."""
+        found = await check_reference(self.scorer(resources), task)
+        if not found.sound:
+            raise RejectedError("fails", "; ".join(found.flaws) or "an empty answer scores")
+
+    def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
+        """Return the sizes of what some tasks hide, by what is counted, for their datasheet."""
+        return {f"{self.noun}, characters": [len(task.hidden.reference) for task in tasks]}
+
+    async def examine(
+        self,
+        tasks: Sequence[Task],
+        config: RunConfig,
+        sample: int,  # noqa: ARG002
+        bar: Bar,
+    ) -> Examination:
+        """Run the references of some tasks and return what their datasheet says about them.
+
+        `sample`: where running a reference is slow, only those of the first `sample` tasks are run.
+        """
+        checks = await self.check(tasks, config, bar("references", len(tasks)))
+        flaws = {
+            "the reference does not score 1": sum(check.default != 1 for check in checks),
+            "an empty answer does not score 0": sum(check.blank != 0 for check in checks),
+        }
+        return Examination(flaws=flaws)
+
+    def diagnose(self) -> Iterable[Diagnosis]:
+        """Check what the domain needs of this machine besides the code sandbox, for `colbench doctor`."""
+        return ()
 
     def prompt(self, name: str) -> str:
         """Return a prompt: `agent`, `agent_single_turn` or `human`.
@@ -281,20 +354,72 @@ def domain_names() -> list[str]:
 
 
 @cache
+def installed_domains() -> tuple[Domain, ...]:
+    """Return the installed domains in alphabetical order, without those that cannot be loaded.
+
+    A package with a mistake must not stop runs of other domains, so it is just logged.
+    """
+    found = []
+    for name in domain_names():
+        try:
+            found.append(get_domain(name))
+        except UserError as error:
+            logging.getLogger("colbench").warning("%s", error)
+    return tuple(found)
+
+
+@cache
 def get_domain(name: str) -> Domain:
-    """Return the domain of this name. Raises UserError if none is installed or it cannot be loaded."""
-    points = list(entry_points(group=GROUP, name=name))
-    if not points:
-        raise UserError(f"unknown domain `{name}`; installed are {', '.join(domain_names())}")
+    """Return the domain of this name.
+
+    Raises UserError if none is installed, or if it cannot be loaded or lacks something.
+    """
+    point = _entry_point(name)
     try:
-        domain = points[0].load()()
+        domain: Domain = point.load()()
     except Exception as cause:
         raise UserError(
-            f"the domain `{name}` of {points[0].value} cannot be loaded\n{describe_exception(cause)}"
+            f"the domain `{name}` of {point.value} cannot be loaded\n{describe_exception(cause)}"
         ) from cause
-    if not isinstance(domain, Domain):
-        raise UserError(f"{points[0].value} is not a subclass of colbench.Domain")
+    flaw = _flaw(domain, name)
+    if flaw:
+        raise UserError(f"the domain `{name}`: {point.value} {flaw}; see docs/new-domain.md")
     return domain
+
+
+def package_of(name: str) -> str:
+    """Return the distribution that provides a domain and its version; "" for the domains of ColBench itself."""
+    dist = _entry_point(name).dist
+    return "" if dist is None or dist.name == "colbench" else f"{dist.name} {dist.version}"
+
+
+def _entry_point(name: str) -> EntryPoint:
+    points = {point.value: point for point in entry_points(group=GROUP, name=name)}
+    if not points:
+        raise UserError(f"unknown domain `{name}`; installed are {', '.join(domain_names())}")
+    if len(points) > 1:
+        raise UserError(
+            f"the domain `{name}` is in several packages: {' and '.join(sorted(points))}; uninstall all but one"
+        )
+    return next(iter(points.values()))
+
+
+def _flaw(domain: object, name: str) -> str:
+    """Return what a domain lacks; "" if it is complete."""
+    if not isinstance(domain, Domain):
+        return "is not a subclass of colbench.Domain"
+    lacking = [each for each in REQUIRED if not hasattr(domain, each)]
+    if lacking:
+        return f"has no `{'`, `'.join(lacking)}`"
+    if domain.name != name:
+        return f"has the name `{domain.name}`, which must be that of its entry point"
+    if domain.modes[:1] != ("default",):
+        return f"has the modes {domain.modes}, of which the first must be `default`"
+    roles = [metric.role for metric in domain.metrics]
+    if roles.count("primary") != 1:
+        return f"has {roles.count('primary')} metrics with the role `primary`, and must have one"
+    double = [role for role in ("success", "fallback") if roles.count(role) > 1]
+    return f"has more than one metric with the role `{double[0]}`" if double else ""
 
 
 def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
@@ -307,6 +432,6 @@ def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
         return domain.primary
     shown = (rollout for rollout in rollouts if not rollout.agent_failed)
     scores = [score for rollout in shown for score in rollout.scores.values()]
-    lacking = any(score.metrics and score.value is None for score in scores)
+    lacking = any(score.value is None and domain.fallback.of(score) is not None for score in scores)
     taken = any(score.value is not None for score in scores)
     return domain.primary if taken and not lacking else domain.fallback

@@ -1,75 +1,119 @@
-"""Numbers as a reader wants them; used by the table and by the page."""
+"""Numbers and counts as people read them: in the terminal, in the report and on the leaderboard's pages."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 from colbench.stats import Interval
 
 NOTHING = "–"
 """Shown where there is no number."""
+NO_INTERVAL = "no interval"
+
+
+class Range(Protocol):
+    """Anything with two ends."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
 
 
 def percent(share: float | None) -> str:
-    """`42.3 %`"""
+    """Return `42.3 %`."""
     return NOTHING if share is None else f"{share * 100:.1f} %"
 
 
 def whole_percent(share: float | None) -> str:
-    """`42 %`"""
+    """Return `42 %`."""
     return NOTHING if share is None else f"{share * 100:.0f} %"
 
 
 def percent_range(interval: Interval) -> str:
-    """`39.1 to 45.4 %`; `, exact` if the interval is not a bootstrap's."""
+    """Return `39.1 to 45.4 %`, with `, exact` if the interval is not a bootstrap's."""
     if interval.low is None or interval.high is None:
-        return "no interval"
+        return NO_INTERVAL
     exact = ", exact" if interval.method == "exact" else ""
     return f"{interval.low * 100:.1f} to {interval.high * 100:.1f} %{exact}"
 
 
-def points(interval: Interval) -> str:
-    """A difference of shares with its sign: `−1.2 points`."""
-    if interval.mean is None:
-        return NOTHING
-    return f"{signed(interval.mean * 100)} points"
+def bare_percent(share: float | None) -> str:
+    """Return `42.3`, for a column whose head has the sign."""
+    return NOTHING if share is None else f"{share * 100:.1f}"
 
 
-def points_range(interval: Interval) -> str:
-    """`−2.0 to −0.4`"""
+def bare_percent_range(interval: Range) -> str:
+    """Return `39.1–45.4`, for a column whose head has the sign."""
     if interval.low is None or interval.high is None:
-        return "no interval"
-    return f"{signed(interval.low * 100)} to {signed(interval.high * 100)}"
+        return NO_INTERVAL
+    return f"{bare_percent(interval.low)}–{bare_percent(interval.high)}"
+
+
+def points(share: float | None) -> str:
+    """Return a difference of shares with its sign: `−1.2 points`."""
+    return NOTHING if share is None else f"{bare_points(share)} points"
+
+
+def bare_points(share: float) -> str:
+    """Return a difference of shares in percentage points: `−1.2`."""
+    return signed(share * 100)
+
+
+def points_range(interval: Range) -> str:
+    """Return `−2.0 to −0.4`."""
+    if interval.low is None or interval.high is None:
+        return NO_INTERVAL
+    return f"{bare_points(interval.low)} to {bare_points(interval.high)}"
 
 
 def signed(value: float) -> str:
-    """One decimal, with a true minus sign, and no sign for zero."""
+    """Return one decimal with a true minus sign, and no sign for zero."""
     shown = f"{value:+.1f}"
     return "0.0" if float(shown) == 0 else shown.replace("-", "−")
 
 
 def number(value: float | None) -> str:
-    """`4.7`"""
+    """Return `4.7`."""
     return NOTHING if value is None else f"{value:.1f}"
 
 
-def number_range(interval: Interval) -> str:
-    """`4.5 to 4.9`"""
+def number_range(interval: Range) -> str:
+    """Return `4.5 to 4.9`."""
     if interval.low is None or interval.high is None:
-        return "no interval"
+        return NO_INTERVAL
     return f"{interval.low:.1f} to {interval.high:.1f}"
 
 
-def title(name: str) -> str:
-    """`Whole page` for `whole page`; letters after the first are left as they are."""
-    return name[:1].upper() + name[1:]
+def amount(value: float | None, digits: int = 1) -> str:
+    """Return `4.7`; `1,234` from a thousand on."""
+    if value is None:
+        return NOTHING
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}f}"
+
+
+def p_value(p: float) -> str:
+    """Return `0.03`, `< 0.001`."""
+    if p < 0.001:
+        return "< 0.001"
+    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def sentence(text: str) -> str:
+    """Return `Whole page` for `whole page`; letters after the first are left as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def count(amount: int, noun: str, plural: str = "") -> str:
-    """`1 task`, `1,000 tasks`."""
+    """Return `1 task`, `1,000 tasks`."""
     return f"{amount:,} {noun if amount == 1 else plural or noun + 's'}"
 
 
 def short(amount: int) -> str:
-    """`950`, `12.3 k`, `4.5 M`."""
+    """Return `950`, `12.3 k`, `4.5 M`."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if amount >= size:
             return f"{amount / (1e3 if unit == 'k' else size):.1f} {unit}"
@@ -77,14 +121,14 @@ def short(amount: int) -> str:
 
 
 def dollars(amount: float | None) -> str:
-    """`$0.12`; a price that is not known is `unknown`."""
+    """Return `$1.20`, `$0.0123`; an unknown price is `unknown`."""
     if amount is None:
         return "unknown"
-    return f"${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"${amount:.4f}"
+    return f"${amount:,.2f}" if amount >= 0.1 or amount == 0 else f"${amount:.4f}"
 
 
 def duration(seconds: float) -> str:
-    """`0.4 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Return `0.4 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -33,6 +33,10 @@ GROUPS: dict[Kind, str] = {
 }
 FRAMEWORKS = "colbench.frameworks"
 """Entry points named PACKAGE.CLASS: adapters for objects of that class; `callable` is for all that can be called."""
+OWN = frozenset(
+    {"colbench", "colbench_agents", "colbench_leaderboard", "colbench_tasks", "colbench_verifiers"}
+)
+"""Packages that the version of ColBench pins, so that no hash of their files is recorded."""
 MODULE = re.compile(r"[A-Za-z_][\w.]*")
 NO_LINES = (".parquet", ".gz")
 """Ends of the names of task files that the source `file` reads."""
@@ -99,7 +103,7 @@ def describe(plugin: object) -> dict[str, str]:
 
     Raises UserError when its `describe` fails.
     """
-    source = {} if _name(plugin).startswith("colbench") else _source_hash(plugin)
+    source = {} if _name(plugin).partition(".")[0] in OWN else _source_hash(plugin)
     try:
         said = plugin.describe() if hasattr(plugin, "describe") else {}
         own = {str(key): str(value) for key, value in said.items()}

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 
 from colbench.config import RunConfig
-from colbench.domain import Resources, get_domain
+from colbench.domain import Resources, get_domain, package_of
+from colbench.errors import UserError
 from colbench.interfaces import ResourceUser, Scorer, Viewer
 from colbench.pages.render import PageRenderer
+from colbench.scorers import find_scorers, with_extras
 from colbench.task import Task
 
 
@@ -25,10 +27,13 @@ class RunResources:
         by_domain: dict[str, list[Task]] = {name: [] for name in domains}
         for task in tasks:
             by_domain.setdefault(task.domain, []).append(task)
+        for name in by_domain:
+            _require_mode(name, config.scoring)
         self.by_domain: Mapping[str, Resources] = {
             name: get_domain(name).resources(config, chosen)
             for name, chosen in sorted(by_domain.items())
         }
+        self._extras = find_scorers(config.scorers)
         self._running = AsyncExitStack()
 
     @property
@@ -42,7 +47,9 @@ class RunResources:
         found: dict[str, dict[str, str]] = {}
         for resources in self.by_domain.values():
             found |= resources.pins()
-        return found
+        packages = {name: package_of(name) for name in self.by_domain}
+        foreign = {name: package for name, package in packages.items() if package}
+        return {**found, "domains": foreign} if foreign else found
 
     @property
     def environments(self) -> dict[str, str]:
@@ -68,7 +75,8 @@ class RunResources:
     def scorers(self) -> dict[str, Scorer]:
         """Return the scorer of each domain; to be called once started."""
         return {
-            name: get_domain(name).scorer(resources) for name, resources in self.by_domain.items()
+            name: with_extras(get_domain(name).scorer(resources), self._extras)
+            for name, resources in self.by_domain.items()
         }
 
     def equip(self, plugin: object) -> None:
@@ -84,3 +92,9 @@ class RunResources:
         """The renderer of the first domain that has one."""
         found = (resources.renderer for resources in self.by_domain.values())
         return next((renderer for renderer in found if renderer), None)
+
+
+def _require_mode(name: str, mode: str) -> None:
+    modes = get_domain(name).modes
+    if mode not in modes:
+        raise UserError(f"--scoring {mode}: {name} tasks are scored in {' or '.join(modes)} mode")

@@ -48,7 +48,9 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     human_seconds: float = 0.0
     leak: Leak | None = None
     score: Score | None = None
-    """Frontend: the verdict on the page of this turn, on the last turn that on the answer; None without a page."""
+    """The verdict on what the agent showed in this turn (frontend design: its page), in the last turn on the answer.
+
+    None if it showed nothing, or the domain's scorer has no `score_turn`."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.config import RunConfig
-from colbench.domain import get_domain
+from colbench.domain import Domain, get_domain
 from colbench.errors import UserError
+from colbench.hub import push
 from colbench.messages import Usage
 from colbench.report.baseline import load_baseline
 from colbench.report.dialogues import agent_words, human_words
@@ -19,6 +20,7 @@ from colbench.report.model import RunReport
 from colbench.report.summary import summarize
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
+from colbench.score import Score
 from colbench.selection import recorded_tasks
 from colbench.task import Task
 
@@ -130,9 +132,19 @@ class Run:
             row["messages"] = _messages(rollout)
         return Dataset.from_list(rows)
 
-    def push_to_hub(self, repository: str, *, private: bool = True) -> None:
-        """Upload `to_dataset()` to a dataset repository of the Hugging Face Hub, such as `me/my-run`."""
-        self.to_dataset().push_to_hub(repository, private=private)
+    def push_to_hub(self, repository: str, *, private: bool | None = None) -> str:
+        """Upload `to_dataset()` to a dataset repository of the Hugging Face Hub, and return its address.
+
+        Args:
+            repository: Such as `me/my-run`; it is created if there is none.
+            private: Visibility of a repository that is created. None: public, unless its owner's settings say
+                otherwise.
+
+        Raises:
+            UserError: The hub refuses the upload.
+            EndpointError: The hub cannot be reached.
+        """
+        return push(self.to_dataset(), repository, private=private)
 
     def save(self, path: str | Path) -> Run:
         """Copy the run's folder to `path`, which must not exist, and return the run there."""
@@ -168,7 +180,15 @@ def _metrics(rollout: Rollout) -> dict[str, float | None]:
         prefix = "" if mode == "default" else f"{mode}_"
         score = rollout.scores.get(mode)
         found |= {f"{prefix}{metric.name}": metric.of(score) for metric in domain.metrics}
+        found |= {f"{prefix}{name}": value for name, value in _extras(domain, score).items()}
     return found
+
+
+def _extras(domain: Domain, score: Score | None) -> dict[str, float]:
+    """Return the metrics of extra scorers."""
+    if score is None:
+        return {}
+    return {name: value for name, value in score.metrics.items() if domain.metric(name) is None}
 
 
 def _tokens(role: str, usages: Sequence[Usage | None]) -> dict[str, int | None]:

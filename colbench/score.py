@@ -30,17 +30,17 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scorer: str
     """Name, mode and version: `unit-tests/default/1`."""
     value: float | None
-    """Backend: the share of hidden tests passed. Frontend: the cosine, in [-1, 1]. None: not scored."""
+    """The domain's primary metric, such as the share of hidden tests passed. None: not scored."""
     success: bool | None
-    """Backend: every test passed. Frontend: None. None: not scored."""
+    """True if the answer is right in all that counts. None: not scored, or the domain has no such metric."""
     checks: tuple[Check, ...] = ()
     note: str = ""
     """What the value does not say: why it is None or 0, or which tests were left out."""
     metrics: dict[str, float] = {}
-    """Frontend: every measure that could be taken, by name; see docs/frontend.md."""
+    """The domain's other metrics that could be taken, by name."""
     floors: dict[str, dict[str, float]] = {}
-    """Frontend: the same measures for pages that nobody designed: `black`, `white`, `other` (another target),
-    and for the `target` itself."""
+    """The same metrics for answers that nobody designed, by name, such as frontend's `black` and `white` pages,
+    `other` (another target) and the `target` itself."""
     environment: str = ""
     """Where it was measured: sandbox tier, Python version, limits."""
 

@@ -47,9 +47,9 @@ class Hidden(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What only the human, the scorer and the critic may see."""
 
     reference: str
-    """Backend: Python source of the reference function. Frontend: the target page's HTML."""
+    """The right answer, such as a function's Python source or a page's HTML."""
     tests: tuple[str, ...] = ()
-    """Backend: call expressions whose values are compared with the reference's."""
+    """What the domain's scorer runs answers on, such as call expressions in backend programming."""
     information: str = ""
     """What the human is told; the reference when the data does not say otherwise."""
     facts: tuple[Fact, ...] = ()

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from sweet_rl_trainer.recipe import Recipe, convert
+from sweet_rl_trainer.settings import PAPER_CRITICS
 
 STAGES = ("critic", "sample", "rank", "actor", "rft", "mtdpo")
 """Stages of the paper; each is a table of a recipe, too."""
@@ -47,9 +48,12 @@ def _beyond(recipe: Recipe, stages: Collection[str]) -> Iterator[tuple[str, obje
     """Yield the differences that the default settings have as well."""
     if recipe.data.held_out and not {*STAGES}.isdisjoint(stages):
         yield "data.held_out", recipe.data.held_out, 0.0
-    if recipe.domain == "frontend" and "critic" in stages:
-        ours = "the actor's model, which reads pages as HTML"
-        yield "critic", ours, "a regression head on Qwen2-VL-7B, which sees pages"
+    if recipe.domain in PAPER_CRITICS and "critic" in stages:
+        yield (
+            "critic",
+            "the actor's model, which reads answers as text",
+            PAPER_CRITICS[recipe.domain],
+        )
 
 
 def _differences(key: str, ours: Any, theirs: Any) -> list[tuple[str, object, object]]:

@@ -15,16 +15,21 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from colbench.config import ArgValue, RunConfig
 from colbench.config_errors import explain
+from colbench.domain import get_domain
 from colbench.errors import UserError
+from colbench.task import BACKEND
 from sweet_rl_trainer.grpo.settings import GrpoSettings
 from sweet_rl_trainer.hidden import Template
 from sweet_rl_trainer.pairs import Rule as PairRule
 from sweet_rl_trainer.ranking.choose import Rule as ChoiceRule
 from sweet_rl_trainer.ranking.score import TERMS, Preset
+from sweet_rl_trainer.runs import training_tasks
 from sweet_rl_trainer.settings import (
+    PAPER_PAIRS,
     Count,
     LoraSettings,
     NotNegative,
@@ -40,8 +45,6 @@ T = TypeVar("T")
 Method = Literal["sweet", "rft", "mtdpo", "grpo"]
 Fraction = Annotated[float, Meta(gt=0, le=1)]
 Side = Annotated[float, Meta(ge=0, lt=1)]
-FRONTEND_PAIRS = {"rule": "all-ordered", "margin": 0.1}
-"""Paper; for backend it is the defaults of `PairSettings`."""
 TRAININGS: tuple[Objective, ...] = ("critic", "actor", "rft", "mtdpo")
 """Each has a table."""
 
@@ -216,13 +219,16 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of it."""
 
     method: Method = "sweet"
-    domain: str = "backend"
+    domain: str = BACKEND
+    """Name of an installed domain; see docs/new-domain.md."""
     iterations: Count = 1
     """How often; from the second time on, dialogues are those of `[[collect]]`, `{model}` being the actor before."""
     model: ModelSettings = ModelSettings()
     data: DataSettings = DataSettings()
     collect: tuple[RunConfig, ...] = ()
-    """Runs of `colbench eval`; `{model}` in an agent's name is the folder of the model."""
+    """Runs of `colbench eval`; `{model}` in an agent's name is the folder of the model.
+
+    A run that names no agent has the domain's rule-based one, and one that names no tasks those to train on."""
     evaluate: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval` with what was exported, `{model}`, after each iteration."""
     negatives: tuple[RunConfig, ...] = ()
@@ -287,7 +293,7 @@ def describe(name: str) -> str:
 def convert(table: Mapping[str, Any], place: str) -> Recipe:
     """A recipe from its tables; `place` is for messages. Raises UserError naming the key that is wrong."""
     try:
-        recipe = _checked(_with_paper(table), Recipe)
+        recipe = _with_domain(_checked(_with_paper(table), Recipe))
     except UserError as cause:
         raise UserError(f"{place}: {cause}") from cause
     if problem := next(_problems(recipe), None):
@@ -322,17 +328,43 @@ def _with_paper(table: Mapping[str, Any]) -> dict[str, Any]:
     """The tables with complete settings of each training: the paper's, changed by `[train]` and by its own."""
     whole = dict(table)
     common = _common(whole.pop("train", {}))
-    domain: str = whole.get("domain", "backend")
+    domain = get_domain(str(whole.get("domain", BACKEND)))
     for objective in TRAININGS:
         own = dict(_table(whole.get(objective, {}), objective))
         changes = {**common, **_table(own.get("train", {}), f"{objective}.train")}
         value = objective == "critic" and changes.get("score") == "value"
-        settings = paper("value" if value else objective, domain)
+        settings = paper("value" if value else objective, domain.name)
         own["train"] = {**msgspec.to_builtins(settings), **changes}
-        if domain == "frontend" and objective in {"critic", "mtdpo"}:
-            own["pairs"] = {**FRONTEND_PAIRS, **_table(own.get("pairs", {}), f"{objective}.pairs")}
+        if objective in {"critic", "mtdpo"}:
+            pairs = _table(own.get("pairs", {}), f"{objective}.pairs")
+            own["pairs"] = {**PAPER_PAIRS.get(domain.name, {}), **pairs}
         whole[objective] = own
     return whole
+
+
+def _with_domain(recipe: Recipe) -> Recipe:
+    """Return the recipe in which runs that name no tasks, or no agent, have the domain's own."""
+    defaults = get_domain(recipe.domain).defaults
+
+    def collected(configs: Sequence[RunConfig]) -> tuple[RunConfig, ...]:
+        return tuple(
+            replace(
+                each,
+                agent=each.agent or defaults.agent,
+                tasks=each.tasks or training_tasks(recipe.domain),
+            )
+            for each in configs
+        )
+
+    return replace(
+        recipe,
+        collect=collected(recipe.collect),
+        negatives=collected(recipe.negatives),
+        told=collected(recipe.told),
+        evaluate=tuple(
+            replace(each, tasks=each.tasks or defaults.tasks) for each in recipe.evaluate
+        ),
+    )
 
 
 def _common(table: Any) -> Mapping[str, Any]:

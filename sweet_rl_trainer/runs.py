@@ -31,6 +31,14 @@ def named(source: str) -> list[Task]:
     return load_tasks(source)
 
 
+def training_tasks(domain: str) -> str:
+    """Return the task source to train on in a domain. Raises UserError if the domain has none."""
+    source = get_domain(domain).defaults.training
+    if not source:
+        raise UserError(f"tasks: the domain {domain} has none to train on; name a source")
+    return source
+
+
 def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
     """The system prompt of a run's agent for a domain; "" if there is none.
 

@@ -11,12 +11,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from colbench.errors import UserError
+from colbench.task import BACKEND, FRONTEND
 
 Objective = Literal["critic", "actor", "mtdpo", "rft", "value"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
@@ -93,11 +95,20 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             )
 
 
-def paper(objective: Objective, domain: str = "backend") -> TrainSettings:
-    """The paper's settings. Raises UserError if there is no such objective."""
+PAPER_EPOCHS: Mapping[str, int] = {FRONTEND: 8}
+PAPER_PAIRS: Mapping[str, Mapping[str, Any]] = {FRONTEND: {"rule": "all-ordered", "margin": 0.1}}
+PAPER_CRITICS: Mapping[str, str] = {FRONTEND: "a regression head on Qwen2-VL-7B, which sees pages"}
+"""What the paper does in other domains than backend programming: epochs, pairs of dialogues, and the critic."""
+
+
+def paper(objective: Objective, domain: str = BACKEND) -> TrainSettings:
+    """Return the paper's settings; for domains that it does not have, those of backend programming.
+
+    Raises UserError if there is no such objective.
+    """
     if objective not in OBJECTIVES:
         raise UserError(f"objective {objective!r}: there are {', '.join(OBJECTIVES)}")
-    settings = TrainSettings(epochs=4 if domain == "backend" else 8)
+    settings = TrainSettings(epochs=PAPER_EPOCHS.get(domain, 4))
     if objective == "actor":
         return replace(settings, epochs=1)
     if objective == "value":

@@ -44,7 +44,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     said: tuple[str, ...]
     """For each turn, what the agent's later prompts hold of it: without the private part."""
     reward: float
-    """Backend: the share of hidden tests passed. Frontend: the cosine."""
+    """The domain's primary metric, such as the share of hidden tests passed."""
     ended_by: EndedBy
     prompts: tuple[str, ...] = ()
     """The recorded prompt string of each turn; empty where they were not recorded."""

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from colbench.config import derive_seed
-from colbench.domain import domain_names, get_domain
+from colbench.domain import installed_domains
 from colbench.errors import UserError
 from colbench.interfaces import Agent, ChatModel, Episode
 from colbench.messages import Message, with_newest_picture
@@ -40,10 +40,10 @@ class PromptedAgent:
     ) -> None:
         own = None if prompt is None else _read(prompt)
         self.prompts = {
-            name: get_domain(name).agent_prompt(single_turn=single_turn, pictures=pictures)
+            domain.name: domain.agent_prompt(single_turn=single_turn, pictures=pictures)
             if own is None
             else own
-            for name in domain_names()
+            for domain in installed_domains()
         }
         self.accepts_images = pictures
         self.temperature = temperature
@@ -119,9 +119,9 @@ class ModelAgent(PromptedAgent):
             "model": self.chat.model,
             **super().describe(),
             **{
-                f"{name}_max_image_edge": str(self.chat.max_image_edge)
-                for name in domain_names()
-                if get_domain(name).pictured
+                f"{domain.name}_max_image_edge": str(self.chat.max_image_edge)
+                for domain in installed_domains()
+                if domain.pictured
             },
         }
 

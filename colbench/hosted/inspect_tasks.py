@@ -1,7 +1,10 @@
-"""ColBench as Inspect AI tasks: `inspect eval colbench/backend`, `inspect eval colbench/frontend`.
+"""ColBench as Inspect AI tasks: `inspect eval colbench/DOMAIN` for each installed domain, such as `colbench/backend`.
 
-A sample is a task, an epoch a trial. The solver is the dialogue of Inspect's model with the simulated human, the scorer
-is the harness's own. Written for inspect-ai 0.3.285.
+A sample is a task, an epoch a trial. The solver is the dialogue of Inspect's model with the simulated human, and the
+scorer, which has the domain's name as well, is the harness's own.
+
+Parameters (`-T`) are `tasks`, `human`, `max_turns` and further keys of a `--config` file of `colbench eval`; in a
+domain with pictures also `pictures`, which shows the model those of its own pages. Written for inspect-ai 0.3.285.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from rich.markup import escape
 
+from colbench.domain import Domain, installed_domains
 from colbench.errors import (
     AgentError,
     EndpointError,
@@ -46,29 +50,6 @@ SETTINGS = "colbench_settings"
 SAMPLING = GenerateConfig(temperature=1.0, max_tokens=1024)
 """As in the paper; what `inspect eval` is told goes before it."""
 METRICS = [mean(), stderr(cluster="task")]
-
-
-@task
-def backend(tasks: str = "", human: str = "keyless", max_turns: int = 10, **settings: Any) -> Task:
-    """Backend programming: success and the share of hidden tests passed.
-
-    `settings` are further keys of a `--config` file of `colbench eval`.
-    """
-    return _task("backend", False, dict(settings, tasks=tasks, human=human, max_turns=max_turns))
-
-
-@task
-def frontend(
-    tasks: str = "",
-    human: str = "keyless",
-    max_turns: int = 10,
-    pictures: bool = False,
-    **settings: Any,
-) -> Task:
-    """Frontend design: the cosine. With `pictures` the model is shown those of its own pages."""
-    return _task(
-        "frontend", pictures, dict(settings, tasks=tasks, human=human, max_turns=max_turns)
-    )
 
 
 @solver
@@ -94,18 +75,6 @@ def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
         return state
 
     return solve
-
-
-@scorer(metrics={"success": METRICS, "tests_passed": METRICS})
-def hidden_tests() -> Scorer:
-    """The hidden unit tests, run on the answer in ColBench's sandbox."""
-    return _scorer()
-
-
-@scorer(metrics={"cosine": METRICS})
-def likeness() -> Scorer:
-    """How like the hidden page the answer's page is, rendered in ColBench's browser."""
-    return _scorer()
 
 
 class _Model:
@@ -139,14 +108,30 @@ def _chat_message(message: Message) -> ChatMessage:
     return ChatMessageUser(content=[*pictures, ContentText(text=text)] if pictures else text)
 
 
-def _task(domain: str, pictures: bool, given: dict[str, Any]) -> Task:
-    settings = {**given, "domain": domain}
+def _add_domain(domain: Domain) -> None:
+    """Register the task and the scorer of a domain under its name."""
+    names = [metric.name for metric in (domain.success, domain.primary) if metric]
+
+    @scorer(name=domain.name, metrics=dict.fromkeys(names, METRICS))
+    def judge() -> Scorer:
+        return _scorer()
+
+    @task(name=domain.name)
+    def make(tasks: str = "", human: str = "keyless", max_turns: int = 10, **settings: Any) -> Task:
+        return _task(domain, judge(), dict(settings, tasks=tasks, human=human, max_turns=max_turns))
+
+
+def _task(domain: Domain, judge: Scorer, given: dict[str, Any]) -> Task:
+    """Return the task of a domain. `given` may hold `pictures` where the domain has them."""
+    pictures = domain.pictured and bool(given.pop("pictures", False))
+    settings = {**given, "domain": domain.name}
     try:
         if "domain" in given:
-            raise UserError("domain: the name of the task says it; there is colbench/frontend too")
+            others = ", ".join(f"colbench/{each.name}" for each in installed_domains())
+            raise UserError(f"domain: the name of the task says it; there are {others}")
         session = session_for(settings)
     except UserError as error:
-        raise PrerequisiteError(escape(f"colbench/{domain}: {error}")) from error
+        raise PrerequisiteError(escape(f"colbench/{domain.name}: {error}")) from error
     samples = [
         Sample(id=each.id, input=each.request, metadata={"task": each.id, "family": each.family})
         for each in session.tasks.values()
@@ -154,7 +139,7 @@ def _task(domain: str, pictures: bool, given: dict[str, Any]) -> Task:
     return Task(
         dataset=MemoryDataset(samples, name=session.config.tasks),
         solver=dialogue(pictures, settings),
-        scorer=hidden_tests() if domain == "backend" else likeness(),
+        scorer=judge,
         config=SAMPLING,
         version=__version__,
         metadata=session.session.describe(),
@@ -176,3 +161,7 @@ def _scorer() -> Scorer:
         return Score(value=values, answer=rollout.answer, explanation=said, metadata=record)
 
     return score
+
+
+for _domain in installed_domains():
+    _add_domain(_domain)

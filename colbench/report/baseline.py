@@ -1,4 +1,4 @@
-"""The win rate: on what share of the tasks this run scores higher than another."""
+"""The win rate: the share of the tasks on which this run scores higher than another."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from colbench.config import RunConfig, ScoringMode
+from colbench.config import RunConfig
+from colbench.domain import Domain, Metric, get_domain, leading_metric
 from colbench.errors import UserError
-from colbench.report.cells import Cells, Lead, leading_measure, value
+from colbench.report.cells import Cells, value
 from colbench.report.model import WinRate
 from colbench.rollout import Rollout, read_rollouts
 from colbench.run_folder import RunFolder
@@ -21,7 +22,6 @@ EPSILON = 0.001
 DIFFERENT = (
     "the two runs were measured differently: this one with {mine}, the baseline with {theirs}"
 )
-LACKING = "the layout is compared, because pages of {side} lack the cosine"
 
 
 class Baseline(Struct, frozen=True, kw_only=True):
@@ -34,14 +34,14 @@ class Baseline(Struct, frozen=True, kw_only=True):
     rollouts: tuple[Rollout, ...]
 
     def require(self, tasks: Iterable[Task]) -> None:
-        """Raise UserError when it has none of these tasks."""
+        """Raise UserError if it has none of these tasks."""
         if not any(self.of(tasks)):
             raise UserError(
                 f"--baseline {self.source}: has none of this run's tasks; name a run on the same tasks"
             )
 
     def of(self, tasks: Iterable[Task]) -> list[list[Rollout]]:
-        """Its rollouts of each of these tasks; the same task is the one with the same hash."""
+        """Return its rollouts of each of these tasks; tasks are the same if their hashes are."""
         by_hash: dict[str, list[Rollout]] = {}
         for rollout in self.rollouts:
             by_hash.setdefault(rollout.task_hash, []).append(rollout)
@@ -49,7 +49,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
 
 
 def read_baseline(source: str) -> Baseline:
-    """The run that a run folder or a rollout file holds.
+    """Return the run that a run folder or a rollout file holds.
 
     Raises UserError when there is none, DataError when a file of it is malformed.
     """
@@ -77,52 +77,59 @@ def load_baseline(config: RunConfig, tasks: Sequence[Task]) -> Baseline | None:
     return baseline
 
 
-def compare(
-    tasks: Sequence[Task], cells: Cells, baseline: Baseline, mode: ScoringMode
-) -> WinRate | None:
-    """The win rate of the cells of these tasks of one domain; None when the baseline has none of them."""
-    others, domain = baseline.of(tasks), tasks[0].domain
+def compare(tasks: Sequence[Task], cells: Cells, baseline: Baseline, mode: str) -> WinRate | None:
+    """Return the win rate of the cells of these tasks of one domain; None when the baseline has none of them."""
+    others, domain = baseline.of(tasks), get_domain(tasks[0].domain)
     mine, rest = cells.rollouts, [rollout for row in others for rollout in row]
     if not rest:
         return None
     lead, note = _measure(domain, mine, rest)
-    mode = "default" if lead == "layout" else mode
+    fallback = lead is domain.fallback
+    mode = domain.modes[0] if fallback else mode
     ours = cells.clusters(lambda rollout: value(rollout, mode, lead))
     yours = [[x for r in row if (x := value(r, mode, lead)) is not None] for row in others]
+    differences = _differences(mine, rest, mode, fallback=fallback)
     return WinRate(
         baseline=baseline.source,
         agent=baseline.agent,
-        measure=lead,
+        measure=lead.name,
         epsilon=EPSILON,
         tasks=sum(bool(a and b) for a, b in zip(ours, yours, strict=True)),
         rate=win_rate(ours, yours, EPSILON),
-        note="; ".join(each for each in (note, _differences(mine, rest, mode, lead)) if each),
+        note="; ".join(each for each in (note, differences) if each),
     )
 
 
-def _measure(domain: str, mine: Sequence[Rollout], theirs: Sequence[Rollout]) -> tuple[Lead, str]:
-    """What both sides can be compared by, and why if it is not the cosine."""
+def _measure(
+    domain: Domain, mine: Sequence[Rollout], theirs: Sequence[Rollout]
+) -> tuple[Metric, str]:
+    """Return the metric by which both sides can be compared, and why if it is the fallback."""
     sides = {"this run": mine, "the baseline": theirs}
-    lacking = [side for side, each in sides.items() if leading_measure(domain, each) == "layout"]
-    if lacking:
-        return "layout", LACKING.format(side=" and ".join(lacking))
-    return leading_measure(domain, mine), ""
+    lacking = [
+        side for side, each in sides.items() if leading_metric(domain, each) is domain.fallback
+    ]
+    if lacking and domain.fallback:
+        return domain.fallback, (
+            f"the {domain.fallback.label} is compared, because answers of {' and '.join(lacking)} "
+            f"lack the {domain.primary.label}"
+        )
+    return domain.primary, ""
 
 
 def _differences(
-    mine: Sequence[Rollout], theirs: Sequence[Rollout], mode: ScoringMode, lead: Lead
+    mine: Sequence[Rollout], theirs: Sequence[Rollout], mode: str, *, fallback: bool
 ) -> str:
-    """How differently the two runs were measured, in words; empty if they were not."""
-    here, there = _ways(mine, mode, lead), _ways(theirs, mode, lead)
+    """Describe how differently the two runs were measured; empty if they were not."""
+    here, there = _ways(mine, mode, fallback=fallback), _ways(theirs, mode, fallback=fallback)
     if not here or not there or here == there:
         return ""
     return DIFFERENT.format(mine=" and ".join(sorted(here)), theirs=" and ".join(sorted(there)))
 
 
-def _ways(rollouts: Sequence[Rollout], mode: ScoringMode, lead: Lead) -> set[str]:
-    """Scorers and where they ran; for the layout it does not matter which CLIP there was."""
+def _ways(rollouts: Sequence[Rollout], mode: str, *, fallback: bool) -> set[str]:
+    """Return the scorers and where they ran. Words after a scorer's first concern only its primary metric."""
     scores = [each for rollout in rollouts if (each := rollout.scores.get(mode))]
-    names = [s.scorer.partition(" clip ")[0] if lead == "layout" else s.scorer for s in scores]
+    names = [s.scorer.partition(" ")[0] if fallback else s.scorer for s in scores]
     return {
         f"{name} ({score.environment})"
         for name, score in zip(names, scores, strict=True)

@@ -13,13 +13,12 @@ from typing import Any
 
 import msgspec
 
+from colbench.domain import Domain, Metric, ReportPages
 from colbench.messages import PUBLIC_MARKER
 from colbench.report.cells import Cells, success, value
 from colbench.report.dialogues import human_words
-from colbench.report.facts import measure_name, value_name
-from colbench.report.frontend import METRICS
-from colbench.report.gallery import address
 from colbench.report.model import DomainReport
+from colbench.report.verdicts import metric_label
 from colbench.rollout import Rollout, Turn
 from colbench.score import Score
 from colbench.task import Task
@@ -32,34 +31,47 @@ LONGEST = 100_000
 """Characters of any one text that the page shows; the run folder has it whole."""
 
 
-def index(tasks: Sequence[Task], cells: Cells, domain: DomainReport) -> bytes:
-    """JSON: what the table of tasks shows, one entry for each task."""
-    return msgspec.json.encode(
-        {
-            "mode": domain.mode,
-            "modes": list(domain.modes),
-            "measure": value_name(domain),
-            "pages": domain.lead != "tests_passed",
-            "block": BLOCK,
-            "tasks": [
-                {
-                    "id": task.id,
-                    "request": task.request[:REQUEST],
-                    "trials": [_line(rollout, domain) for rollout in row],
-                    "gallery": address(number) if task.domain == "frontend" else None,
-                }
-                for number, (task, row) in enumerate(zip(tasks, cells.grid, strict=True))
-            ],
-        }
-    )
+def index(
+    tasks: Sequence[Task],
+    cells: Cells,
+    domain: Domain,
+    report: DomainReport,
+    pages: ReportPages | None,
+) -> dict[str, Any]:
+    """Return what the table of tasks shows, with one entry for each task."""
+    lead = _leading(domain, report)
+    addresses = pages.addresses if pages else {}
+    return {
+        "mode": report.mode,
+        "modes": list(report.modes),
+        "measure": lead.label,
+        "success": domain.success is not None,
+        "noun": domain.noun,
+        "language": domain.language,
+        "pages": pages.name if pages else None,
+        "block": BLOCK,
+        "tasks": [
+            {
+                "id": task.id,
+                "request": task.request[:REQUEST],
+                "trials": [_line(rollout, report, lead) for rollout in row],
+                "page": addresses.get(task.id),
+            }
+            for task, row in zip(tasks, cells.grid, strict=True)
+        ],
+    }
 
 
-def _line(rollout: Rollout | None, domain: DomainReport) -> dict[str, Any] | None:
+def _leading(domain: Domain, report: DomainReport) -> Metric:
+    return domain.metric(report.lead) or domain.primary
+
+
+def _line(rollout: Rollout | None, report: DomainReport, lead: Metric) -> dict[str, Any] | None:
     if rollout is None:
         return None
     return {
-        "values": [value(rollout, mode, domain.lead) for mode in domain.modes],
-        "success": success(rollout, domain.mode),
+        "values": [value(rollout, mode, lead) for mode in report.modes],
+        "success": success(rollout, report.mode),
         "turns": len(rollout.turns),
         "words": human_words(rollout),
         "ended": rollout.ended_by,
@@ -67,61 +79,72 @@ def _line(rollout: Rollout | None, domain: DomainReport) -> dict[str, Any] | Non
     }
 
 
-def blocks(tasks: Sequence[Task], cells: Cells) -> Iterator[str]:
-    """Base64 of gzipped JSON: the whole of `BLOCK` tasks each."""
+def blocks(
+    tasks: Sequence[Task], cells: Cells, domain: Domain, report: DomainReport
+) -> Iterator[str]:
+    """Yield base64 of gzipped JSON: everything about `BLOCK` tasks each."""
+    pack = _Packer(domain, _leading(domain, report))
     for start in range(0, len(tasks), BLOCK):
         rows = zip(tasks[start : start + BLOCK], cells.grid[start : start + BLOCK], strict=True)
-        content = msgspec.json.encode([_task(task, row) for task, row in rows])
+        content = msgspec.json.encode([pack.task(task, row) for task, row in rows])
         yield b64encode(gzip.compress(content, mtime=0)).decode("ascii")
 
 
-def _task(task: Task, row: Sequence[Rollout | None]) -> dict[str, Any]:
-    hidden = task.hidden
-    return {
-        "request": _cut(task.request),
-        "reference": _cut(hidden.reference),
-        "information": _cut(hidden.information) if hidden.information != hidden.reference else "",
-        "trials": [rollout and _dialogue(rollout) for rollout in row],
-    }
+class _Packer:
+    """Builds what the page shows of tasks and dialogues; `lead` is the metric of the verdicts."""
 
+    def __init__(self, domain: Domain, lead: Metric) -> None:
+        self._domain = domain
+        self._lead = lead
 
-def _dialogue(rollout: Rollout) -> dict[str, Any]:
-    return {
-        "turns": [_turn(turn) for turn in rollout.turns],
-        "answer": None if rollout.answer is None else _cut(rollout.answer),
-        "ended": rollout.ended_by,
-        "failure": rollout.failure,
-        "seconds": rollout.seconds,
-        "scores": {mode: _score(score) for mode, score in rollout.scores.items()},
-    }
+    def task(self, task: Task, row: Sequence[Rollout | None]) -> dict[str, Any]:
+        hidden = task.hidden
+        same = hidden.information == hidden.reference
+        return {
+            "request": _cut(task.request),
+            "reference": _cut(hidden.reference),
+            "information": "" if same else _cut(hidden.information),
+            "trials": [rollout and self._dialogue(rollout) for rollout in row],
+        }
 
+    def _dialogue(self, rollout: Rollout) -> dict[str, Any]:
+        return {
+            "turns": [self._turn(turn) for turn in rollout.turns],
+            "answer": None if rollout.answer is None else _cut(rollout.answer),
+            "ended": rollout.ended_by,
+            "failure": rollout.failure,
+            "seconds": rollout.seconds,
+            "scores": {mode: self._score(rollout, mode) for mode in rollout.scores},
+        }
 
-def _turn(turn: Turn) -> dict[str, Any]:
-    private, marker, _ = turn.raw.partition(PUBLIC_MARKER)
-    return {
-        "private": _cut(private.strip()) if marker else "",
-        "said": _cut(turn.said),
-        "human": turn.human and _cut(turn.human),
-        "leak": turn.leak,
-        "metrics": _metrics(turn.score) if turn.score else None,
-    }
+    def _turn(self, turn: Turn) -> dict[str, Any]:
+        private, marker, _ = turn.raw.partition(PUBLIC_MARKER)
+        return {
+            "private": _cut(private.strip()) if marker else "",
+            "said": _cut(turn.said),
+            "human": turn.human and _cut(turn.human),
+            "leak": turn.leak,
+            "metrics": self._metrics(turn.score) if turn.score else None,
+        }
 
+    def _score(self, rollout: Rollout, mode: str) -> dict[str, Any]:
+        score = rollout.scores[mode]
+        checks = [[c.call, c.outcome, c.expected, c.actual] for c in score.checks]
+        return {
+            "value": value(rollout, mode, self._lead),
+            "success": score.success,
+            "note": score.note,
+            "environment": score.environment,
+            "scorer": score.scorer,
+            "metrics": self._metrics(score),
+            "checks": [[_cut(text) for text in check] for check in checks],
+        }
 
-def _score(score: Score) -> dict[str, Any]:
-    checks = [[c.call, c.outcome, c.expected, c.actual] for c in score.checks]
-    return {
-        "value": score.value,
-        "success": score.success,
-        "note": score.note,
-        "environment": score.environment,
-        "scorer": score.scorer,
-        "metrics": _metrics(score),
-        "checks": [[_cut(text) for text in check] for check in checks],
-    }
-
-
-def _metrics(score: Score) -> list[tuple[str, float]]:
-    return [(measure_name(name), score.metrics[name]) for name in METRICS if name in score.metrics]
+    def _metrics(self, score: Score) -> list[tuple[str, float]]:
+        """Return the labels and values of a verdict's metrics, the domain's own first."""
+        own = [metric.name for metric in self._domain.metrics]
+        names = [name for name in dict.fromkeys([*own, *score.metrics]) if name in score.metrics]
+        return [(metric_label(self._domain, name), score.metrics[name]) for name in names]
 
 
 def _cut(text: str) -> str:

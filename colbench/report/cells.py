@@ -1,4 +1,4 @@
-"""The planned cells of a run, and what each is worth under a scoring mode."""
+"""The planned cells of a run, and their values by a metric and a scoring mode."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from colbench.config import ScoringMode
-from colbench.domain import get_domain, leading_metric
+from colbench.domain import Metric, get_domain
 from colbench.rollout import Rollout
-from colbench.score import Score
 from colbench.task import Task
 
 T = TypeVar("T")
-Lead = str
-"""The measure that a domain's report is about; see `leading_measure`."""
 Grid = tuple[tuple[Rollout | None, ...], ...]
 """One row for each task, one place for each trial; None where there is no rollout yet."""
 
@@ -27,26 +23,26 @@ class Cells(Struct, frozen=True, kw_only=True):
 
     @property
     def trials(self) -> int:
-        """Planned for each task."""
+        """Trials planned for each task."""
         return len(self.grid[0])
 
     @property
     def planned(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return len(self.grid) * self.trials
 
     @property
     def rollouts(self) -> list[Rollout]:
-        """Those that there are."""
+        """The existing rollouts."""
         return [rollout for row in self.grid for rollout in row if rollout]
 
     @property
     def whole(self) -> Cells:
-        """Only the dialogues that came to an answer, scored or not."""
+        """Only the dialogues that ended with an answer, scored or not."""
         return self.keep(lambda rollout: rollout.ended_by != "failure")
 
     def keep(self, condition: Callable[[Rollout], bool]) -> Cells:
-        """The same grid with None for every rollout that does not meet the condition."""
+        """Return the same grid with None for every rollout that does not meet the condition."""
         return Cells(
             grid=tuple(
                 tuple(each if each and condition(each) else None for each in row)
@@ -55,7 +51,7 @@ class Cells(Struct, frozen=True, kw_only=True):
         )
 
     def clusters(self, measure: Callable[[Rollout], T | None]) -> list[list[T]]:
-        """By task, the measures of its rollouts that are not None."""
+        """Return, for each task, the measures of its rollouts that are not None."""
         return [
             [x for each in row if each and (x := measure(each)) is not None] for row in self.grid
         ]
@@ -68,44 +64,38 @@ def plan(tasks: Iterable[Task], trials: int, rollouts: Sequence[Rollout]) -> Cel
     return Cells(grid=grid)
 
 
-def leading_measure(domain: str, rollouts: Sequence[Rollout]) -> Lead:
-    """What the report of a domain leads with.
+def value(rollout: Rollout, mode: str, metric: Metric) -> float | None:
+    """Return a metric of a cell; None if it was not taken. A failure of the agent is worth 0."""
+    found = metric.of(rollout.scores.get(mode))
+    return 0.0 if found is None and rollout.agent_failed else found
 
-    In frontend design that is the cosine, but `layout` unless every page that was measured has the cosine: it needs
-    CLIP weights, and a mean over a part of the pages would pass for one over all.
+
+def success(rollout: Rollout, mode: str) -> bool | None:
+    """Return True if the cell succeeded, False if it failed (a failure of the agent, too), None if it is unscored.
+
+    In a domain without success it is None.
     """
-    return leading_metric(get_domain(domain), rollouts).name
+    score = rollout.scores.get(mode)
+    if score and score.success is not None:
+        return score.success
+    return False if rollout.agent_failed and get_domain(rollout.domain).success else None
 
 
-def measured(score: Score | None, measure: str) -> float | None:
-    """One measure of a verdict: its value, or one of its metrics; None: not taken."""
-    if score is None:
-        return None
-    if measure in ("tests_passed", "cosine"):
-        return score.value
-    return score.metrics.get(measure)
-
-
-def value(rollout: Rollout, mode: ScoringMode, measure: str) -> float | None:
-    """What a cell is worth by one measure; None: not scored. A failure of the agent is worth 0."""
-    found = measured(rollout.scores.get(mode), measure)
-    return 0.0 if found is None and agent_failed(rollout) else found
-
-
-def unjudged(rollout: Rollout, mode: ScoringMode, lead: Lead) -> bool:
-    """Whether nothing failed and there is yet no verdict: the task's reference cannot be compared with."""
+def unjudged(rollout: Rollout, mode: str, lead: Metric) -> bool:
+    """Return True if nothing failed and yet there is no value: the reference cannot be compared with."""
     scored = rollout.scores.get(mode) is not None
     return scored and rollout.settled and value(rollout, mode, lead) is None
 
 
-def success(rollout: Rollout, mode: ScoringMode) -> bool | None:
-    """Whether a cell succeeded; None: not scored, or a page. A failure of the agent is none."""
-    score = rollout.scores.get(mode)
-    if score and score.success is not None:
-        return score.success
-    return False if agent_failed(rollout) and rollout.domain == "backend" else None
+def value_at(rollout: Rollout, turn: int, lead: Metric) -> float | None:
+    """Return a metric of what the agent had shown last at a turn (from 1), in the domain's first mode.
 
-
-def agent_failed(rollout: Rollout) -> bool:
-    """Whether it was the agent under test that failed."""
-    return rollout.failure is not None and rollout.failure.boundary == "agent"
+    It is 0 while nothing has been shown. None: the dialogue was not scored, or its turns were not.
+    """
+    final = value(rollout, get_domain(rollout.domain).modes[0], lead)
+    values = [lead.of(each.score) for each in rollout.turns]
+    if final is None or (final != 0 and all(each is None for each in values)):
+        return None
+    if rollout.agent_failed:
+        return 0.0
+    return next((each for each in reversed(values[:turn]) if each is not None), 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colbench.command import printable
+from colbench.domain import get_domain
 from colbench.numbers import count
 from colbench.report.facts import Section, sections
 from colbench.report.model import DomainReport, RunReport
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def render_table(report: RunReport) -> RenderableType:
-    """The report, to be printed by a rich console."""
+    """Return the report as a table, to be printed by a rich console."""
     from rich.console import Group
 
     return Group(*(_domain(name, domain) for name, domain in report.domains.items()))
@@ -36,7 +37,7 @@ def _domain(name: str, domain: DomainReport) -> Table:
     table.add_column(no_wrap=True, min_width=24)
     table.add_column(no_wrap=True, justify="right", style="bold", min_width=11)
     table.add_column(style="dim", overflow="fold")
-    for section in sections(domain):
+    for section in sections(get_domain(name), domain):
         _add(table, section)
     return table
 

@@ -1,27 +1,25 @@
-"""How the dialogues went: turns, words, tokens, cost, leaks, failures, time."""
+"""The course of the dialogues: turns, words, tokens, cost, leaks, failures, time."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+from colbench.domain import get_domain
 from colbench.errors import Boundary
 from colbench.messages import Usage
-from colbench.pages.extract import extract_page
 from colbench.report.cells import Cells
 from colbench.report.model import Cost, Failures, Leaks, LeakShare, Reason, Tokens, Turns, Words
 from colbench.rollout import Rollout, Turn
 from colbench.stats import mean_interval
 
-FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
 REASONS = 3
 """Example reasons shown for each boundary."""
 
 
 def turns_used(cells: Cells, max_turns: int) -> Turns:
-    """Replies of the agent, over the whole dialogues."""
+    """Count the replies of the agent, over the whole dialogues."""
     counts = Counter(len(rollout.turns) for rollout in cells.rollouts)
     return Turns(
         mean=mean_interval(cells.clusters(lambda rollout: len(rollout.turns)), bounds=None),
@@ -30,7 +28,7 @@ def turns_used(cells: Cells, max_turns: int) -> Turns:
 
 
 def words(cells: Cells) -> Words:
-    """Words said by each side, over the whole dialogues."""
+    """Count the words of each side, over the whole dialogues."""
     return Words(
         human=mean_interval(cells.clusters(human_words), bounds=None),
         agent=mean_interval(cells.clusters(agent_words), bounds=None),
@@ -38,23 +36,19 @@ def words(cells: Cells) -> Words:
 
 
 def human_words(rollout: Rollout) -> int:
-    """Words of the human's replies; the request is not counted."""
+    """Count the words of the human's replies; the request is not counted."""
     return sum(len((turn.human or "").split()) for turn in rollout.turns)
 
 
 def agent_words(rollout: Rollout) -> int:
-    """Words the human was given to read; of a page the human sees only the picture."""
+    """Count the words that the human was given to read (`Domain.readable`)."""
     talk = rollout.turns[:-1] if rollout.ended_by == "limit" else rollout.turns
-    return sum(len(_read(turn.said, rollout.domain).split()) for turn in talk)
-
-
-def _read(said: str, domain: str) -> str:
-    page = extract_page(said) if domain == "frontend" else None
-    return FENCE.sub("", said.replace(page, "")) if page else said
+    readable = get_domain(rollout.domain).readable
+    return sum(len(readable(turn.said).split()) for turn in talk)
 
 
 def tokens(usages: Iterable[Usage | None]) -> Tokens | None:
-    """The sum over all replies of one role; None when no server counted."""
+    """Return the sum over all replies of one role; None when no server counted."""
     listed = list(usages)
     counted = [usage for usage in listed if usage]
     if not counted:
@@ -69,12 +63,12 @@ def tokens(usages: Iterable[Usage | None]) -> Tokens | None:
 
 
 def agent_usages(rollouts: Iterable[Rollout]) -> Iterator[Usage | None]:
-    """What the agent's replies cost, one for each reply."""
+    """Yield the tokens of the agent's replies, one item for each reply."""
     return (turn.agent_usage for turn in _turns(rollouts))
 
 
 def human_usages(rollouts: Iterable[Rollout]) -> Iterator[Usage | None]:
-    """What the human's replies cost, one for each reply."""
+    """Yield the tokens of the human's replies, one item for each reply."""
     return (turn.human_usage for turn in _turns(rollouts) if turn.human is not None)
 
 
@@ -87,7 +81,7 @@ def cost(
     agent_price: tuple[float, float] | None,
     human_price: tuple[float, float] | None,
 ) -> Cost:
-    """US dollars by role, for prices by the million prompt and completion tokens."""
+    """Return US dollars by role, for prices by the million prompt and completion tokens."""
     return Cost(agent=_price(used["agent"], agent_price), human=_price(used["human"], human_price))
 
 
@@ -98,7 +92,7 @@ def _price(used: Tokens | None, price: tuple[float, float] | None) -> float | No
 
 
 def leaks(rollouts: Iterable[Rollout]) -> Leaks | None:
-    """The leak audit, over the dialogues in which any reply was audited."""
+    """Return the leak audit, over the dialogues in which any reply was audited."""
     audited = [
         found
         for rollout in rollouts
@@ -120,7 +114,7 @@ def _share(dialogues: Sequence[Sequence[float]]) -> LeakShare:
 
 
 def failures(rollouts: Iterable[Rollout]) -> dict[Boundary, Failures]:
-    """Failed cells by boundary, the most frequent boundary first."""
+    """Return failed cells by boundary, the most frequent boundary first."""
     found: dict[Boundary, Counter[str]] = {}
     for rollout in rollouts:
         if rollout.failure:
@@ -135,7 +129,7 @@ def failures(rollouts: Iterable[Rollout]) -> dict[Boundary, Failures]:
 
 
 def wall_seconds(rollouts: Iterable[Rollout]) -> float:
-    """Time in which at least one dialogue was under way: pauses between resumed runs do not count."""
+    """Return the time in which at least one dialogue was running: pauses between resumed runs do not count."""
     spans = sorted(_span(rollout) for rollout in rollouts if rollout.started)
     total, reached = 0.0, float("-inf")
     for start, end in spans:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from colbench.domain import Domain
 from colbench.numbers import (
     NOTHING,
     count,
@@ -20,26 +21,15 @@ from colbench.numbers import (
     short,
 )
 from colbench.report.model import DomainReport, LeakShare, Rates, Tokens, WinRate
+from colbench.report.verdicts import metric_label
 from colbench.stats import Interval
 
 FEW_TASKS = 30
 """Below this many tasks a percentile bootstrap interval is too narrow; the report says so."""
 
-NAMES = {
-    "tests_passed": "tests passed",
-    "cosine_page": "cosine, whole page",
-    "ssim": "SSIM",
-    "block": "blocks",
-    "color": "colour",
-}
-"""Measures whose name is not a word to show."""
-FLOOR_HEADS = ("another target", "other floors")
-LACKING = "needs CLIP's weights; `colbench score RUN` adds it without running anything again"
-"""Of the cosine, where the layout leads."""
-
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """One line: what it is, the number, and what there is to say about it."""
+    """One line: its name, the number, and a note."""
 
     label: str
     value: str
@@ -55,121 +45,130 @@ class Section(Struct, frozen=True, kw_only=True):
     """Over the numbers and the notes."""
 
 
-def sections(domain: DomainReport) -> list[Section]:
-    """Everything about a domain, in the order of reading; empty sections are left out."""
+def sections(domain: Domain, report: DomainReport) -> list[Section]:
+    """Return everything about a domain, in the order of reading; empty sections are left out."""
+    floors = list(report.floors)
+    heads = (domain.floors.get(floors[0], floors[0]), "other floors") if floors else ("", "")
     listed = [
-        Section(title="Scores", heads=("mean", "95 % interval"), facts=tuple(_scores(domain))),
-        Section(title="Notes on scores", facts=tuple(_notes(domain))),
-        Section(title="Floors", heads=FLOOR_HEADS, facts=tuple(_floors(domain))),
-        Section(title="Win rate", facts=tuple(_wins(domain.win_rate, domain.tasks))),
-        Section(title="Dialogues", facts=tuple(_dialogues(domain))),
-        Section(title="Leak audit", heads=("mean", "maximum"), facts=tuple(_leaks(domain))),
-        Section(title="Spending", facts=tuple(_spending(domain))),
-        Section(title="Failures", facts=tuple(_failures(domain))),
+        Section(
+            title="Scores", heads=("mean", "95 % interval"), facts=tuple(_scores(domain, report))
+        ),
+        Section(title="Notes on scores", facts=tuple(_notes(report))),
+        Section(title="Floors", heads=heads, facts=tuple(_floors(domain, report))),
+        Section(title="Win rate", facts=tuple(_wins(domain, report.win_rate, report.tasks))),
+        Section(title="Dialogues", facts=tuple(_dialogues(report))),
+        Section(title="Leak audit", heads=("mean", "maximum"), facts=tuple(_leaks(report))),
+        Section(title="Spending", facts=tuple(_spending(report))),
+        Section(title="Failures", facts=tuple(_failures(domain, report))),
     ]
     return [section for section in listed if section.facts]
 
 
-def value_name(rates: Rates) -> str:
-    """What the domain calls its mean score."""
-    return measure_name(rates.lead)
-
-
-def measure_name(measure: str) -> str:
-    """A measure in words."""
-    return NAMES.get(measure, measure)
-
-
 def share(label: str, interval: Interval) -> Fact:
-    """A rate with its interval."""
+    """Return a rate with its interval."""
     return Fact(label=label, value=percent(interval.mean), note=percent_range(interval))
 
 
-def _scores(domain: DomainReport) -> Iterator[Fact]:
-    yield from _rates(domain)
-    if domain.lead == "layout":
-        yield Fact(label="cosine", value=NOTHING, note=LACKING)
-    for name, mean in domain.metrics.items():
-        if name != domain.lead:
-            yield share(measure_name(name), mean)
-    for each in domain.pass_k[1:]:
+def leads_with_fallback(domain: Domain, report: DomainReport) -> bool:
+    """Return True if the fallback leads, because answers lack the primary metric."""
+    return domain.fallback is not None and report.lead == domain.fallback.name
+
+
+def further_metrics(domain: Domain, report: DomainReport) -> dict[str, Interval]:
+    """Return the metrics that were taken besides the leading one and success, by name."""
+    shown = {report.lead, domain.success and domain.success.name}
+    return {name: mean for name, mean in report.metrics.items() if name not in shown}
+
+
+def _scores(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    yield from _rates(domain, report.lead, report)
+    if leads_with_fallback(domain, report):
+        yield Fact(label=domain.primary.label, value=NOTHING, note=domain.primary.lacking)
+    for name, mean in further_metrics(domain, report).items():
+        yield share(metric_label(domain, name), mean)
+    for each in report.pass_k[1:]:
         yield share(f"pass^{each.k}", each.rate)
-    if domain.unscored_as_zero:
+    if report.unscored_as_zero:
         yield Fact(
             label="unscored",
-            value=f"{domain.unscored:,}",
-            note=f"of {count(domain.cells, 'dialogue')}; the numbers above leave them out",
+            value=f"{report.unscored:,}",
+            note=f"of {count(report.cells, 'dialogue')}; the numbers above leave them out",
         )
-        yield from _rates(domain.unscored_as_zero, ", as 0")
-    for mode, report in domain.modes.items():
-        if mode != domain.mode:
-            yield from _rates(report, f", {mode}")
-            rest = {n: mean for n, mean in report.metrics.items() if n not in domain.metrics}
-            for name, mean in rest.items():
-                yield share(f"{measure_name(name)}, {mode}", mean)
-    yield from _delta(domain)
-    yield from _by_turn(domain)
-    for scorer, verdicts in domain.scorers.items():
+        yield from _rates(domain, report.lead, report.unscored_as_zero, ", as 0")
+    yield from _other_modes(domain, report)
+    yield from _delta(domain, report)
+    yield from _by_turn(domain, report)
+    for scorer, verdicts in report.scorers.items():
         yield Fact(label="scored by", value=f"{verdicts:,} x", note=scorer)
-    if 0 < domain.tasks < FEW_TASKS:
+    if 0 < report.tasks < FEW_TASKS:
         few = f"fewer than {FEW_TASKS}: the intervals are rough"
-        yield Fact(label="tasks", value=f"{domain.tasks}", note=few)
+        yield Fact(label="tasks", value=f"{report.tasks}", note=few)
 
 
-def _rates(rates: Rates, suffix: str = "") -> Iterator[Fact]:
-    if rates.lead == "tests_passed":
-        yield share(f"success rate{suffix}", rates.success_rate)
-    yield share(f"{value_name(rates)}{suffix}", rates.value)
+def _rates(domain: Domain, lead: str, rates: Rates, suffix: str = "") -> Iterator[Fact]:
+    if domain.success and rates.success_rate:
+        yield share(f"{domain.success.label}{suffix}", rates.success_rate)
+    yield share(f"{metric_label(domain, lead)}{suffix}", rates.value)
 
 
-def curve_name(domain: DomainReport) -> str:
-    """What is shown turn by turn; empty when there is nothing to show."""
-    if domain.lead == "tests_passed":
-        return "success"
-    return value_name(domain) if domain.by_turn[-1].value else ""
+def _other_modes(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    for mode, found in report.modes.items():
+        if mode != report.mode:
+            yield from _rates(domain, report.lead, found, f", {mode}")
+            for name, mean in found.metrics.items():
+                if name not in report.metrics:
+                    yield share(f"{metric_label(domain, name)}, {mode}", mean)
 
 
-def _by_turn(domain: DomainReport) -> Iterator[Fact]:
-    curve = " ".join(
-        NOTHING if each.score.mean is None else f"{each.score.mean * 100:.0f}"
-        for each in domain.by_turn
-    )
-    if name := curve_name(domain):
-        turns = f"1 to {len(domain.by_turn)}"
-        yield Fact(label=f"{name} by turn", value=turns, note=f"{curve} %")
+def curve(domain: Domain, report: DomainReport) -> tuple[str, list[Interval]]:
+    """Return what is shown turn by turn and its values: success or, without it, the leading metric.
+
+    There is no value where the turns were not scored.
+    """
+    if domain.success:
+        return domain.success.name, [b.success_rate for b in report.by_turn if b.success_rate]
+    return metric_label(domain, report.lead), [b.value for b in report.by_turn if b.value]
 
 
-def _delta(domain: DomainReport) -> Iterator[Fact]:
-    delta = domain.delta
+def _by_turn(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    name, values = curve(domain, report)
+    shown = " ".join(NOTHING if each.mean is None else f"{each.mean * 100:.0f}" for each in values)
+    if values:
+        yield Fact(label=f"{name} by turn", value=f"1 to {len(values)}", note=f"{shown} %")
+
+
+def _delta(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    delta = report.delta
     if delta is None:
         return
     label = f"{delta.mode} − {delta.base}"
-    if domain.lead == "tests_passed":
+    if domain.success and delta.success_rate:
         yield Fact(
-            label=f"{label}, success",
-            value=points(delta.success_rate),
+            label=f"{label}, {domain.success.name}",
+            value=points(delta.success_rate.mean),
             note=points_range(delta.success_rate),
         )
     differing = f"{delta.differing:,} of {count(delta.cells, 'verdict')} differ"
     yield Fact(
-        label=f"{label}, {'tests' if domain.lead == 'tests_passed' else value_name(domain)}",
-        value=points(delta.value),
+        label=f"{label}, {'value' if domain.success else metric_label(domain, report.lead)}",
+        value=points(delta.value.mean),
         note=f"{points_range(delta.value)}; {differing}",
     )
 
 
-def _floors(domain: DomainReport) -> Iterator[Fact]:
-    for name in dict.fromkeys(name for metrics in domain.floors.values() for name in metrics):
-        found = {page: metrics.get(name) for page, metrics in domain.floors.items()}
-        rest = (f"{page} {percent(share)}" for page, share in found.items() if page != "other")
-        value = percent(found.get("other"))
-        yield Fact(label=measure_name(name), value=value, note=", ".join(rest))
+def _floors(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    names = dict.fromkeys(name for metrics in report.floors.values() for name in metrics)
+    first, *others = report.floors or ("",)
+    for name in names:
+        rest = (f"{floor} {percent(report.floors[floor].get(name))}" for floor in others)
+        value = percent(report.floors[first].get(name))
+        yield Fact(label=metric_label(domain, name), value=value, note=", ".join(rest))
 
 
-def _wins(wins: WinRate | None, tasks: int) -> Iterator[Fact]:
+def _wins(domain: Domain, wins: WinRate | None, tasks: int) -> Iterator[Fact]:
     if wins is None:
         return
-    yield share(f"higher {measure_name(wins.measure)}", wins.rate)
+    yield share(f"higher {metric_label(domain, wins.measure)}", wins.rate)
     ties = (
         f"of {tasks:,}; no more than {wins.epsilon * 100:g} points apart is a tie and counts half"
     )
@@ -179,36 +178,36 @@ def _wins(wins: WinRate | None, tasks: int) -> Iterator[Fact]:
         yield Fact(label="take care", value="", note=wins.note)
 
 
-def _notes(domain: DomainReport) -> Iterator[Fact]:
-    for each in domain.notes:
+def _notes(report: DomainReport) -> Iterator[Fact]:
+    for each in report.notes:
         yield Fact(label="dialogues", value=f"{each.count:,}", note=each.reason)
 
 
-def _dialogues(domain: DomainReport) -> Iterator[Fact]:
-    turns, words = domain.turns.mean, domain.words
+def _dialogues(report: DomainReport) -> Iterator[Fact]:
+    turns, words = report.turns.mean, report.words
     yield Fact(label="turns", value=number(turns.mean), note=number_range(turns))
     yield Fact(label="human words", value=number(words.human.mean), note=number_range(words.human))
     yield Fact(label="agent words", value=number(words.agent.mean), note=number_range(words.agent))
-    ended = domain.ended_by
+    ended = report.ended_by
     note = f"by the turn limit {ended['limit']:,}, by a failure {ended['failure']:,}"
     yield Fact(label="ended by an answer", value=f"{ended['answer']:,}", note=note)
 
 
-def _leaks(domain: DomainReport) -> Iterator[Fact]:
-    if domain.leaks:
-        yield _leak("identifiers", domain.leaks.identifiers)
-        yield _leak("literals", domain.leaks.literals)
-        yield _leak("n-grams", domain.leaks.ngrams)
+def _leaks(report: DomainReport) -> Iterator[Fact]:
+    if report.leaks:
+        yield _leak("identifiers", report.leaks.identifiers)
+        yield _leak("literals", report.leaks.literals)
+        yield _leak("n-grams", report.leaks.ngrams)
 
 
 def _leak(label: str, leak: LeakShare) -> Fact:
     return Fact(label=label, value=percent(leak.mean), note=percent(leak.max))
 
 
-def _spending(domain: DomainReport) -> Iterator[Fact]:
-    yield _tokens("agent tokens", domain.tokens["agent"], domain.cost.agent)
-    yield _tokens("human tokens", domain.tokens["human"], domain.cost.human)
-    yield Fact(label="wall time", value=duration(domain.wall_seconds))
+def _spending(report: DomainReport) -> Iterator[Fact]:
+    yield _tokens("agent tokens", report.tokens["agent"], report.cost.agent)
+    yield _tokens("human tokens", report.tokens["human"], report.cost.human)
+    yield Fact(label="wall time", value=duration(report.wall_seconds))
 
 
 def _tokens(label: str, used: Tokens | None, cost: float | None) -> Fact:
@@ -223,16 +222,14 @@ def _tokens(label: str, used: Tokens | None, cost: float | None) -> Fact:
     )
 
 
-def _failures(domain: DomainReport) -> Iterator[Fact]:
-    backend = domain.lead == "tests_passed"
-    if not (domain.failures or domain.unjudged or domain.missing):
+def _failures(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    if not (report.failures or report.unjudged or report.missing):
         yield Fact(label="none", value="0")
-    for boundary, failures in domain.failures.items():
+    for boundary, failures in report.failures.items():
         reasons = "; ".join(f"{r.reason[:120]} ({r.count:,})" for r in failures.reasons)
         yield Fact(label=boundary, value=f"{failures.count:,}", note=reasons)
-    if domain.unjudged:
-        lacking = "test could be counted" if backend else "target could be compared with"
-        note = f"nothing failed, but no {lacking}"
-        yield Fact(label="not judged", value=f"{domain.unjudged:,}", note=note)
-    if domain.missing:
-        yield Fact(label="not begun", value=f"{domain.missing:,}", note="no rollout yet")
+    if report.unjudged:
+        note = f"nothing failed, but {domain.unjudged}"
+        yield Fact(label="not judged", value=f"{report.unjudged:,}", note=note)
+    if report.missing:
+        yield Fact(label="not begun", value=f"{report.missing:,}", note="no rollout yet")

@@ -1,42 +1,22 @@
-"""What `report.json` holds. Every number is defined in docs/metrics.md."""
+"""The contents of `report.json`. Every number is defined in docs/metrics.md."""
 
 from __future__ import annotations
 
-from typing import cast
-
 from msgspec import Struct
 
-from colbench.config import ScoringMode
-from colbench.errors import Boundary
-from colbench.report.cells import Lead
+from colbench.errors import Boundary, UserError
 from colbench.stats import Interval
 
-SCHEMA = "colbench.report/1"
+SCHEMA = "colbench.report/2"
 
 
-class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The numbers that a domain leads with, under one denominator; of the three means only one is there."""
+class Rates(Struct, frozen=True, kw_only=True):
+    """The numbers that a domain leads with, under one denominator."""
 
-    success_rate: Interval
-    """Backend; empty in frontend design."""
-    tests_passed: Interval | None = None
-    """Backend."""
-    cosine: Interval | None = None
-    """Frontend."""
-    layout: Interval | None = None
-    """Frontend, when any dialogue lacks the cosine."""
-
-    @property
-    def lead(self) -> Lead:
-        """Which of the means is there."""
-        if self.tests_passed:
-            return "tests_passed"
-        return "cosine" if self.cosine else "layout"
-
-    @property
-    def value(self) -> Interval:
-        """The mean score, whatever the domain calls it."""
-        return cast(Interval, getattr(self, self.lead))
+    success_rate: Interval | None
+    """None in a domain whose answers do not just succeed or fail."""
+    value: Interval
+    """Mean of the leading metric."""
 
 
 class PassK(Struct, frozen=True, kw_only=True):
@@ -56,21 +36,21 @@ class ModeReport(Rates, frozen=True, kw_only=True):
     unscored_as_zero: Rates | None
     """The same over all planned cells, an unscored one counted as 0; None when all are scored."""
     pass_k: tuple[PassK, ...]
-    """Backend, for k = 1 to the number of trials; empty for a single trial."""
+    """For k = 1 to the number of trials; empty for a single trial and in a domain without success."""
     metrics: dict[str, Interval] = {}
-    """Frontend: every measure that was taken of all the scored pages, by name."""
+    """Every metric that was taken of all measured answers, by name."""
 
 
 class ModeDelta(Struct, frozen=True, kw_only=True):
-    """How much two scoring modes differ over the cells that both have scored: `mode` minus `base`."""
+    """The difference between two scoring modes over the cells that both have scored: `mode` minus `base`."""
 
-    mode: ScoringMode
-    base: ScoringMode
+    mode: str
+    base: str
     cells: int
     differing: int
     """Cells whose value differs."""
     value: Interval
-    success_rate: Interval
+    success_rate: Interval | None
 
 
 class Turns(Struct, frozen=True, kw_only=True):
@@ -78,7 +58,7 @@ class Turns(Struct, frozen=True, kw_only=True):
 
     mean: Interval
     distribution: tuple[int, ...]
-    """Dialogues with 1, 2, … max_turns turns."""
+    """Dialogues with 1, 2, ... max_turns turns."""
 
 
 class Words(Struct, frozen=True, kw_only=True):
@@ -86,7 +66,7 @@ class Words(Struct, frozen=True, kw_only=True):
 
     human: Interval
     agent: Interval
-    """Of what the human saw: no private part, no answer."""
+    """Words that the human could read: no private part, no answer."""
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
@@ -107,7 +87,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class LeakShare(Struct, frozen=True, kw_only=True):
-    """The share of the reference that the human was the first to tell, over dialogues."""
+    """The share of the reference that the human was the first to name, over dialogues."""
 
     mean: float
     max: float
@@ -123,7 +103,7 @@ class Leaks(Struct, frozen=True, kw_only=True):
 
 
 class Reason(Struct, frozen=True, kw_only=True):
-    """One reason for failing and how many cells gave it."""
+    """A text that several cells share, such as a reason for failing, and their number."""
 
     reason: str
     count: int
@@ -137,48 +117,43 @@ class Failures(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """What the run would have come to with so many turns.
-
-    Backend: had dialogues without an answer by this turn been given up. Frontend: had they been judged by the page
-    shown last.
-    """
+    """The result of the run had the dialogues been limited to this many turns."""
 
     turn: int
-    success_rate: Interval
-    """Backend; empty in frontend design."""
+    success_rate: Interval | None
+    """Had dialogues without an answer by this turn been given up; None in a domain without success."""
     answered: float | None
     """Share of scored cells whose answer had been given."""
     value: Interval | None = None
-    """Frontend: the mean of the leading measure, in the default mode; None when no turn was measured."""
-
-    @property
-    def score(self) -> Interval:
-        """What the curve of the domain shows."""
-        return self.value or self.success_rate
+    """Mean of the leading metric of what had been shown last, in the domain's first mode; None when no
+    turn was scored."""
 
 
 class WinRate(Struct, frozen=True, kw_only=True):
-    """How often this run's score is the higher one, task by task."""
+    """The share of tasks on which this run scores higher than a baseline."""
 
     baseline: str
     """The run folder or rollout file, as given."""
     agent: str
-    """Of the baseline; empty when a rollout file does not say."""
-    measure: Lead
+    """Agent of the baseline; empty when a rollout file does not name it."""
+    measure: str
+    """Name of the metric that was compared."""
     epsilon: float
     """Values no further apart are a tie, which counts half."""
     tasks: int
-    """Compared: the same in both runs, and scored in both."""
+    """Tasks that are the same in both runs and scored in both."""
     rate: Interval
     note: str = ""
-    """What makes the two hard to compare."""
+    """Why the two are hard to compare."""
 
 
 class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Everything about one domain; the numbers at the top are those of the leading mode."""
 
-    mode: ScoringMode
+    mode: str
     """The leading scoring mode: the one asked for, if it has verdicts."""
+    lead: str
+    """Name of the leading metric, whose mean is `value`."""
     tasks: int
     trials: int
     cells: int
@@ -189,11 +164,11 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Cells where nothing failed and yet nothing could be compared with; in no denominator."""
     scorers: dict[str, int]
     """Dialogues by the scorer that gave their verdict in the leading mode."""
-    modes: dict[ScoringMode, ModeReport]
+    modes: dict[str, ModeReport]
     delta: ModeDelta | None
     """None unless two modes have scored the run."""
     distribution: tuple[int, ...]
-    """Scored cells whose value is 0, about 0.1, … about 0.9, and 1; only 0 and 1 themselves are at the ends."""
+    """Scored cells whose value is 0, about 0.1, ... about 0.9, and 1; only 0 and 1 themselves are at the ends."""
     by_turn: tuple[Budget, ...]
     ended_by: dict[str, int]
     """Dialogues by `answer`, `limit`, `failure`."""
@@ -206,17 +181,21 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """None when no dialogue was audited."""
     failures: dict[Boundary, Failures]
     wall_seconds: float
-    """Time in which at least one dialogue was under way."""
+    """Time in which at least one dialogue was running."""
     floors: dict[str, dict[str, float]] = {}
-    """Frontend: the metrics of `black`, `white`, `other` and `target` itself, as means over the tasks."""
+    """Metrics of answers that need no dialogue, by answer, as means over the tasks (`Domain.floors`)."""
     notes: tuple[Reason, ...] = ()
-    """Frontend: what the verdicts say beside their numbers, the most frequent first."""
+    """What the verdicts say besides their numbers, the most frequent first."""
     win_rate: WinRate | None = None
     """None without a baseline that holds tasks of this domain."""
 
 
 class RunReport(Struct, frozen=True, kw_only=True):
-    """The report of a run."""
+    """The report of a run.
+
+    A run with tasks of a single domain has the numbers to look at first as `success_rate`, `value` and `metrics`;
+    they raise UserError if it has several domains.
+    """
 
     schema: str = SCHEMA
     agent: str
@@ -229,4 +208,29 @@ class RunReport(Struct, frozen=True, kw_only=True):
     ignored: int
     """Rollouts in the folder that belong to no planned cell."""
     warnings: tuple[str, ...] = ()
-    """Why the numbers are not what was asked for, or not all taken under the run's conditions."""
+    """Why the numbers are not what was asked for, or were taken under other conditions than the run's."""
+    pages: dict[str, str] = {}
+    """Further pages next to `report.html`: the file of the first one, by name."""
+
+    @property
+    def success_rate(self) -> Interval | None:
+        """Share of successful dialogues, with its interval; None in a domain without success."""
+        return self._only().success_rate
+
+    @property
+    def value(self) -> Interval:
+        """Mean of the domain's leading metric, with its interval."""
+        return self._only().value
+
+    @property
+    def metrics(self) -> dict[str, Interval]:
+        """Means of all metrics that were taken, by name."""
+        return self._only().metrics
+
+    def _only(self) -> DomainReport:
+        if len(self.domains) != 1:
+            raise UserError(
+                f"the run has tasks of {' and '.join(self.domains) or 'no domain'}; "
+                "take one from `report.domains`, such as `report.domains[NAME].value`"
+            )
+        return next(iter(self.domains.values()))

@@ -34,13 +34,13 @@ function mean(values) {
 const COLUMNS = [
   { name: "Task", key: (task) => task.order, cell: (task) => make("th", { scope: "row", class: "id" }, link(task)) },
   { name: "Request", key: null, cell: (task) => make("td", { class: "request" }, task.request) },
-  { name: "Success", tests: true, key: (task) => task.success, cell: (task) => make("td", {}, marks(task)) },
+  { name: "Success", key: (task) => task.success, cell: (task) => make("td", {}, marks(task)) },
   { name: "Score", key: (task) => task.value, cell: (task) => number(percent(task.value)) },
   { name: "Other mode", key: (task) => task.other, cell: (task) => number(percent(task.other), "wider") },
   { name: "Turns", key: (task) => task.turns, cell: (task) => number(plain(task.turns), "wider") },
   { name: "Human words", key: (task) => task.words, cell: (task) => number(plain(task.words), "wider") },
 ];
-const TESTS_ONLY = new Set(["succeeded in every trial", "succeeded in some trials", "never succeeded"]);
+const SUCCESS_ONLY = new Set(["succeeded in every trial", "succeeded in some trials", "never succeeded"]);
 const FILTERS = {
   "all": () => true,
   "succeeded in every trial": (task) => task.success === 1,
@@ -81,13 +81,16 @@ class TaskList {
     const index = JSON.parse(place.querySelector(".index").textContent);
     this.modes = index.modes;
     this.measure = index.measure;
+    this.success = index.success;
+    this.noun = index.noun;
+    this.language = index.language;
     this.pages = index.pages;
     this.block = index.block;
     this.packed = [...place.querySelectorAll(".block")];
     this.unpacked = new Map();
     this.tasks = index.tasks.map((task, order) => measured(task, order, this.modes));
     this.columns = COLUMNS.filter((column) =>
-      (column.name !== "Other mode" || this.modes.length > 1) && !(column.tests && this.pages));
+      (column.name !== "Other mode" || this.modes.length > 1) && (column.name !== "Success" || this.success));
     this.sorted = { column: this.columns[0], up: true };
     this.rows = FIRST_ROWS;
     this.build();
@@ -97,8 +100,8 @@ class TaskList {
   build() {
     const change = () => { this.rows = FIRST_ROWS; this.show(); };
     this.search = make("input", { type: "search", oninput: change });
-    this.filter = make("select", { onchange: change }, 
-      ...Object.keys(FILTERS).filter((name) => !(this.pages && TESTS_ONLY.has(name))).map((name) => make("option", {}, name)));
+    this.filter = make("select", { onchange: change },
+      ...Object.keys(FILTERS).filter((name) => this.success || !SUCCESS_ONLY.has(name)).map((name) => make("option", {}, name)));
     this.count = make("output");
     this.heads = this.columns.map((column) => this.head(column));
     this.body = make("tbody");
@@ -114,7 +117,7 @@ class TaskList {
   }
 
   head(column) {
-    const score = this.pages ? capital(this.measure) : "Score";
+    const score = capital(this.measure);
     const title = { "Other mode": `${score}, ${this.modes[1]}`, Score: score }[column.name] || column.name;
     const kind = ["Task", "Request", "Success"].includes(column.name) ? "" : "end";
     const wider = ["Other mode", "Turns", "Human words"].includes(column.name) ? "wider" : "";
@@ -198,15 +201,15 @@ async function openTask(list, task) {
     content.replaceChildren(make("p", {}, `This browser cannot unpack the dialogue (${error}); it is in rollouts.jsonl.`));
     return;
   }
-  const gallery = task.gallery ? make("p", { class: "across" }, make("a", { href: task.gallery }, "See its pages in the gallery")) : "";
+  const further = task.page ? make("p", { class: "across" }, make("a", { href: task.page }, `See it in the ${list.pages}`)) : "";
   const choose = (number) => {
     [...trials.children].forEach((button, n) => button.setAttribute("aria-pressed", n === number));
-    content.replaceChildren(...[gallery].filter(Boolean), ...pages(list, detail, detail.trials[number]));
+    content.replaceChildren(...[further].filter(Boolean), ...parts(list, detail, detail.trials[number]));
     content.scrollTop = 0;
   };
   if (detail.trials.length > 1) {
     trials.append(...task.trials.map((trial, n) => {
-      const [glyph, kind, words] = list.pages ? scoreMark(trial) : MARKS[trial ? trial.success : null];
+      const [glyph, kind, words] = list.success ? MARKS[trial ? trial.success : null] : scoreMark(trial);
       const name = `Trial ${n + 1} `;
       return make("button", { type: "button", "aria-label": `${name}${words}`, onclick: () => choose(n) },
         name, make("span", { class: kind }, glyph));
@@ -221,17 +224,17 @@ function step(selector, task) {
   else anchor.removeAttribute("href");
 }
 
-function pages(list, detail, rollout) {
+function parts(list, detail, rollout) {
   if (!rollout) return [make("p", {}, "This dialogue has not been held yet.")];
-  return [talk(detail, rollout),
+  return [talk(list, detail, rollout),
     make("div", {}, verdicts(list, rollout), codes(list, detail, rollout), checks(list, rollout))];
 }
 
-function talk(detail, rollout) {
+function talk(list, detail, rollout) {
   const said = [bubble("human", "Human", detail.request)];
   rollout.turns.forEach((turn, n) => {
     const last = n === rollout.turns.length - 1 && rollout.answer !== null;
-    said.push(agentSaid(turn, n + 1, last ? rollout.ended : null));
+    said.push(agentSaid(list, turn, n + 1, last ? rollout.ended : null));
     if (turn.human !== null) said.push(humanSaid(turn));
   });
   if (rollout.failure) {
@@ -242,11 +245,11 @@ function talk(detail, rollout) {
   return titled("Dialogue", ...said);
 }
 
-function agentSaid(turn, number, ended) {
+function agentSaid(list, turn, number, ended) {
   const hidden = turn.private &&
     make("details", {}, make("summary", {}, "Private, not seen by the human"), make("p", {}, turn.private));
   const text = [turn.said, ended === "answer" ? "[gives the answer]" : ""].filter(Boolean).join("\n\n");
-  const score = turn.metrics && make("p", { class: "leak" }, `This page: ${metrics(turn.metrics)}`);
+  const score = turn.metrics && make("p", { class: "leak" }, `This ${list.noun}: ${metrics(turn.metrics)}`);
   return bubble("agent", `Agent, turn ${number}`, text || "[says nothing]", hidden, score || "");
 }
 
@@ -267,29 +270,24 @@ function verdicts(list, rollout) {
 
 const metrics = (taken) => taken.map(([name, share]) => `${name} ${percent(share)}`).join(", ");
 
-/** What the report leads with: a metric of that name, or the value. */
-function worth(list, score) {
-  const found = score.metrics.find(([name]) => name === list.measure);
-  return found ? found[1] : score.value;
-}
-
 function verdict(list, mode, score) {
-  if (!score || worth(list, score) === null) {
+  if (!score || score.value === null) {
     return make("div", { class: "verdict unknown" }, make("b", {}, `${mode}: not scored`),
       score && score.note ? make("p", {}, score.note) : "");
   }
   const passed = score.checks.filter((check) => check[1] === "passed").length;
   const tests = score.checks.length ? `, ${passed} of ${counted(score.checks.length, "test")}` : "";
+  const measure = tests ? "" : `${list.measure} `;
   const kind = { true: "yes", false: "no", null: "" }[score.success];
   return make("div", { class: `verdict ${kind}` },
-    make("b", {}, `${mode}: ${list.pages ? `${list.measure} ` : ""}${percent(worth(list, score))}${tests}`),
+    make("b", {}, `${mode}: ${measure}${percent(score.value)}${tests}`),
     score.metrics.length ? make("p", {}, metrics(score.metrics)) : "",
     score.note ? make("p", {}, score.note) : "",
     make("p", {}, [score.scorer, score.environment].filter(Boolean).join("; ")));
 }
 
 function codes(list, detail, rollout) {
-  const shown = list.pages ? plainCode : code;
+  const shown = list.language === "python" ? code : plainCode;
   const answer = rollout.answer === null ? make("p", {}, "There is none.") : shown(rollout.answer);
   const information = detail.information ? titled("What the human was told", shown(detail.information)) : "";
   return make("div", {},

@@ -1,73 +1,84 @@
-"""What the agent scored: rates, pass^k, the delta between scoring modes, the scores by turn."""
+"""The scores of the agent: rates, pass^k, the difference between scoring modes, the scores by turn."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from colbench.config import ScoringMode
-from colbench.report.cells import Cells, Lead, agent_failed, success, unjudged, value
-from colbench.report.frontend import metrics_taken, value_at
+from colbench.domain import Domain, Metric
+from colbench.report.cells import Cells, success, unjudged, value, value_at
 from colbench.report.model import Budget, ModeDelta, ModeReport, PassK, Rates
+from colbench.report.verdicts import metrics_taken
 from colbench.rollout import Rollout
 from colbench.stats import Interval, mean_interval, pass_k
 
-MODES: tuple[ScoringMode, ...] = ("default", "official")
-SIGNED = {"cosine", "cosine_page", "ssim"}
-"""Measures that may be as low as -1."""
 Clusters = Sequence[Sequence[float]]
 
 
-def modes(cells: Cells, wanted: ScoringMode, lead: Lead) -> list[ScoringMode]:
-    """The modes with verdicts, the wanted one first, or the one that there is: only the cosine has two.
+def modes(cells: Cells, wanted: str, domain: Domain, lead: Metric) -> list[str]:
+    """Return the modes that have verdicts, the wanted one first if possible.
 
-    Where nothing was scored at all it is the wanted one.
+    Where nothing was scored at all, it is the wanted one, if the domain has it.
     """
-    verdicts = [(mode, each) for rollout in cells.rollouts for mode, each in rollout.scores.items()]
-    used = {mode for mode, score in verdicts if lead == "tests_passed" or lead in score.metrics}
-    first = wanted if wanted in used or not used or lead == "tests_passed" else MODES[0]
-    return [first, *(mode for mode in MODES if mode in used and mode != first)]
+    used = {
+        mode
+        for rollout in cells.rollouts
+        for mode, score in rollout.scores.items()
+        if not domain.fallback or (not rollout.agent_failed and lead.of(score) is not None)
+    }
+    possible = wanted in domain.modes and (wanted in used or not used or not domain.fallback)
+    first = wanted if possible else domain.modes[0]
+    return [first, *(mode for mode in domain.modes if mode in used and mode != first)]
 
 
-def scorers(rollouts: Iterable[Rollout], mode: ScoringMode) -> dict[str, int]:
-    """How many verdicts of a mode each scorer gave; failures of agents have none."""
+def scorers(rollouts: Iterable[Rollout], mode: str) -> dict[str, int]:
+    """Return the number of verdicts that each scorer gave in a mode; failures of agents have none."""
     return dict(
         Counter(
             score.scorer
             for rollout in rollouts
-            if (score := rollout.scores.get(mode)) and not agent_failed(rollout)
+            if (score := rollout.scores.get(mode)) and not rollout.agent_failed
         )
     )
 
 
-def mode_report(cells: Cells, mode: ScoringMode, lead: Lead) -> ModeReport:
-    """The verdicts of one mode."""
+def mode_report(
+    cells: Cells, mode: str, domain: Domain, lead: Metric, metrics: Sequence[Metric]
+) -> ModeReport:
+    """Return the verdicts of one mode; `metrics`: those that may be reported."""
     values = cells.clusters(lambda rollout: value(rollout, mode, lead))
     successes = cells.clusters(lambda rollout: success(rollout, mode))
     scored = sum(map(len, values))
     due = [sum(not (each and unjudged(each, mode, lead)) for each in row) for row in cells.grid]
-    as_zero = rates(lead, _fill(values, due), _fill(successes, due))
+    rates = _rates(domain, lead, values, successes)
+    known = {lead.name: rates.value}
+    if domain.success and rates.success_rate:
+        known[domain.success.name] = rates.success_rate
     return ModeReport(
+        success_rate=rates.success_rate,
+        value=rates.value,
         scored=scored,
         unscored=sum(due) - scored,
-        unscored_as_zero=Rates(**as_zero) if scored < sum(due) else None,
-        pass_k=_pass_k(successes, cells.trials) if lead == "tests_passed" else (),
+        unscored_as_zero=_rates(domain, lead, _fill(values, due), _fill(successes, due))
+        if scored < sum(due)
+        else None,
+        pass_k=_pass_k(successes, cells.trials) if domain.success else (),
         metrics={
-            name: _mean_of(name, cells.clusters(lambda r, name=name: value(r, mode, name)))  # type: ignore[misc]
-            for name in metrics_taken(cells.rollouts, mode, lead)
+            metric.name: known.get(metric.name) or _mean_of(cells, mode, metric)
+            for metric in metrics_taken(cells.rollouts, mode, metrics)
         },
-        **rates(lead, values, successes),
     )
 
 
-def rates(lead: Lead, values: Clusters, successes: Clusters) -> dict[str, Interval]:
-    """The fields of `Rates`, from values and successes by task. Pages do not succeed or fail."""
-    counted = successes if lead == "tests_passed" else ()
-    return {"success_rate": mean_interval(counted), lead: _mean_of(lead, values)}
+def _rates(domain: Domain, lead: Metric, values: Clusters, successes: Clusters) -> Rates:
+    return Rates(
+        success_rate=mean_interval(successes) if domain.success else None,
+        value=mean_interval(values, lead.bounds),
+    )
 
 
-def _mean_of(measure: str, values: Clusters) -> Interval:
-    return mean_interval(values, bounds=(-1.0 if measure in SIGNED else 0.0, 1.0))
+def _mean_of(cells: Cells, mode: str, metric: Metric) -> Interval:
+    return mean_interval(cells.clusters(lambda each: value(each, mode, metric)), metric.bounds)
 
 
 def _fill(clusters: Clusters, sizes: Sequence[int]) -> Clusters:
@@ -84,8 +95,9 @@ def _pass_k(successes: Sequence[Sequence[bool]], trials: int) -> tuple[PassK, ..
     )
 
 
-def mode_delta(cells: Cells, mode: ScoringMode, base: ScoringMode, lead: Lead) -> ModeDelta:
-    """How far `mode` is from `base`, over the cells that both have scored."""
+def mode_delta(cells: Cells, domain: Domain, lead: Metric) -> ModeDelta:
+    """Return the difference of the domain's second mode from its first, over the cells that both have scored."""
+    base, mode = domain.modes[:2]
     values = cells.clusters(_difference(lambda rollout, m: value(rollout, m, lead), mode, base))
     successes = cells.clusters(_difference(success, mode, base))
     return ModeDelta(
@@ -94,12 +106,12 @@ def mode_delta(cells: Cells, mode: ScoringMode, base: ScoringMode, lead: Lead) -
         cells=sum(map(len, values)),
         differing=sum(each != 0 for row in values for each in row),
         value=mean_interval(values, bounds=(-1.0, 1.0)),
-        success_rate=mean_interval(successes, bounds=(-1.0, 1.0)),
+        success_rate=mean_interval(successes, bounds=(-1.0, 1.0)) if domain.success else None,
     )
 
 
 def _difference(
-    measure: Callable[[Rollout, ScoringMode], float | None], mode: ScoringMode, base: ScoringMode
+    measure: Callable[[Rollout, str], float | None], mode: str, base: str
 ) -> Callable[[Rollout], float | None]:
     def difference(rollout: Rollout) -> float | None:
         one, other = measure(rollout, mode), measure(rollout, base)
@@ -108,8 +120,8 @@ def _difference(
     return difference
 
 
-def distribution(cells: Cells, mode: ScoringMode, lead: Lead) -> tuple[int, ...]:
-    """Scored cells by value in tenths; only 0 and 1 themselves are at the ends. Shape (11,)."""
+def distribution(cells: Cells, mode: str, lead: Metric) -> tuple[int, ...]:
+    """Count scored cells by value in tenths; only 0 and 1 themselves are at the ends. Shape (11,)."""
     counts = [0] * 11
     for row in cells.clusters(lambda rollout: value(rollout, mode, lead)):
         for each in row:
@@ -123,31 +135,40 @@ def _tenth(share: float) -> int:
     return min(max(round(share * 10), 1), 9)
 
 
-def by_turn(cells: Cells, mode: ScoringMode, max_turns: int, lead: Lead) -> tuple[Budget, ...]:
-    """The scores as a function of the turns allowed; an answer counts for budgets from its turn on."""
-    return tuple(_budget(cells, mode, turn, lead) for turn in range(1, max_turns + 1))
+def by_turn(
+    cells: Cells, mode: str, max_turns: int, domain: Domain, lead: Metric
+) -> tuple[Budget, ...]:
+    """Return the scores as a function of the turns allowed; an answer counts for budgets from its turn on."""
+    shown = any(turn.score for rollout in cells.rollouts for turn in rollout.turns)
+    return tuple(
+        Budget(
+            turn=turn,
+            success_rate=_success_by(cells, mode, turn) if domain.success else None,
+            answered=_answered_by(cells, mode, turn, lead),
+            value=_value_by(cells, turn, lead) if shown else None,
+        )
+        for turn in range(1, max_turns + 1)
+    )
 
 
-def _budget(cells: Cells, mode: ScoringMode, turn: int, lead: Lead) -> Budget:
+def _success_by(cells: Cells, mode: str, turn: int) -> Interval:
     def succeeded(rollout: Rollout) -> bool | None:
         verdict = success(rollout, mode)
         return None if verdict is None else verdict and len(rollout.turns) <= turn
 
+    return mean_interval(cells.clusters(succeeded))
+
+
+def _answered_by(cells: Cells, mode: str, turn: int, lead: Metric) -> float | None:
     def answered(rollout: Rollout) -> bool | None:
         if value(rollout, mode, lead) is None:
             return None
         return rollout.ended_by == "answer" and len(rollout.turns) <= turn
 
-    by_page = lead != "tests_passed"
-    pages = cells.clusters(lambda rollout: value_at(rollout, turn, lead)) if by_page else []
-    return Budget(
-        turn=turn,
-        success_rate=mean_interval(cells.clusters(succeeded)),
-        answered=_mean(cells.clusters(answered)),
-        value=_mean_of(lead, pages) if any(pages) else None,
-    )
-
-
-def _mean(clusters: Clusters) -> float | None:
-    means = [sum(row) / len(row) for row in clusters if row]
+    means = [sum(row) / len(row) for row in cells.clusters(answered) if row]
     return sum(means) / len(means) if means else None
+
+
+def _value_by(cells: Cells, turn: int, lead: Metric) -> Interval | None:
+    values = cells.clusters(lambda rollout: value_at(rollout, turn, lead))
+    return mean_interval(values, lead.bounds) if any(values) else None

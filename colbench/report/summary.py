@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from colbench.config import RunConfig
-from colbench.report import dialogues, frontend, scores
+from colbench.domain import get_domain, leading_metric
+from colbench.report import dialogues, scores, verdicts
 from colbench.report.baseline import Baseline, compare
-from colbench.report.cells import Cells, leading_measure, plan, unjudged
+from colbench.report.cells import Cells, plan, unjudged
 from colbench.report.model import DomainReport, RunReport
 from colbench.rollout import Rollout
 from colbench.task import Task
@@ -22,7 +23,7 @@ def summarize(
     config: RunConfig,
     baseline: Baseline | None = None,
 ) -> RunReport:
-    """The report of a run, with the win rate against a baseline if there is one.
+    """Return the report of a run, with the win rate against a baseline if there is one.
 
     The planned cells are all `tasks` times the trials 0 to `trials` - 1. A cell without a rollout is unscored;
     rollouts of other cells are ignored and counted. Raises UserError when the baseline has none of the tasks.
@@ -51,18 +52,19 @@ def summarize(
 def _domain(
     tasks: Sequence[Task], cells: Cells, config: RunConfig, baseline: Baseline | None
 ) -> DomainReport:
-    rollouts, whole = cells.rollouts, cells.whole
-    lead = leading_measure(tasks[0].domain, rollouts)
-    used = scores.modes(cells, config.scoring, lead)
+    domain, rollouts, whole = get_domain(tasks[0].domain), cells.rollouts, cells.whole
+    lead = leading_metric(domain, rollouts)
+    metrics = verdicts.reported_metrics(domain, lead, rollouts)
+    used = scores.modes(cells, config.scoring, domain, lead)
     mode = used[0]
-    modes = {each: scores.mode_report(cells, each, lead) for each in used}
-    visual = tasks[0].domain == "frontend"
+    modes = {each: scores.mode_report(cells, each, domain, lead, metrics) for each in used}
     tokens = {
         "agent": dialogues.tokens(dialogues.agent_usages(rollouts)),
         "human": dialogues.tokens(dialogues.human_usages(rollouts)),
     }
     return DomainReport(
         mode=mode,
+        lead=lead.name,
         tasks=len(cells.grid),
         trials=cells.trials,
         cells=cells.planned,
@@ -70,9 +72,9 @@ def _domain(
         unjudged=sum(unjudged(r, mode, lead) for r in rollouts),
         scorers=scores.scorers(rollouts, mode),
         modes=modes,
-        delta=scores.mode_delta(cells, "official", "default", lead) if len(used) > 1 else None,
+        delta=scores.mode_delta(cells, domain, lead) if len(used) > 1 else None,
         distribution=scores.distribution(cells, mode, lead),
-        by_turn=scores.by_turn(cells, mode, config.max_turns, lead),
+        by_turn=scores.by_turn(cells, mode, config.max_turns, domain, lead),
         ended_by={
             ending: sum(r.ended_by == ending for r in rollouts)
             for ending in ("answer", "limit", "failure")
@@ -84,8 +86,8 @@ def _domain(
         leaks=dialogues.leaks(rollouts),
         failures=dialogues.failures(rollouts),
         wall_seconds=dialogues.wall_seconds(rollouts),
-        floors=frontend.floors(cells, lead) if visual else {},
-        notes=frontend.notes(rollouts, mode) if visual else (),
+        floors=verdicts.floors(cells, domain, metrics),
+        notes=verdicts.notes(rollouts, mode, domain),
         win_rate=compare(tasks, cells, baseline, mode) if baseline else None,
         **asdict(modes[mode]),
     )

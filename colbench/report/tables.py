@@ -1,9 +1,12 @@
-"""The table of scores: every mode, both denominators, and in frontend design every measure and the floors."""
+"""The tables of scores: by mode, by metric, and of floors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
+from colbench.domain import Domain
 from colbench.numbers import (
     NOTHING,
     count,
@@ -11,92 +14,107 @@ from colbench.numbers import (
     percent_range,
     points,
     points_range,
-    title,
+    sentence,
 )
-from colbench.report.facts import measure_name, value_name
-from colbench.report.frontend import FLOORS, METRICS
-from colbench.report.markup import Safe, element, join, table
-from colbench.report.model import DomainReport, ModeReport
+from colbench.report.facts import further_metrics
+from colbench.report.model import DomainReport, ModeReport, Rates
+from colbench.report.verdicts import metric_label
 from colbench.stats import Interval
 
-FLOOR_NAMES = {
-    "black": "Black page",
-    "white": "White page",
-    "other": "Another target",
-    "target": "Target itself",
-}
-SCROLLS: dict[str, object] = {"tabindex": 0, "role": "region", "aria_label": "Scores"}
-"""For what may be wider than the window: it scrolls by the keyboard too."""
+
+class Cell(Struct, frozen=True):
+    """A value and what qualifies it, such as its interval."""
+
+    value: str
+    note: str = ""
+    strong: bool = False
 
 
-def scores(domain: DomainReport) -> Safe:
-    """Both scoring modes, both denominators, their difference, and pass^k or the floors."""
-    if domain.lead != "tests_passed":
-        return element("div", _metric_table(domain), class_="scroll wide", **SCROLLS)
-    heads = ("Scoring", "Success rate", value_name(domain).capitalize(), "Dialogues")
-    return element("div", table("Scores by mode", heads, _score_rows(domain)), class_="scroll wide")
+class Table(Struct, frozen=True, kw_only=True):
+    """A table whose first column heads its rows."""
+
+    caption: str
+    heads: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Cell]]]
 
 
-def _metric_table(domain: DomainReport) -> Safe:
-    """Every measure in every mode, beside what pages that nobody designed would have."""
-    floors = [page for page in FLOORS if page in domain.floors]
-    rows: list[tuple[str, ...]] = []
-    taken = {name for report in domain.modes.values() for name in report.metrics}
-    for name in [each for each in METRICS if each in taken] or [domain.lead]:
-        means = (_mean(report, name) for report in domain.modes.values())
-        shown = (_amount(domain.floors[page].get(name)) for page in floors)
-        rows.append((title(measure_name(name)), *means, *shown))
-    rows += _zero_rows(domain, len(floors))
-    heads = (
-        *(f"{mode.capitalize()} scoring" for mode in domain.modes),
-        *(FLOOR_NAMES[page] for page in floors),
-    )
-    return table("Scores, and the same for pages that nobody designed", ("Measure", *heads), rows)
+EMPTY = Cell(NOTHING)
 
 
-def _mean(report: ModeReport, name: str) -> Safe:
-    mean = report.value if name == report.lead else report.metrics.get(name)
-    return _cell(mean) if mean else Safe(NOTHING)
+def score_tables(domain: Domain, report: DomainReport) -> Iterator[Table]:
+    """Yield the tables of a domain: by mode where answers succeed or fail, by metric where there is more to show."""
+    if domain.success:
+        yield _by_mode(domain, report)
+    if not domain.success or report.floors or further_metrics(domain, report):
+        yield _by_metric(domain, report)
 
 
-def _zero_rows(domain: DomainReport, floors: int) -> Iterator[tuple[str, ...]]:
-    zeros = [report.unscored_as_zero for report in domain.modes.values()]
-    rest = [NOTHING] * floors
+def _by_mode(domain: Domain, report: DomainReport) -> Table:
+    """Return success and the leading metric in each mode, under both denominators, and pass^k."""
+    names = (domain.success.label if domain.success else "", metric_label(domain, report.lead))
+    heads = ("Scoring", *map(sentence, names), "Dialogues")
+    return Table(caption="Scores by mode", heads=heads, rows=list(_mode_rows(report)))
+
+
+def _mode_rows(report: DomainReport) -> Iterator[tuple[str, Sequence[Cell]]]:
+    for mode, found in report.modes.items():
+        leads = mode == report.mode and len(report.modes) > 1
+        yield f"{mode} (leading)" if leads else mode, _rates(found, f"{found.scored:,}")
+        if zero := found.unscored_as_zero:
+            yield f"{mode}, unscored as 0", _rates(zero, f"{report.cells:,}")
+    if delta := report.delta:
+        differing = Cell(f"{delta.differing:,} of {delta.cells:,} differ")
+        success = _points(delta.success_rate) if delta.success_rate else EMPTY
+        yield f"{delta.mode} − {delta.base}", (success, _points(delta.value), differing)
+    for each in report.pass_k:
+        yield f"pass^{each.k}", (_mean(each.rate), EMPTY, Cell(count(each.tasks, "task")))
+
+
+def _rates(rates: Rates, dialogues: str) -> tuple[Cell, ...]:
+    return _mean(rates.success_rate), _mean(rates.value), Cell(dialogues)
+
+
+def _by_metric(domain: Domain, report: DomainReport) -> Table:
+    """Return every metric in every mode, next to those of answers that need no dialogue."""
+    taken = {name for found in report.modes.values() for name in found.metrics}
+    order = [metric.name for metric in domain.metrics if metric.role != "success"]
+    names = [name for name in dict.fromkeys([*order, *report.metrics]) if name in taken]
+    rows = [_metric_row(domain, report, name) for name in names or [report.lead]]
+    if not domain.success:
+        rows += _value_rows(domain, report)
+    modes = [f"{sentence(mode)} scoring" for mode in report.modes]
+    floors = [sentence(domain.floors.get(floor, floor)) for floor in report.floors]
+    caption = "Metrics, and floors to compare them with" if floors else "Metrics"
+    return Table(caption=caption, heads=("Metric", *modes, *floors), rows=rows)
+
+
+def _metric_row(domain: Domain, report: DomainReport, name: str) -> tuple[str, Sequence[Cell]]:
+    means = [_mean(_metric(found, name, report.lead)) for found in report.modes.values()]
+    floors = [Cell(percent(metrics.get(name))) for metrics in report.floors.values()]
+    return sentence(metric_label(domain, name)), (*means, *floors)
+
+
+def _metric(found: ModeReport, name: str, lead: str) -> Interval | None:
+    return found.value if name == lead else found.metrics.get(name)
+
+
+def _value_rows(domain: Domain, report: DomainReport) -> Iterator[tuple[str, Sequence[Cell]]]:
+    lead = sentence(metric_label(domain, report.lead))
+    rest = [EMPTY] * len(report.floors)
+    zeros = [found.unscored_as_zero for found in report.modes.values()]
     if any(zeros):
-        name = f"{value_name(domain).capitalize()}, unscored as 0"
-        yield name, *(_cell(zero.value) if zero else Safe(NOTHING) for zero in zeros), *rest
-    if delta := domain.delta:
-        gap = _with_range(points(delta.value), points_range(delta.value))
-        differing = f"{delta.differing:,} of {delta.cells:,} differ"
-        name = f"{value_name(domain).capitalize()}, {delta.mode} − {delta.base}"
-        yield name, gap, differing, *rest
+        means = [_mean(zero.value) if zero else EMPTY for zero in zeros]
+        yield f"{lead}, unscored as 0", (*means, *rest)
+    if delta := report.delta:
+        differing = Cell(f"{delta.differing:,} of {delta.cells:,} differ")
+        yield f"{lead}, {delta.mode} − {delta.base}", (_points(delta.value), differing, *rest)
 
 
-def _score_rows(domain: DomainReport) -> Iterator[tuple[str, ...]]:
-    for mode, report in domain.modes.items():
-        name = f"{mode} (leading)" if mode == domain.mode and len(domain.modes) > 1 else mode
-        yield name, _cell(report.success_rate), _cell(report.value), f"{report.scored:,}"
-        if zero := report.unscored_as_zero:
-            name = f"{mode}, unscored as 0"
-            yield name, _cell(zero.success_rate), _cell(zero.value), f"{domain.cells:,}"
-    if delta := domain.delta:
-        yield (
-            f"{delta.mode} − {delta.base}",
-            _with_range(points(delta.success_rate), points_range(delta.success_rate)),
-            _with_range(points(delta.value), points_range(delta.value)),
-            f"{delta.differing:,} of {delta.cells:,} differ",
-        )
-    for each in domain.pass_k:
-        yield f"pass^{each.k}", _cell(each.rate), NOTHING, count(each.tasks, "task")
+def _mean(interval: Interval | None) -> Cell:
+    if interval is None:
+        return EMPTY
+    return Cell(percent(interval.mean), percent_range(interval), strong=True)
 
 
-def _cell(interval: Interval) -> Safe:
-    return _with_range(percent(interval.mean), percent_range(interval))
-
-
-def _amount(share: float | None) -> Safe:
-    return element("span", percent(share), class_="amount")
-
-
-def _with_range(value: str, text: str) -> Safe:
-    return join([element("b", value), " ", element("small", text)])
+def _points(interval: Interval) -> Cell:
+    return Cell(points(interval.mean), points_range(interval), strong=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from colbench.config import RunConfig
-from colbench.report.model import RunReport
+from colbench.domain import Domain, get_domain
+from colbench.report.model import DomainReport, RunReport
 from colbench.rollout import Rollout
 from colbench.run_folder import RunRecord
 
@@ -13,22 +14,29 @@ from colbench.run_folder import RunRecord
 def warnings(
     report: RunReport, config: RunConfig, record: RunRecord, rollouts: Sequence[Rollout]
 ) -> Iterator[str]:
-    """One line for each."""
-    pages = report.domains.get("frontend")
-    if pages and pages.mode != config.scoring:
+    """Yield the warnings of a report, one sentence each."""
+    pins = [pin for pin in record.pins.values() if isinstance(pin, dict)]
+    played = {str(pin["environment"]) for pin in pins if "environment" in pin}
+    for name, found in report.domains.items():
+        domain = get_domain(name)
+        if found.mode != config.scoring:
+            yield _other_mode(domain, found, config.scoring)
+        if record.environments.get(name):
+            own = [rollout for rollout in rollouts if rollout.domain == name]
+            yield from _other_tools(own, played)
+
+
+def _other_mode(domain: Domain, found: DomainReport, wanted: str) -> str:
+    text = f"--scoring {wanted}: no {domain.noun} has a verdict of that mode, so {found.mode} scores are shown"
+    if domain.fallback and found.lead == domain.fallback.name and wanted in domain.modes:
+        text += f"; the {domain.primary.label} {domain.primary.lacking}"
+    return text
+
+
+def _other_tools(rollouts: Sequence[Rollout], played: set[str]) -> Iterator[str]:
+    scored = {score.environment for rollout in rollouts for score in rollout.scores.values()}
+    if played and (others := scored - played - {""}):
         yield (
-            f"--scoring {config.scoring}: pages have no {config.scoring} verdict without CLIP's weights, so "
-            f"{pages.mode} scores are shown; `colbench score RUN --clip-weights PATH` adds it"
-        )
-    played = record.pins.get("browser", {}).get("environment")
-    scored = {
-        score.environment
-        for rollout in rollouts
-        if rollout.domain == "frontend"
-        for score in rollout.scores.values()
-    }
-    if played and (others := scored - {played, ""}):
-        yield (
-            "pages were scored with another browser than the run's, so scores may differ: "
-            f"{' and '.join(sorted(others))}; the run's: {played}"
+            "answers were scored with other tools than the run's, so scores may differ: "
+            f"{' and '.join(sorted(others))}; the run's: {' and '.join(sorted(played))}"
         )

@@ -8,16 +8,15 @@ import msgspec
 from msgspec.structs import replace
 
 from colbench.config import RunConfig
-from colbench.pages.store import RenderStore
-from colbench.report.album import Album
+from colbench.domain import ReportPages, get_domain
 from colbench.report.baseline import Baseline
-from colbench.report.gallery import page_name, render_gallery
 from colbench.report.model import RunReport
 from colbench.report.page import render_page
 from colbench.report.summary import summarize
 from colbench.report.warnings import warnings
-from colbench.run_folder import RunFolder
-from colbench.task import FRONTEND, Task
+from colbench.rollout import Rollout
+from colbench.run_folder import RunFolder, RunRecord
+from colbench.task import Task
 
 
 def write_report(
@@ -25,22 +24,45 @@ def write_report(
     tasks: Sequence[Task],
     config: RunConfig,
     baseline: Baseline | None = None,
-    store: RenderStore | None = None,
 ) -> RunReport:
-    """Write `report.json` and `report.html` from the folder's `run.json` and `rollouts.jsonl`.
+    """Write `report.json`, `report.html` and the pages that domains add, and return the report.
 
-    Of frontend design also `gallery.html`, with pictures from `store`, or from the user's own one.
-    `tasks`: those of the run, hidden parts included. Raises DataError when a file of the run is malformed,
-    UserError when the folder cannot be written, or the baseline has none of the tasks.
+    It follows from the folder's `run.json` and `rollouts.jsonl`. `tasks`: those of the run, hidden parts included.
+    Raises DataError when a file of the run is malformed, UserError when the folder cannot be written, or the
+    baseline has none of the tasks.
     """
     record, rollouts = folder.record(), folder.rollouts()
     report = summarize(tasks, config.trials, rollouts, config, baseline)
-    report = replace(report, warnings=tuple(warnings(report, config, record, rollouts)))
-    designs = [task for task in tasks if task.domain == "frontend"]
-    if designs:
-        album = Album(folder.path, store or RenderStore(), record.environments.get(FRONTEND, ""))
-        for number, page in enumerate(render_gallery(report, designs, rollouts, album), start=1):
-            folder.write(page_name(number), page.encode())
+    pages = _pages(folder, record, config, tasks, rollouts)
+    report = replace(
+        report,
+        warnings=tuple(warnings(report, config, record, rollouts)),
+        pages={each.name: next(iter(each.files)) for each in pages.values()},
+    )
+    for name, content in (file for each in pages.values() for file in each.files.items()):
+        folder.write(name, content.encode())
     folder.write("report.json", msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
-    folder.write("report.html", render_page(report, record, tasks, rollouts).encode())
+    folder.write("report.html", render_page(report, record, tasks, rollouts, pages).encode())
     return report
+
+
+def _pages(
+    folder: RunFolder,
+    record: RunRecord,
+    config: RunConfig,
+    tasks: Sequence[Task],
+    rollouts: Sequence[Rollout],
+) -> dict[str, ReportPages]:
+    """Return the pages that domains add to the report, by domain."""
+    found: dict[str, ReportPages] = {}
+    for name in sorted({task.domain for task in tasks}):
+        pages = get_domain(name).report_pages(
+            folder.path,
+            config,
+            record.environments.get(name, ""),
+            [task for task in tasks if task.domain == name],
+            [rollout for rollout in rollouts if rollout.domain == name],
+        )
+        if pages:
+            found[name] = pages
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colbench.domain import domain_names, get_domain
+from colbench.domain import Domain, get_domain, installed_domains
 from colbench.interfaces import HumanSimulator, Viewer
 from colbench.messages import Message
 from colbench.models.human import Voice, read_prompt
@@ -66,11 +66,11 @@ class ModelHuman:
     def describe(self) -> dict[str, str]:
         """Return what the run's record holds about it; keys that begin with a domain's name are for that domain."""
         described = {"model": self.chat.model}
-        for domain in domain_names():
+        for domain in installed_domains():
             own = self._voice(domain).describe()
-            if get_domain(domain).pictured:
+            if domain.pictured:
                 own["max_image_edge"] = str(self.chat.max_image_edge)
-            described |= {f"{domain}_{name}": value for name, value in own.items()}
+            described |= {f"{domain.name}_{name}": value for name, value in own.items()}
         return described
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
@@ -82,14 +82,14 @@ class ModelHuman:
 
     def _human(self, name: str) -> HumanSimulator:
         if name not in self._humans:
-            human = get_domain(name).model_human(self.chat, self._voice(name))
+            domain = get_domain(name)
+            human = domain.model_human(self.chat, self._voice(domain))
             if self._renderer and isinstance(human, Viewer):
                 human.use_renderer(self._renderer)
             self._humans[name] = human
         return self._humans[name]
 
-    def _voice(self, name: str) -> Voice:
-        domain = get_domain(name)
+    def _voice(self, domain: Domain) -> Voice:
         tokens, characters = domain.human_limits
         return Voice(
             prompt=self._prompt or domain.prompt("human"),

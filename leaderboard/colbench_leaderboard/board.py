@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from colbench.stats import Estimate
 from colbench_leaderboard.bundle import Lock, Model, Submission, Track
-from colbench_leaderboard.receipt import Estimate, Receipt, Summary, Tier
+from colbench_leaderboard.receipt import Receipt, Summary, Tier
 from colbench_leaderboard.store import Record
 
 

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from colbench.report.baseline import EPSILON
-from colbench.stats import ALPHA
-from colbench_leaderboard.receipt import Estimate
+from colbench.stats import ALPHA, Estimate, holm, mcnemar, rounded, sign_test
+from colbench.stats.differences import Measure, mean_estimates, win_shares
+from colbench.stats.power import least_detectable
 from colbench_leaderboard.results import Results
-from colbench_leaderboard.statistics.differences import Measure, mean_estimates, win_shares
-from colbench_leaderboard.statistics.multiple import holm
-from colbench_leaderboard.statistics.paired import mcnemar, sign_test
-from colbench_leaderboard.statistics.power import least_detectable
-from colbench_leaderboard.statistics.rounding import rounded
 
 if TYPE_CHECKING:
     import numpy as np

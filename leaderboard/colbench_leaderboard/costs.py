@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from colbench.config import Price
 from colbench.messages import Usage
+from colbench.stats import rounded
 from colbench_leaderboard.bundle import TRAJECTORIES, Lock
 from colbench_leaderboard.results import Results
-from colbench_leaderboard.statistics.rounding import rounded
 
 
 class _Turn(Struct):

@@ -13,6 +13,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from colbench.stats import Estimate
+
 SCHEMA = "colbench.receipt/1"
 SCORES, SUMMARY, RECEIPT = "scores.jsonl", "summary.json", "receipt.json"
 FRONTEND_DIGITS = 4
@@ -55,14 +57,6 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The boundary, for a cell that counts 0 for it."""
     by_turn: tuple[float, ...] = ()
     """The value had the dialogue ended after each turn, where that can be said."""
-
-
-class Estimate(Struct, frozen=True, kw_only=True):
-    """A mean over tasks of means over trials, with its 95 % interval by task."""
-
-    mean: float
-    low: float
-    high: float
 
 
 class Summary(Struct, frozen=True, kw_only=True):

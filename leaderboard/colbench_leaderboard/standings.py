@@ -113,16 +113,16 @@ def _ranks(results: Results, bundles: Sequence[str]) -> tuple[list[Rank], float 
     """The places of entries, and the difference that a typical pair of them shows."""
     import numpy as np
 
-    from colbench_leaderboard.statistics.power import typical_least_detectable
-    from colbench_leaderboard.statistics.ranks import in_words, places
-    from colbench_leaderboard.statistics.rounding import rounded
+    from colbench.stats import rounded
+    from colbench.stats.power import typical_least_detectable
+    from colbench.stats.ranks import describe_separability, places
 
     if not bundles:
         return [], None
     values = np.column_stack([results.values(bundle).mean(axis=1) for bundle in bundles])
     found = places(values)
     ranks = [
-        Rank(place=place, low=low, high=high, words=in_words(index, found))
+        Rank(place=place, low=low, high=high, words=describe_separability(index, found))
         for index, (place, low, high) in enumerate(
             zip(found.place, found.low, found.high, strict=True)
         )

@@ -10,7 +10,7 @@ plan and starts the command. This is the one module of the trainer that the harn
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from colbench.config import ArgValue
 from colbench.dialogue import opened
 from colbench.errors import DataError
-from colbench.interfaces import Agent, Episode, Viewer
+from colbench.interfaces import Agent, Episode, ResourceUser, Viewer
 from colbench.messages import Message
 from colbench.pages.render import PageRenderer
 from colbench.plugins import Kind, describe, resolve
@@ -100,9 +100,14 @@ class _Prefix:
         await self._stack.aclose()
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """Hand it on."""
+        """Hand the renderer on."""
         if isinstance(self.then, Viewer):
             self.then.use_renderer(renderer)
+
+    def use_resources(self, resources: Mapping[str, Any]) -> None:
+        """Hand the resources on."""
+        if isinstance(self.then, ResourceUser):
+            self.then.use_resources(resources)
 
     def describe(self) -> dict[str, str]:
         """What is recorded in the run."""

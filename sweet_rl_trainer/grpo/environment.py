@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from colbench.config import RunConfig, derive_seed
-from colbench.domain import domain_names
+from colbench.domain import installed_domains
 from colbench.participants import agent_prompt
 from colbench.rollout import Rollout
 from colbench.runner import Cell
@@ -81,5 +81,6 @@ def system_prompts(config: RunConfig) -> dict[str, str]:
     Raises UserError if the file cannot be read.
     """
     return {
-        name: agent_prompt(config.agent_prompt, name, config.max_turns) for name in domain_names()
+        domain.name: agent_prompt(config.agent_prompt, domain.name, config.max_turns)
+        for domain in installed_domains()
     }

@@ -10,22 +10,24 @@ from collections.abc import Iterable
 from typing import Any
 
 from colbench.config import RunConfig
-from colbench.report import cells
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.stages import collect
 from sweet_rl_trainer.stages.stage import Job
 
 
 def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
-    """Make the run, and say the mean of its scores, and the share of successes, as the harness's report has them.
+    """Make the run, and return the mean of its scores and the share of successes, as in the harness's report.
 
-    None of dialogues that were not judged, and of pages no success.
+    They are None where no dialogue was scored, and the share also in domains without success.
     """
     said = collect.collect(job, config)
     rollouts = RunFolder(job.folder / collect.RUN).rollouts()
-    scores = [cells.value(each, config.scoring, "tests_passed") for each in rollouts]
-    successes = [cells.success(each, config.scoring) for each in rollouts]
-    return {**said, "score": _mean(scores), "success": _mean(successes)}
+    scores = [score for each in rollouts if (score := each.scores.get(config.scoring))]
+    return {
+        **said,
+        "score": _mean(score.value for score in scores),
+        "success": _mean(score.success for score in scores),
+    }
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

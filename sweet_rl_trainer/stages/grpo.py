@@ -11,7 +11,7 @@ from colbench.config import ArgValue, RunConfig
 from colbench.task import Task
 from sweet_rl_trainer.grpo.settings import GrpoSettings, require_trl
 from sweet_rl_trainer.recipe import Recipe
-from sweet_rl_trainer.runs import named
+from sweet_rl_trainer.runs import named, training_tasks
 from sweet_rl_trainer.settings import LoraSettings
 from sweet_rl_trainer.stages.base import model_in
 from sweet_rl_trainer.stages.stage import Job
@@ -32,7 +32,7 @@ def train(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Train the model of the input `model`. Raises UserError without TRL, and when a process stops with an error."""
     require_trl()
     table = recipe.grpo
-    source = table.dialogues.tasks or f"bundled:{recipe.domain}/train"
+    source = table.dialogues.tasks or training_tasks(recipe.domain)
     task = GrpoTask(
         base=str(model_in(job.inputs["model"])),
         settings=table.train,

@@ -6,10 +6,10 @@ from sweet_rl_trainer.study.methods import NAMED, Group, Method
 from sweet_rl_trainer.study.results import Results
 from sweet_rl_trainer.study.tables import (
     Difference,
+    adjusted_p,
     against,
     find,
     full_label,
-    holm,
     on_tests,
     orderings,
     planned,
@@ -104,7 +104,7 @@ def compared(results: Results, rival: str) -> str | None:
     found = against(results, rival)
     if not found:
         return None
-    adjusted = holm({name: each.p for name, each in found.items()})
+    adjusted = adjusted_p(found)
     heads = (
         f"method (its success less that of {full_label(NAMED[rival])})",
         "points (95 % interval by task) ",

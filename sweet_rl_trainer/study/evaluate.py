@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from colbench.config import RunConfig
 from colbench.errors import DataError
-from colbench.report import cells
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.checkpoints import checkpoints
@@ -78,7 +77,7 @@ def _model(policy: Path, step: int) -> Path:
 def outcomes(folder: Path) -> tuple[Outcome, ...]:
     """What came of each dialogue of an evaluation, in the order of tasks and trials.
 
-    As in the harness's report (`colbench.report.cells`) a failure of the agent is worth 0, and what could not be judged
+    As in the harness's report a failure of the agent is worth 0, and what could not be judged
     is left out. Raises DataError if dialogues are gone.
     """
     run = RunFolder(folder / collect.RUN)
@@ -91,10 +90,9 @@ def outcomes(folder: Path) -> tuple[Outcome, ...]:
 
 def _outcomes(rollouts: Iterable[Rollout]) -> Iterator[Outcome]:
     for each in sorted(rollouts, key=lambda each: (each.task_id, each.trial)):
-        value = cells.value(each, "default", "tests_passed")
-        success = cells.success(each, "default")
-        if value is not None and success is not None:
-            yield _outcome(each, value, success=success)
+        score = each.scores.get("default")
+        if score and score.value is not None and score.success is not None:
+            yield _outcome(each, score.value, success=score.success)
 
 
 def _outcome(rollout: Rollout, value: float, *, success: bool) -> Outcome:

@@ -15,11 +15,11 @@ from sweet_rl_trainer.study.results import Results
 from sweet_rl_trainer.study.tables import (
     Difference,
     Ordering,
+    adjusted_p,
     against,
     difference,
     find,
     full_label,
-    holm,
     on_tests,
     orderings,
     rows_of,
@@ -144,7 +144,7 @@ def _remedies(results: Results) -> Iterator[str]:
     """Variants of SWEET-RL against the two that matter: many, so p is adjusted."""
     for rival in RIVALS:
         found = against(results, rival)
-        adjusted = holm({name: each.p for name, each in found.items()})
+        adjusted = adjusted_p(found)
         remedies = {name: each for name, each in found.items() if NAMED[name].group == "remedy"}
         sides: dict[str, list[str]] = {}
         for name, each in remedies.items():

@@ -14,7 +14,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from colbench.stats import BLOCK, RESAMPLES, ROUNDING, SEED, Interval, mean_interval
+from colbench.stats import Interval, holm, mean_interval, sign_flip_test
 from sweet_rl_trainer.study.methods import METHODS, NAMED, Method
 from sweet_rl_trainer.study.results import Outcome, Results, Row
 
@@ -132,7 +132,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     points: Interval
     """Of success; shares, not per cent."""
     p: float
-    """Of `sign_flips`."""
+    """Of `colbench.stats.sign_flip_test`."""
     seeds: tuple[float, ...]
     """The same for each seed alone."""
 
@@ -192,47 +192,20 @@ def contrast(terms: Sequence[tuple[float, BySeed]]) -> Difference | None:
         return None
     return Difference(
         points=mean_interval(tasks.values(), (-1.0, 1.0)),
-        p=sign_flips([sum(values) / len(values) for values in tasks.values()]),
+        p=sign_flip_test([sum(values) / len(values) for values in tasks.values()]),
         seeds=tuple(seeds),
     )
-
-
-def sign_flips(differences: Sequence[float]) -> float:
-    """The two-sided p-value of a paired permutation test of their mean, over tasks.
-
-    If the two methods were alike, each task's difference could as well have the other sign. `RESAMPLES` draws of all
-    signs, and the one that was seen (Phipson and Smyth 2010).
-    """
-    import numpy as np
-
-    values = np.array([each for each in differences if each])
-    if not len(values):
-        return 1.0
-    least = abs(values.sum()) - ROUNDING * len(values)
-    generator = np.random.Generator(np.random.PCG64(SEED))
-    rows = max(1, BLOCK // len(values))
-    extreme = 0
-    for start in range(0, RESAMPLES, rows):
-        size = (min(rows, RESAMPLES - start), len(values))
-        signs = generator.integers(2, size=size, dtype=np.int8) * 2.0 - 1
-        extreme += int((abs(signs @ values) >= least).sum())
-    return (extreme + 1) / (RESAMPLES + 1)
-
-
-def holm(chances: Mapping[str, float]) -> dict[str, float]:
-    """p-values of a family, by name, adjusted so that the chance of any false discovery is bounded (Holm 1979)."""
-    adjusted: dict[str, float] = {}
-    highest = 0.0
-    for place, name in enumerate(sorted(chances, key=chances.__getitem__)):
-        highest = max(highest, min(1.0, (len(chances) - place) * chances[name]))
-        adjusted[name] = highest
-    return adjusted
 
 
 def planned(results: Results) -> list[Method]:
     """The methods of the study, and those of which there is a row all the same."""
     names = {*results.study.get("methods", NAMED), *(row.method for row in results.rows)}
     return [method for method in METHODS if method.name in names]
+
+
+def adjusted_p(found: Mapping[str, Difference]) -> dict[str, float]:
+    """Return the p-values of differences by name, adjusted for their number by Holm's method."""
+    return dict(zip(found, holm([each.p for each in found.values()]), strict=True))
 
 
 def against(results: Results, other: str) -> dict[str, Difference]:

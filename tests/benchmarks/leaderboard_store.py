@@ -8,7 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+from colbench.domain import get_domain
 from colbench.messages import Usage
+from colbench.stats import Estimate
 from colbench.task import Fact, Hidden, Task
 from colbench_leaderboard.bundle import (
     BLOBS,
@@ -36,7 +38,6 @@ from colbench_leaderboard.receipt import (
     SCORES,
     SUMMARY,
     CellScore,
-    Estimate,
     Finding,
     Receipt,
     Summary,
@@ -70,7 +71,7 @@ def make_tasks(number: int, domain: str = "backend") -> list[Task]:
     return [
         Task(
             id=f"{domain}-task-{n:04d}",
-            domain=domain,  # type: ignore[arg-type]
+            domain=domain,
             request=text(source, 58) + "\ndef settle(order, rate):",
             hidden=_hidden(source, domain, n),
         )
@@ -180,7 +181,7 @@ class Store:
                 agent_usage=self._usage(entrant),
             )
         )
-        success = value == 1 if task.domain == "backend" else None
+        success = value == 1 if get_domain(task.domain).success else None
         score = CellScore(
             task_id=task.id,
             trial=trial,
@@ -282,25 +283,25 @@ class Store:
         return sha256(receipt)
 
     def _summary(self, scores: Sequence[CellScore]) -> Summary:
-        backend = self.tasks[0].domain == "backend"
+        solvable = get_domain(self.tasks[0].domain).success is not None
         success = _estimate([float(bool(score.success)) for score in scores])
         return Summary(
             domain=self.tasks[0].domain,
             tasks=len(self.tasks),
             trials=self.trials,
             value=_estimate([score.value for score in scores]),
-            success=success if backend else None,
-            pass_k=tuple(success.mean**k for k in range(1, self.trials + 1)) if backend else (),
+            success=success if solvable else None,
+            pass_k=tuple(success.mean**k for k in range(1, self.trials + 1)) if solvable else (),
             turns=_estimate([float(score.turns) for score in scores]),
             agent_words=_estimate([float(score.agent_words) for score in scores]),
             human_words=_estimate([float(score.human_words) for score in scores]),
             answered=1.0,
             success_by_turn=tuple(
-                sum(score.by_turn[n] == 1 if backend else score.by_turn[n] for score in scores)
+                sum(score.by_turn[n] == 1 if solvable else score.by_turn[n] for score in scores)
                 / len(scores)
                 for n in range(10)
             ),
-            undisclosed=0.031 if backend else None,
+            undisclosed=0.031 if solvable else None,
         )
 
 

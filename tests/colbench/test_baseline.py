@@ -90,7 +90,7 @@ def test_where_either_side_lacks_the_cosine_layouts_are_compared_and_it_is_said(
     ):
         found = wins("a", mine, baseline(*theirs))
         assert (found.measure, found.rate.mean) == ("layout", mean)
-        assert f"pages of {side} lack the cosine" in found.note
+        assert f"answers of {side} lack the cosine" in found.note
 
 
 def test_runs_that_were_measured_differently_are_compared_with_a_warning():

@@ -155,7 +155,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
 def test_official_scoring_without_weights_says_what_is_shown_instead(without_clip, capsys):
     argv = ["eval", "--tasks", "tasks.jsonl", "--out", "out"]
     assert main([*argv, "--scoring", "official"]) == 0
-    said = "--scoring official: pages have no official verdict without CLIP's weights, so default"
+    said = "--scoring official: no page has a verdict of that mode, so default"
     assert f"Take care: {said}" in capsys.readouterr().out
     assert said.replace("'", "&#x27;") in Path("out/report.html").read_text()
     assert main(["report", "out", "--scoring", "default"]) == 0
@@ -171,7 +171,7 @@ def test_scoring_again_with_another_browser_is_said_in_every_report(here, browse
     )
     other.chmod(0o755)
     assert main(["score", "out", "--browser", str(other)]) == 0
-    said = "Take care: pages were scored with another browser than the run's"
+    said = "Take care: answers were scored with other tools than the run's"
     assert said in capsys.readouterr().out
     assert main(["report", "out"]) == 0
     printed = capsys.readouterr().out
@@ -210,14 +210,14 @@ def test_render_writes_a_picture(here, capsys):
 
 def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n{EMPTY}\n{{oops\n")
-    assert main(["validate", "--tasks", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
+    assert main(["tasks", "validate", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
     printed = capsys.readouterr()
     assert "1 of 3" in printed.out
     assert "two.jsonl, line 4: JSON is malformed" in printed.out
     assert "two.jsonl: 3 tasks, 1 malformed row" in printed.out
     assert "nothing is to be seen on it" in printed.out
     assert "its target cannot be rendered (too big" in printed.out
-    assert main(["validate", "--tasks", "sound.jsonl", "--json"]) == 0
+    assert main(["tasks", "validate", "sound.jsonl", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["tasks"], found["default"], found["unsteady"]) == (1, 1, [])
     assert found["floors"]["target"]["ssim"] == 1

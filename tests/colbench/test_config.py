@@ -42,6 +42,7 @@ OTHER = {
     "human": "http://a/b",
     "human_args": {"max_chars": 400},
     "human_prompt": "prompt.txt",
+    "scorers": ("brevity",),
     "scoring": "official",
     "record_tokens": True,
     "max_turns": 3,

@@ -11,10 +11,11 @@ import pytest
 from PIL import Image, ImageDraw
 
 from colbench.config import RunConfig
+from colbench.domains.frontend.gallery import pages as gallery
+from colbench.domains.frontend.gallery import pictures
 from colbench.errors import UserError
 from colbench.pages.render import Render
 from colbench.pages.store import RenderStore, render_key
-from colbench.report import gallery, pictures
 from colbench.report.write import write_report
 from colbench.rollout import Failure, Rollout, Turn, encode_rollout
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
@@ -92,9 +93,10 @@ def run_folder(path: Path, *rollouts: Rollout) -> RunFolder:
 
 
 @pytest.fixture
-def store(tmp_path) -> RenderStore:
-    """Renders of the target and of pages one and two."""
-    store = RenderStore(tmp_path / "renders")
+def store(tmp_path, monkeypatch) -> RenderStore:
+    """The user's renders: of the target and of pages one and two."""
+    monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
+    store = RenderStore()
     for source, picture in (
         (TARGET, png("white", height=1000)),
         (page("one"), png("red")),
@@ -142,14 +144,14 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def written(folder: RunFolder, tasks: list[Task], store: RenderStore, number: int = 1) -> Page:
-    write_report(folder, tasks, CONFIG, store=store)
+def written(folder: RunFolder, tasks: list[Task], number: int = 1) -> Page:
+    write_report(folder, tasks, CONFIG)
     return Page((folder.path / gallery.page_name(number)).read_text())
 
 
 def test_target_every_turn_the_final_page_and_the_difference_are_shown(tmp_path, store):
     folder = run_folder(tmp_path / "run", rollout())
-    shown = written(folder, [task()], store)
+    shown = written(folder, [task()])
     pictures_ = {each["alt"]: each for each in shown.all("img")}
     assert list(pictures_) == [
         "Target, a",
@@ -173,7 +175,7 @@ def test_target_every_turn_the_final_page_and_the_difference_are_shown(tmp_path,
 
 
 def test_scores_words_and_floors_stand_beside_the_pictures(tmp_path, store):
-    shown = written(run_folder(tmp_path / "run", rollout()), [task()], store)
+    shown = written(run_folder(tmp_path / "run", rollout()), [task()])
     assert "cosine 34.5 %, layout 17.2 %" in shown.text
     assert "cosine 67.8 %, layout 33.9 %" in shown.text
     assert "12.3 %" in shown.text
@@ -182,7 +184,7 @@ def test_scores_words_and_floors_stand_beside_the_pictures(tmp_path, store):
 
 
 def test_pages_of_agents_are_never_markup(tmp_path, store):
-    shown = written(run_folder(tmp_path / "run", rollout()), [task()], store)
+    shown = written(run_folder(tmp_path / "run", rollout()), [task()])
     assert not shown.all("script")
     assert len(shown.all("h1")) == 1
     for tag, attributes in shown.elements:
@@ -195,7 +197,7 @@ def test_pages_of_agents_are_never_markup(tmp_path, store):
 
 def test_nothing_outside_the_run_folder_is_linked_or_loaded(tmp_path, store):
     folder = run_folder(tmp_path / "run", rollout())
-    shown = written(folder, [task()], store)
+    shown = written(folder, [task()])
     ids = {attributes["id"] for _, attributes in shown.elements if "id" in attributes}
     for address in [a["src"] for a in shown.all("img")] + [a["href"] for a in shown.all("a")]:
         file, _, place = address.partition("#")
@@ -205,25 +207,27 @@ def test_nothing_outside_the_run_folder_is_linked_or_loaded(tmp_path, store):
 
 def test_the_report_links_to_the_gallery_and_each_task_to_its_place(tmp_path, store):
     folder = run_folder(tmp_path / "run", rollout())
-    shown = written(folder, [task()], store)
+    shown = written(folder, [task()])
     report = (folder.path / "report.html").read_text()
     assert 'href="gallery.html"' in report
-    assert '"gallery":"gallery.html#task-1"' in report
+    assert '"page": "gallery.html#task-1"' in report
     assert [each["id"] for each in shown.all("article")] == ["task-1"]
 
 
-def test_a_render_that_is_not_kept_is_said_and_how_to_get_it(tmp_path):
+def test_a_render_that_is_not_kept_is_said_and_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "empty"))
     folder = run_folder(tmp_path / "run", rollout())
-    shown = written(folder, [task()], RenderStore(tmp_path / "empty"))
+    shown = written(folder, [task()])
     assert not shown.all("img")
     assert f"colbench score {folder.path}" in shown.text
 
 
-def test_pictures_that_are_there_are_kept_without_the_store(tmp_path, store):
+def test_pictures_that_are_there_are_kept_without_the_store(tmp_path, store, monkeypatch):
     folder = run_folder(tmp_path / "run", rollout())
-    before = written(folder, [task()], store)
+    before = written(folder, [task()])
     times = {path: path.stat().st_mtime_ns for path in (folder.path / "gallery").iterdir()}
-    after = written(folder, [task()], RenderStore(tmp_path / "empty"))
+    monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "empty"))
+    after = written(folder, [task()])
     assert [a["src"] for a in after.all("img")] == [b["src"] for b in before.all("img")]
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
@@ -234,12 +238,12 @@ def test_a_page_that_could_not_be_rendered_says_why(tmp_path, store):
     answer = rollout(
         answer=page("big"), scores={"default": Score(scorer="s", value=0.0, success=None)}
     )
-    shown = written(run_folder(tmp_path / "run", answer), [task()], store)
+    shown = written(run_folder(tmp_path / "run", answer), [task()])
     assert "Not rendered: 3 MB." in shown.text
 
 
 def test_the_target_again_has_no_difference(tmp_path, store):
-    shown = written(run_folder(tmp_path / "run", rollout(answer=TARGET)), [task()], store)
+    shown = written(run_folder(tmp_path / "run", rollout(answer=TARGET)), [task()])
     assert "It is the same page." in shown.text
 
 
@@ -247,7 +251,7 @@ def test_dialogues_that_failed_or_are_missing_are_shown_as_such(tmp_path, store)
     failure = Failure(boundary="simulator", reason=f"down {ATTACK}")
     lost = rollout(answer=None, ended_by="failure", failure=failure, scores={})
     folder = run_folder(tmp_path / "run", lost)
-    shown = written(folder, [task(), task("b")], store)
+    shown = written(folder, [task(), task("b")])
     assert f"Failed: simulator: down {ATTACK}" in shown.text
     assert "has not been held yet" in shown.text
     assert "Target, b" not in [each["alt"] for each in shown.all("img")]
@@ -256,18 +260,18 @@ def test_dialogues_that_failed_or_are_missing_are_shown_as_such(tmp_path, store)
 def test_many_tasks_are_spread_over_pages(tmp_path, store):
     tasks = [task(f"t{n}") for n in range(gallery.TASKS + 1)]
     folder = run_folder(tmp_path / "run", rollout("t0"), rollout(f"t{gallery.TASKS}"))
-    second = written(folder, tasks, store, number=2)
+    second = written(folder, tasks, number=2)
     assert [each["id"] for each in second.all("article")] == [f"task-{gallery.TASKS + 1}"]
     assert gallery.address(gallery.TASKS) == f"gallery-2.html#task-{gallery.TASKS + 1}"
     assert [each["href"] for each in second.all("a")][2:4] == ["gallery.html", "gallery-2.html"]
     index = (folder.path / "report.html").read_text()
-    assert f'"gallery":"{gallery.address(gallery.TASKS)}"' in index
+    assert f'"page": "{gallery.address(gallery.TASKS)}"' in index
 
 
 def test_a_run_without_pages_has_no_gallery(tmp_path, store):
     code = Task(id="a", domain="backend", request="?", hidden=Hidden(reference="x", tests=("f()",)))
     folder = run_folder(tmp_path / "run")
-    write_report(folder, [code], CONFIG, store=store)
+    write_report(folder, [code], CONFIG)
     assert not (folder.path / "gallery.html").exists()
     assert "gallery.html" not in (folder.path / "report.html").read_text()
 
@@ -276,7 +280,7 @@ def test_a_gallery_that_cannot_be_written_is_named(tmp_path, store):
     folder = run_folder(tmp_path / "run", rollout())
     (folder.path / "gallery").write_text("in the way")
     with pytest.raises(UserError, match=re.escape(str(folder.path / "gallery"))):
-        write_report(folder, [task()], CONFIG, store=store)
+        write_report(folder, [task()], CONFIG)
 
 
 def colors(target: bytes, final: bytes, *points: tuple[int, int]) -> list[tuple[int, ...]]:

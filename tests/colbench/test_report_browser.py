@@ -45,7 +45,7 @@ def rollout(name: str, trial: int, layout: float, cosine: float | None) -> Rollo
     )
 
 
-def run_folder(path: Path, store: RenderStore, cosine: float | None) -> Path:
+def run_folder(path: Path, cosine: float | None) -> Path:
     folder = RunFolder(path)
     path.mkdir()
     source = TaskSource(source="pages.jsonl", count=2, hash="h")
@@ -62,13 +62,15 @@ def run_folder(path: Path, store: RenderStore, cosine: float | None) -> Path:
     )
     cells = [rollout(TASKS[0].id, trial, 0.25 + trial / 2, cosine) for trial in range(2)]
     folder.write("rollouts.jsonl", b"".join(map(encode_rollout, cells)))
-    write_report(folder, TASKS, CONFIG, store=store)
+    write_report(folder, TASKS, CONFIG)
     return path
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> RenderStore:
-    store = RenderStore(tmp_path / "renders")
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RenderStore:
+    """The user's renders of both pages."""
+    monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
+    store = RenderStore()
     for page, color in ((TARGET, "red"), (ANSWER, "blue")):
         file = tmp_path / f"{color}.png"
         Image.new("RGB", (1280, 720), color).save(file)
@@ -95,7 +97,7 @@ async def page(browser: Path) -> AsyncIterator[Page]:
 
 
 async def test_every_picture_of_the_gallery_loads_from_the_file_system(tmp_path, store, page):
-    folder = run_folder(tmp_path / "run", store, 0.5)
+    folder = run_folder(tmp_path / "run", 0.5)
     await page.goto((folder / "gallery.html").as_uri())
     await page.evaluate("document.querySelectorAll('img').forEach((i) => { i.loading = 'eager'; })")
     await page.wait_for_function("[...document.images].every((image) => image.complete)")
@@ -107,7 +109,7 @@ async def test_every_picture_of_the_gallery_loads_from_the_file_system(tmp_path,
 async def test_the_table_and_a_dialogue_show_the_leading_measure(
     tmp_path, store, page, cosine, measure
 ):
-    folder = run_folder(tmp_path / "run", store, cosine)
+    folder = run_folder(tmp_path / "run", cosine)
     await page.goto((folder / "report.html").as_uri())
     heads = await page.locator(".list th[scope=col]").all_inner_texts()
     assert [head.strip() for head in heads][:3] == ["Task", "Request", measure.capitalize()]
@@ -127,7 +129,7 @@ async def test_the_table_and_a_dialogue_show_the_leading_measure(
 
 
 async def test_a_task_of_the_gallery_opens_in_the_report(tmp_path, store, page):
-    folder = run_folder(tmp_path / "run", store, 0.5)
+    folder = run_folder(tmp_path / "run", 0.5)
     await page.goto((folder / "gallery.html").as_uri())
     await page.locator("#task-1 h2 a").click()
     await page.locator("dialog.task[open]").wait_for()

@@ -7,9 +7,10 @@ import pytest
 from rich.console import Console
 
 from colbench.config import RunConfig
+from colbench.domain import get_domain
 from colbench.report.console import render_table
 from colbench.report.summary import summarize
-from colbench.report.tables import scores
+from colbench.report.tables import score_tables
 from colbench.rollout import Failure, Rollout, Turn
 from colbench.score import Score
 from colbench.task import Hidden, Task
@@ -84,7 +85,7 @@ def test_every_metric_is_a_mean_over_tasks_and_an_agent_s_failure_is_0_in_all():
     rollouts = [cell("a", judged(0.8, 0.5)), cell("b", judged(0.6, 0.3)), agent_failed("c")]
     domain = frontend("abc", rollouts)
     assert domain.lead == "cosine"
-    assert domain.cosine.mean == pytest.approx(1.4 / 3)
+    assert domain.value.mean == pytest.approx(1.4 / 3)
     assert domain.metrics["cosine"].mean == pytest.approx(1.4 / 3)
     assert domain.metrics["layout"].mean == pytest.approx(0.8 / 3)
     assert list(domain.metrics) == [
@@ -95,9 +96,9 @@ def test_every_metric_is_a_mean_over_tasks_and_an_agent_s_failure_is_0_in_all():
 def test_pages_neither_succeed_nor_fail():
     rollouts = [cell("a", judged(1.0, 1.0), trial=0), agent_failed("a")]
     domain = frontend("a", [rollouts[0], msgspec.structs.replace(rollouts[1], trial=1)], trials=2)
-    assert domain.success_rate.method == "none"
+    assert domain.success_rate is None
     assert domain.pass_k == ()
-    assert all(each.success_rate.mean is None for each in domain.by_turn)
+    assert all(each.success_rate is None for each in domain.by_turn)
     assert "success" not in shown(summarize([task("a")], 2, rollouts, CONFIG))
 
 
@@ -115,9 +116,8 @@ def test_without_weights_the_layout_leads_and_nothing_counts_as_unscored():
     for scoring in ("default", "official"):
         domain = frontend("abc", rollouts, config=RunConfig(max_turns=4, scoring=scoring))
         assert (domain.lead, domain.mode, list(domain.modes)) == ("layout", "default", ["default"])
-        assert domain.layout.mean == pytest.approx(0.8 / 3)
+        assert domain.value.mean == pytest.approx(0.8 / 3)
         assert (domain.scored, domain.unscored, domain.unjudged) == (3, 0, 0)
-        assert domain.cosine is None
         assert not {"cosine", "cosine_page"} & domain.metrics.keys()
         assert domain.notes == ()
     table = shown(summarize([task(name) for name in "abc"], 1, rollouts, CONFIG))
@@ -134,14 +134,14 @@ def test_unscored_pages_are_left_out_and_also_counted_as_zero():
     lost = cell("b", None, ended_by="failure", failure=Failure(boundary="render", reason="gone"))
     domain = frontend("abc", [cell("a", judged(0.8, 0.5)), lost])
     assert (domain.unscored, domain.missing) == (2, 1)
-    assert domain.cosine.mean == pytest.approx(0.8)
-    assert domain.unscored_as_zero.cosine.mean == pytest.approx(0.8 / 3)
+    assert domain.value.mean == pytest.approx(0.8)
+    assert domain.unscored_as_zero.value.mean == pytest.approx(0.8 / 3)
 
 
 def test_a_page_that_nothing_could_be_compared_with_is_in_no_denominator():
     unjudged = cell("a", Score(scorer="pages", value=None, success=None, note="no target"))
     domain = frontend("ab", [unjudged, cell("b", judged(0.8, 0.5))])
-    assert (domain.unjudged, domain.unscored, domain.cosine.mean) == (1, 0, 0.8)
+    assert (domain.unjudged, domain.unscored, domain.value.mean) == (1, 0, 0.8)
 
 
 def test_the_curve_shows_the_page_in_force_at_each_turn():
@@ -162,7 +162,7 @@ def test_the_curve_ends_at_the_run_s_score_whatever_failed():
         cell("c", None, turn(), failure=Failure(boundary="scorer", reason="x"), ended_by="answer"),
     ]
     domain = frontend("abc", rollouts)
-    assert domain.by_turn[-1].value.mean == pytest.approx(domain.cosine.mean)
+    assert domain.by_turn[-1].value.mean == pytest.approx(domain.value.mean)
 
 
 def test_without_a_verdict_on_turns_there_is_no_curve():
@@ -206,11 +206,12 @@ def test_the_modes_of_pages_are_compared_by_the_cosine():
     both = msgspec.structs.replace(both, scores=both.scores | {"official": official})
     report = summarize([task("a")], 1, [both], RunConfig(scoring="official"))
     domain = report.domains["frontend"]
-    assert (domain.mode, domain.cosine.mean) == ("official", 0.7)
+    assert (domain.mode, domain.value.mean) == ("official", 0.7)
     assert list(domain.metrics) == ["cosine"]
     assert domain.modes["default"].metrics["layout"].mean == 0.5
     assert domain.delta.value.mean == pytest.approx(-0.1)
-    for table in (shown(report), scores(domain)):
+    (metrics,) = score_tables(get_domain("frontend"), domain)
+    for table in (shown(report), str(metrics)):
         assert "70.0 %" in table
         assert "80.0 %" in table
         assert "50.0 %" in table
@@ -223,8 +224,8 @@ def test_a_run_of_both_domains_has_both_reports():
         [task("a"), task("b", "backend")], 1, [cell("a", judged(0.8, 0.5)), code], CONFIG
     )
     assert report.domains["backend"].success_rate.mean == 1.0
-    assert report.domains["backend"].metrics == {}
-    assert report.domains["frontend"].cosine.mean == 0.8
+    assert list(report.domains["backend"].metrics) == ["success", "tests_passed"]
+    assert report.domains["frontend"].value.mean == 0.8
     table = shown(report)
     assert "tests passed" in table
     assert "cosine" in table

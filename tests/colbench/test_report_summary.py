@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from colbench.config import RunConfig
+from colbench.errors import UserError
 from colbench.messages import Usage
 from colbench.report.summary import summarize
 from colbench.rollout import Failure, Leak, Rollout, Turn
@@ -69,21 +70,25 @@ def lost(name: str, boundary: str = "simulator", reason: str = "down") -> Rollou
 def test_the_report_has_the_fields_that_the_command_line_promises():
     report = summarize([task("a"), task("b")], 1, [cell("a", 1.0), cell("b", 0.5)], CONFIG)
     content = msgspec.json.decode(msgspec.json.encode(report))
-    assert content["schema"] == "colbench.report/1"
+    assert content["schema"] == "colbench.report/2"
     domain = content["domains"]["backend"]
     assert (domain["tasks"], domain["trials"], domain["unscored"]) == (2, 1, 0)
-    assert domain["tests_passed"]["mean"] == 0.75
+    assert domain["lead"] == "tests_passed"
+    assert domain["value"]["mean"] == 0.75
     assert domain["success_rate"]["mean"] == 0.5
-    assert domain["tests_passed"].keys() >= {"mean", "low", "high"}
-    assert "cosine" not in domain
+    assert domain["value"].keys() >= {"mean", "low", "high"}
+    assert domain["metrics"] == {
+        "success": domain["success_rate"],
+        "tests_passed": domain["value"],
+    }
     assert domain["unscored_as_zero"] is None
 
 
 def test_unscored_cells_are_left_out_and_also_counted_as_zero():
     domain = backend("abcd", [cell("a", 1.0), cell("b", 0.5), lost("c")])
     assert (domain.cells, domain.scored, domain.unscored, domain.missing) == (4, 2, 2, 1)
-    assert domain.tests_passed.mean == 0.75
-    assert domain.unscored_as_zero.tests_passed.mean == pytest.approx(1.5 / 4)
+    assert domain.value.mean == 0.75
+    assert domain.unscored_as_zero.value.mean == pytest.approx(1.5 / 4)
     assert domain.unscored_as_zero.success_rate.mean == pytest.approx(1 / 4)
 
 
@@ -95,8 +100,8 @@ def test_a_failure_of_the_agent_is_worth_zero():
 
 def test_nothing_scored_gives_no_number():
     domain = backend("a", [lost("a")])
-    assert domain.tests_passed.mean is None
-    assert domain.unscored_as_zero.tests_passed.mean == 0.0
+    assert domain.value.mean is None
+    assert domain.unscored_as_zero.value.mean == 0.0
     assert domain.by_turn[-1].answered is None
 
 
@@ -104,7 +109,7 @@ def test_a_dialogue_of_which_no_test_could_be_counted_is_in_no_denominator_and_n
     unjudged = msgspec.structs.replace(cell("a"), scores={"default": verdict(None)})
     domain = backend("abc", [unjudged, lost("b"), cell("c", 1.0)])
     assert (domain.unscored, domain.unjudged, domain.scored) == (1, 1, 1)
-    assert domain.unscored_as_zero.tests_passed.mean == pytest.approx(1 / 2)
+    assert domain.unscored_as_zero.value.mean == pytest.approx(1 / 2)
     assert list(domain.failures) == ["simulator"]
 
 
@@ -131,7 +136,7 @@ def test_a_single_trial_has_no_pass_k():
 def test_the_two_modes_are_shown_with_their_difference():
     rollouts = [cell("a", 1.0, official=0.0), cell("b", 0.5, official=0.5), cell("c", 1.0)]
     domain = backend("abc", rollouts)
-    assert domain.modes["official"].tests_passed.mean == 0.25
+    assert domain.modes["official"].value.mean == 0.25
     assert domain.modes["official"].unscored == 1
     delta = domain.delta
     assert (delta.mode, delta.base, delta.cells, delta.differing) == ("official", "default", 2, 1)
@@ -143,7 +148,7 @@ def test_the_leading_mode_is_the_configured_one():
     config = RunConfig(scoring="official")
     domain = backend("a", [cell("a", 1.0, official=0.2)], config=config)
     assert domain.mode == "official"
-    assert domain.tests_passed.mean == 0.2
+    assert domain.value.mean == 0.2
 
 
 def test_success_by_turn_counts_an_answer_for_every_budget_from_its_turn_on():
@@ -238,8 +243,16 @@ def test_wall_time_leaves_out_the_pause_before_a_resumed_run():
     assert backend("abc", rollouts).wall_seconds == 16.0
 
 
-def test_a_frontend_run_reports_a_cosine():
-    domain = summarize([task("a", "frontend")], 1, [cell("a", 0.7)], CONFIG).domains["frontend"]
-    assert domain.tests_passed is None
-    assert domain.cosine.mean == 0.7
-    assert domain.value is domain.cosine
+def test_a_run_of_one_domain_has_its_numbers_at_hand():
+    report = summarize([task("a")], 1, [cell("a", 1.0)], CONFIG)
+    domain = report.domains["backend"]
+    assert report.success_rate is domain.success_rate
+    assert report.value is domain.value
+    assert report.metrics is domain.metrics
+
+
+def test_a_run_of_several_domains_says_where_its_numbers_are():
+    report = summarize([task("a"), task("b", "frontend")], 1, [cell("a", 1.0)], CONFIG)
+    for name in ("success_rate", "value", "metrics"):
+        with pytest.raises(UserError, match=r"backend and frontend.*report\.domains"):
+            getattr(report, name)

@@ -155,7 +155,7 @@ def test_the_metrics_of_inspect_are_the_means_of_the_scores(runs: tuple[Path, di
 
 def test_a_score_of_inspect_says_which_tests_failed(runs: tuple[Path, dict[str, Played]]):
     for sample in log_of_inspect(runs[0] / "in_inspect")["samples"]:
-        score = sample["scores"]["hidden_tests"]
+        score = sample["scores"]["backend"]
         said = score.get("explanation", "")
         assert ("expected" in said) == (score["value"]["success"] < 1)
 

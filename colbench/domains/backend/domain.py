@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from colbench.checks import TaskCheck
+from colbench.checks import Bar, Examination, TaskCheck
 from colbench.config import RunConfig, workers
 from colbench.domain import Defaults, Domain, Draft, Metric, Resources
 from colbench.domains.backend.answers import extract_code
@@ -33,7 +33,9 @@ class BackendDomain(Domain):
         Metric(name="success", label="success rate", role="success"),
         Metric(name="tests_passed", label="tests passed", role="primary"),
     )
-    defaults = Defaults(tasks="bundled:backend", agent="interviewer")
+    defaults = Defaults(
+        tasks="bundled:backend", agent="interviewer", training="bundled:backend/train"
+    )
     leaderboard_sets = {"bundled:backend/test": 1000, "official:backend/test": 1000}  # noqa: RUF012
     own_sources = frozenset({"bundled:backend", "bundled:backend/test"})
     unjudged = "no test could be counted"
@@ -89,6 +91,34 @@ class BackendDomain(Domain):
 
         async with self.resources(config, tasks) as resources:
             return await check_functions(tasks, resources.sandbox, done)
+
+    async def vet(self, task: Task, resources: Resources) -> None:
+        """Raise RejectedError if a request gives its reference away, or the reference's values tell too little."""
+        from colbench.domains.backend.vetting import vet
+
+        assert isinstance(resources, BackendResources)  # noqa: S101
+        await vet(task, resources.sandbox)
+
+    def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
+        """Return the lines of the references, and the number and the characters of the hidden calls."""
+        return {
+            "reference, lines": [len(task.hidden.reference.splitlines()) for task in tasks],
+            "calls, number": [len(task.hidden.tests) for task in tasks],
+            "one call, characters": [len(call) for task in tasks for call in task.hidden.tests],
+        }
+
+    async def examine(
+        self,
+        tasks: Sequence[Task],
+        config: RunConfig,
+        sample: int,  # noqa: ARG002
+        bar: Bar,
+    ) -> Examination:
+        """Run all references, and return the types of their values and the flaws that show."""
+        from colbench.domains.backend.examine import examine_functions
+
+        async with self.resources(config, tasks) as resources:
+            return await examine_functions(tasks, resources.sandbox, bar("references", len(tasks)))
 
 
 class BackendResources(Resources):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
-from colbench.checks import TaskCheck
+from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
-from colbench.domain import Defaults, Domain, Draft, Metric, Resources
+from colbench.domain import Defaults, Domain, Draft, Metric, ReportPages, Resources
 from colbench.domains.frontend.items import html_items
 from colbench.domains.frontend.resources import FrontendResources, make_clip
 from colbench.interfaces import HumanSimulator, Scorer
@@ -15,6 +16,8 @@ from colbench.items import Items
 from colbench.models.human import Voice
 from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.extract import extract_page
+from colbench.pages.store import RenderStore
+from colbench.rollout import Rollout
 from colbench.task import Task
 
 LONGEST_PAGE = 2_000_000
@@ -62,7 +65,15 @@ class FrontendDomain(Domain):
         Metric(name="color", label="color"),
         Metric(name="ssim", label="SSIM", bounds=(-1.0, 1.0)),
     )
-    defaults = Defaults(tasks="bundled:frontend", agent="designer")
+    defaults = Defaults(
+        tasks="bundled:frontend", agent="designer", training="bundled:frontend/train"
+    )
+    floors = {  # noqa: RUF012
+        "other": "another target",
+        "black": "black page",
+        "white": "white page",
+        "target": "target itself",
+    }
     pictured = True
     audited = False
     leaderboard_sets = {  # noqa: RUF012
@@ -118,6 +129,14 @@ class FrontendDomain(Domain):
 
         return VisionHuman(chat, voice)
 
+    def scorer_flags(self, scorer: str) -> tuple[str, ...]:
+        """Return the flags for weights of CLIP that are not the paper's."""
+        from colbench.domains.frontend.weights import MODEL, SHA256
+
+        _, found, clip = scorer.partition(" clip ")
+        same = not found or clip == f"{MODEL}@{SHA256[:8]}"
+        return () if same else ("--clip-weights", "YOUR_WEIGHTS", "--allow-other-clip")
+
     def items(self, source: str) -> Items:
         """Return the class names and visible texts of a page."""
         return html_items(source)
@@ -147,6 +166,26 @@ class FrontendDomain(Domain):
         prompt = super().agent_prompt(single_turn=single_turn, pictures=pictures)
         return f"{prompt}\n\n{OWN_PAGE}" if pictures else prompt
 
+    def report_pages(
+        self,
+        folder: Path,
+        config: RunConfig,
+        environment: str,
+        tasks: Sequence[Task],
+        rollouts: Sequence[Rollout],
+    ) -> ReportPages:
+        """Return the gallery, with pictures from the user's store of renders."""
+        from colbench.domains.frontend.gallery.album import Album
+        from colbench.domains.frontend.gallery.pages import Gallery, address
+
+        album = Album(folder, RenderStore(), environment)
+        return ReportPages(
+            name="gallery",
+            description="every target, every page that was shown, and how they differ.",
+            files=Gallery(album, self.metrics, self.floors).render(config, tasks, rollouts),
+            addresses={task.id: address(place) for place, task in enumerate(tasks)},
+        )
+
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
     ) -> list[TaskCheck]:
@@ -154,3 +193,17 @@ class FrontendDomain(Domain):
         from colbench.domains.frontend.check import check_pages
 
         return await check_pages(tasks, config, make_clip(config), done)
+
+    async def examine(
+        self, tasks: Sequence[Task], config: RunConfig, sample: int, bar: Bar
+    ) -> Examination:
+        """Render the first `sample` pages, twice and without the cosine, and return the flaws that show."""
+        from colbench.domains.frontend.check import examine_pages
+
+        return await examine_pages(tasks[:sample], config, bar)
+
+    def diagnose(self) -> Iterable[Diagnosis]:
+        """Check the packages, the browser and CLIP's weights."""
+        from colbench.domains.frontend.diagnose import diagnose
+
+        return diagnose()

@@ -15,8 +15,9 @@ from colbench.console import console, errors, printable
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from colbench.stats import Estimate
     from colbench_leaderboard.archive import Refused
-    from colbench_leaderboard.receipt import Estimate, Finding, Receipt, Summary
+    from colbench_leaderboard.receipt import Finding, Receipt, Summary
     from colbench_leaderboard.verify.outcome import Outcome
     from colbench_leaderboard.verify.verification import Seen
 

@@ -1,287 +1,213 @@
-"""A board: the ranking, and beside it the lines to compare with."""
+"""A board: the ranking with its reference lines, and its downloads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import io
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from colbench.numbers import NOTHING, count
-from colbench.report.markup import Safe, element, join
-from colbench_leaderboard.board import Board, Ceiling, Row
-from colbench_leaderboard.receipt import Estimate
-from colbench_leaderboard.site import tables
-from colbench_leaderboard.site.frame import Page
-from colbench_leaderboard.site.text import (
-    DOMAINS,
-    TIERS,
-    TRACKS,
-    VALUES,
-    amount,
-    between,
-    dollars,
-    plain,
-    said,
-    share,
-    short,
-    trials,
-)
+import msgspec
+from msgspec import Struct
 
-MANY = 8
-"""Entries from which a filter helps."""
-PARTS = (
-    ("index.html", "Ranking"),
-    ("charts.html", "Charts"),
-    ("compare.html", "A against B"),
-    ("tasks.html", "Tasks"),
-)
+from colbench.domain import get_domain
+from colbench.numbers import amount, bare_percent, dollars
+from colbench.stats import Estimate
+from colbench_leaderboard.board import Board, Row
+from colbench_leaderboard.site.layout import Page, Trail
+from colbench_leaderboard.site.slugs import board_folder
+from colbench_leaderboard.site.text import TRACKS
+
+FILTERED = 8
+"""Entries above which the ranking has a box to filter them."""
+FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+"""With these, or their wide forms, a text starts a formula in a spreadsheet."""
+ESTIMATES = ("value", "success", "turns", "agent_words", "human_words")
+NUMBERS = ("answered", "undisclosed", "tokens", "cost")
 
 
-def title(board: Board) -> str:
+class BoardView(Struct, frozen=True, kw_only=True):
+    """What every page of a board shows of it."""
+
+    title: str
     """`Standard · Backend programming`"""
-    return f"{TRACKS[board.track]} · {DOMAINS[board.domain]}"
+    folder: str
+    """From the root of the site."""
+    value: str
+    """Label of the metric by which it is ranked, in lower case."""
+    success: str
+    """Label of the metric of success; empty in a domain without one."""
+    tasks: int
+    source: str
+    tasks_hash: str
 
 
-def folder(board: Board) -> str:
-    """Where a board's pages are."""
-    return f"boards/{board.key}"
-
-
-def entry_address(bundle: str) -> str:
-    """Where an entry's page is."""
-    return f"entries/{short(bundle)}/index.html"
-
-
-def opening(board: Board, here: str) -> Safe:
-    """What heads every page of a board."""
-    links = (
-        element("a", name, href=file, aria_current="page" if file == here else None)
-        for file, name in PARTS
-    )
-    about = (
-        f"{count(board.tasks, 'task')} of ",
-        said(board.source),
-        ", the same for every entry. Tasks’ hash ",
-        element("code", board.tasks_hash[:16]),
-        ".",
-    )
-    return join(
-        (
-            element("h1", title(board)),
-            element("p", *about, class_="lead"),
-            element("nav", *links, class_="tabs", aria_label="This board"),
-        )
+def board_view(board: Board) -> BoardView:
+    """Return what every page of a board shows of it, in the words of its domain."""
+    domain = get_domain(board.domain)
+    return BoardView(
+        title=f"{TRACKS[board.track]} · {domain.title}",
+        folder=board_folder(board.key),
+        value=domain.primary.label,
+        success=domain.success.label if domain.success else "",
+        tasks=board.tasks,
+        source=board.source,
+        tasks_hash=board.tasks_hash,
     )
 
 
-def ranking(board: Board) -> Page:
-    """The board itself."""
-    content = [opening(board, "index.html")]
-    if not board.rows:
-        content.append(element("p", "There is no ranked entry yet.", class_="notice"))
-    if len(board.rows) > MANY:
-        content.append(tables.filter_box("ranking", "Find an entry"))
-    content += [_table(board), _reading(board), _downloads()]
-    return Page(path=f"{folder(board)}/index.html", title=title(board), content=content)
+def board_trail(view: BoardView) -> Trail:
+    """Return the way to a page below a board."""
+    return ((f"{view.folder}/index.html", view.title),)
 
 
-def _table(board: Board) -> Safe:
-    lines = [_row(board, row) for row in board.lines]
-    return tables.table(
-        f"Ranked by {VALUES[board.domain].lower()}, the mean over tasks of the mean over trials; "
-        "in small print, 95 % intervals. No number blends two boards.",
-        _heads(board),
-        [_row(board, row) for row in board.rows],
-        [*lines, _ceiling(board, board.ceiling)],
-        label="Ranking",
-        id_="ranking",
+def board_page(board: Board, name: str, title: str, **data: object) -> Page:
+    """Return one of the pages under a board's tabs; its template and its file have the same name."""
+    view = board_view(board)
+    return Page(
+        path=f"{view.folder}/{name}.html",
+        template="ranking" if name == "index" else name,
+        title=f"{title}: {view.title}" if title else view.title,
+        data={"board": view, "here": f"{name}.html", **data},
     )
+
+
+class Number(NamedTuple):
+    """A number in a table."""
+
+    shown: str
+    value: float | None
+    """By which it is sorted."""
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """A row of the ranking."""
+
+    row: Row
+    marks: tuple[str, ...]
+    """What a reader must know next to the name."""
+    pass_k: float | None
+    """Pass^k for the largest number of trials on the board."""
+    numbers: Sequence[Number]
+    """In the columns that not every board has."""
 
 
 class _Column(NamedTuple):
-    """A number of a row, where it is only shown if some row has it."""
+    """A number of a row, which the ranking shows if any row has it."""
 
     name: str
+    field: str
     low: bool
-    value: str
+    """True if less is better."""
 
 
-def _more(board: Board) -> list[_Column]:
-    columns = [
-        _Column("Turns", True, "turns"),
-        _Column("Human words", True, "human_words"),
-        _Column("Answered, %", False, "answered"),
-        _Column("Undisclosed, %", True, "undisclosed"),
-        _Column("Tokens", True, "tokens"),
-        _Column("Cost", True, "cost"),
-    ]
+COLUMNS = (
+    _Column("Turns", "turns", True),
+    _Column("Human words", "human_words", True),
+    _Column("Answered, %", "answered", False),
+    _Column("Undisclosed, %", "undisclosed", True),
+    _Column("Tokens", "tokens", True),
+    _Column("Cost", "cost", True),
+)
+
+
+def ranking(board: Board) -> Page:
+    """Return the board's front page."""
     everyone = (*board.rows, *board.lines)
-    return [
-        each for each in columns if any(getattr(row, each.value) is not None for row in everyone)
-    ]
+    columns = [each for each in COLUMNS if any(_known(row, each.field) for row in everyone)]
+    trials = max((len(row.pass_k) for row in everyone), default=0)
 
-
-def _most_trials(board: Board) -> int:
-    return max((len(row.pass_k) for row in (*board.rows, *board.lines)), default=0)
-
-
-def _heads(board: Board) -> Iterator[Safe]:
-    yield tables.head("Place", number=True, low=True)
-    yield tables.head("Entry")
-    yield tables.head(f"{VALUES[board.domain]}, %", number=True)
-    if board.domain == "backend":
-        yield tables.head("Success, %", number=True)
-    if (k := _most_trials(board)) > 1:
-        yield tables.head(f"Pass^{k}, %", number=True)
-    for column in _more(board):
-        yield tables.head(column.name, number=True, low=column.low)
-
-
-def _row(board: Board, row: Row) -> Safe:
-    return tables.row(
-        _place(row),
-        _name(row),
-        lead(row.value),
-        *_success(board, row.success),
-        *_pass(board, row.pass_k),
-        *(_number(row, column) for column in _more(board)),
-        id_=short(row.bundle),
-        class_=None if row.rank else "line",
-    )
-
-
-def _place(row: Row) -> Safe:
-    if row.rank is None:
-        return tables.number(NOTHING, None)
-    rank = row.rank
-    reach = f"{rank.low}–{rank.high}" if rank.low != rank.high else ""
-    return tables.number(str(rank.place), rank.place, element("small", reach))
-
-
-def _name(row: Row) -> Safe:
-    link = element("a", said(row.name), href=f"../../{entry_address(row.bundle)}")
-    tier = element("span", row.tier, class_="tier", title=TIERS[row.tier])
-    weights = " · open weights" if row.open_weights else ""
-    about = (tier, " ", said(row.organisation), f" · {trials(row.trials)} · {row.date}{weights}")
-    marks = [join([mark, " "]) for mark in _marks(row)]
-    return tables.name(link, element("small", *about), *marks)
-
-
-def _marks(row: Row) -> Iterator[Safe]:
-    if row.flags:
-        words, rules = count(len(row.flags), "flag"), plain(", ".join(row.flags))
-        place = "" if row.flags == ("rerun.differs",) else "#findings"
-        address = f"../../{entry_address(row.bundle)}{place}"
-        yield element("a", words, href=address, class_="flag", title=rules)
-    for words in disclosed(row):
-        yield element("span", words, class_="mark")
-
-
-def disclosed(row: Row) -> Iterator[str]:
-    """What a reader must know beside a name."""
-    if row.trained_on_colbench:
-        yield "trained on ColBench"
-    if row.reruns:
-        yield "the maintainers’ run"
-    if row.human_in_the_loop:
-        yield "human in the loop"
-
-
-def lead(value: Estimate) -> Safe:
-    """The number that ranks, with its interval in figures and as a bar."""
-    interval = element("small", between(value))
-    return tables.number("", value.mean, element("b", share(value.mean)), interval, bar(value))
-
-
-def bar(value: Estimate) -> Safe:
-    """An interval on a scale from 0 to 1."""
-    low, mean, high = (
-        round(min(max(v, 0), 1) * 100, 1) for v in (value.low, value.mean, value.high)
-    )
-    return element(
-        "svg",
-        element("rect", x=0, y=2, width=100, height=2, class_="scale"),
-        element("rect", x=low, y=1, width=round(max(high - low, 0.6), 1), height=4, class_="range"),
-        element("rect", x=round(mean - 0.5, 1), y=0, width=1, height=6, class_="mean"),
-        viewBox="0 0 100 6",
-        preserveAspectRatio="none",
-        aria_hidden="true",
-        class_="bar",
-    )
-
-
-def _success(board: Board, success: Estimate | None) -> list[Safe]:
-    if board.domain != "backend":
-        return []
-    if success is None:
-        return [tables.number(NOTHING, None)]
-    return [tables.number(share(success.mean), success.mean, element("small", between(success)))]
-
-
-def _pass(board: Board, pass_k: tuple[float, ...]) -> list[Safe]:
-    k = _most_trials(board)
-    if k < 2:
-        return []
-    value = pass_k[k - 1] if len(pass_k) >= k else None
-    return [tables.number(share(value), value)]
-
-
-def _number(row: Row, column: _Column) -> Safe:
-    value = getattr(row, column.value)
-    if isinstance(value, Estimate):
-        return tables.number(amount(value.mean), value.mean)
-    if column.value == "cost":
-        return tables.number(dollars(value), value)
-    if column.name.endswith("%"):
-        return tables.number(share(value), value)
-    return tables.number(amount(value, 0), value)
-
-
-def _ceiling(board: Board, ceiling: Ceiling) -> Safe:
-    """The reference itself as an answer."""
-    about = element("small", "as an answer, by definition of the scorer")
-    return tables.row(
-        tables.number(NOTHING, None),
-        tables.name(element("span", f"The {ceiling.name} itself", class_="is"), about),
-        tables.number(share(ceiling.value), ceiling.value),
-        *(
-            [tables.number(share(ceiling.success), ceiling.success)]
-            if board.domain == "backend"
-            else []
-        ),
-        *([tables.number(NOTHING, None)] if _most_trials(board) > 1 else []),
-        *(tables.number(NOTHING, None) for _ in _more(board)),
-        class_="line",
-    )
-
-
-def _reading(board: Board) -> Safe:
-    """How to read it."""
-    least = board.least_detectable
-    notes = [
-        "Place: in small print the 95 % interval of the place, by a joint bootstrap over the tasks. "
-        "Entries whose intervals meet may change places on other tasks of the same kind.",
-        "T1 shows that the scores follow from the transcripts; it does not show who wrote them. T2: also, the "
-        "simulated human was asked again and said the same. T3: the maintainers ran it themselves.",
-        "Lines in italics are there to compare with and have no place: programs that come with ColBench, and the "
-        "reference itself.",
-    ]
-    if any(column.value == "undisclosed" for column in _more(board)):
-        notes.append(
-            "Undisclosed: the share of the hidden facts that answers used before the human had told them."
+    def line(row: Row) -> Line:
+        return Line(
+            row=row,
+            marks=disclosures(row),
+            pass_k=row.pass_k[trials - 1] if len(row.pass_k) >= trials > 0 else None,
+            numbers=[_number(row, each.field) for each in columns],
         )
-    if least is not None:
-        notes.insert(
-            1,
-            f"Two entries must differ by about {share(least)} points to be told apart in 4 of 5 such comparisons.",
-        )
-    body = [element("p", note) for note in notes]
-    return join((element("h2", "How to read this"), element("div", *body, class_="prose note")))
 
-
-def _downloads() -> Safe:
-    files = (
-        element("a", "JSON", href="board.json"),
-        " · ",
-        element("a", "CSV", href="board.csv"),
+    return board_page(
+        board,
+        "index",
+        "",
+        ranked=[line(row) for row in board.rows],
+        lines=[line(row) for row in board.lines],
+        ceiling=board.ceiling,
+        columns=columns,
+        trials=trials,
+        filtered=len(board.rows) > FILTERED,
+        least=board.least_detectable,
+        undisclosed=any(_known(row, "undisclosed") for row in everyone),
     )
-    return join((element("h2", "Downloads"), element("p", "This table: ", *files)))
+
+
+def disclosures(row: Row) -> tuple[str, ...]:
+    """Return what a reader must know next to an entry's name."""
+    known = {
+        "trained on ColBench": row.trained_on_colbench,
+        "the maintainers’ run": bool(row.reruns),
+        "human in the loop": row.human_in_the_loop,
+    }
+    return tuple(words for words, applies in known.items() if applies)
+
+
+def _known(row: Row, field: str) -> bool:
+    return getattr(row, field) is not None
+
+
+def _number(row: Row, field: str) -> Number:
+    found = getattr(row, field)
+    value = found.mean if isinstance(found, Estimate) else found
+    if value is None:
+        return Number(amount(None), None)
+    if field in ("answered", "undisclosed"):
+        return Number(bare_percent(value), value)
+    if field == "cost":
+        return Number(dollars(value), value)
+    return Number(amount(value, 0 if field == "tokens" else 1), value)
+
+
+def as_json(board: Board) -> bytes:
+    """Return everything that the board's pages show, as JSON."""
+    return msgspec.json.format(msgspec.json.encode(board), indent=1) + b"\n"
+
+
+def as_csv(board: Board) -> str:
+    """Return a line for each entry, as CSV; reference lines have no place."""
+    rows = [_cells(row) for row in (*board.rows, *board.lines)]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names or ["bundle"], lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows({key: _harmless(value) for key, value in row.items()} for row in rows)
+    return out.getvalue()
+
+
+def _cells(row: Row) -> dict[str, object]:
+    cells: dict[str, object] = {
+        "place": row.rank.place if row.rank else "",
+        "place_low": row.rank.low if row.rank else "",
+        "place_high": row.rank.high if row.rank else "",
+        "name": row.name,
+        "organisation": row.organisation,
+        "bundle": row.bundle,
+        "tier": row.tier,
+        "flags": " ".join(row.flags),
+        "date": row.date,
+        "trials": row.trials,
+    }
+    for name in ESTIMATES:
+        cells |= _estimate(name, getattr(row, name))
+    cells |= {name: getattr(row, name) for name in NUMBERS}
+    cells |= {f"pass_{k}": value for k, value in enumerate(row.pass_k, start=1)}
+    return cells | {f"by_turn_{n}": value for n, value in enumerate(row.success_by_turn, start=1)}
+
+
+def _estimate(name: str, value: Estimate | None) -> Iterator[tuple[str, object]]:
+    for part in ("mean", "low", "high"):
+        key = name if part == "mean" else f"{name}_{part}"
+        yield key, "" if value is None else getattr(value, part)
+
+
+def _harmless(value: object) -> object:
+    """Return a text so that no spreadsheet takes it for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

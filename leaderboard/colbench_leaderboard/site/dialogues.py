@@ -1,55 +1,112 @@
-"""The dialogues of an entry: some to a page, each with its answer beside the reference, and a page that lists them.
+"""The dialogues of an entry: some to a page, each with its answer next to the reference, and a page that lists them.
 
-A page works without a script, as a column; with it one dialogue is shown at a time, that of the address. What a
-dialogue is made of is written out and not built of elements, as a site has hundreds of thousands; all that somebody
-else wrote goes through `escape` or `said`.
+A page works without a script, as a column; with it one dialogue is shown at a time, that of the address.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
+from colbench.domains.frontend.gallery.album import Album, Shot
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER
-from colbench.numbers import NOTHING, count
-from colbench.report.markup import Safe, element, join
+from colbench.numbers import count, percent, sentence
+from colbench.pages.extract import extract_page, target_page
+from colbench.pages.store import RenderStore
 from colbench.rollout import Rollout, Turn
 from colbench.task import Task
 from colbench_leaderboard.board import Board, Row
 from colbench_leaderboard.receipt import CellScore
-from colbench_leaderboard.site import tables
-from colbench_leaderboard.site.album import Pictures
-from colbench_leaderboard.site.boards import folder, title
-from colbench_leaderboard.site.entries import entry_folder
-from colbench_leaderboard.site.frame import Page
-from colbench_leaderboard.site.keys import LEAF, anchor, leaf_name, leaf_of, task_key
-from colbench_leaderboard.site.text import VALUES, beginning, cut, link, plain, said, share
+from colbench_leaderboard.site.boards import BoardView, board_trail, board_view
+from colbench_leaderboard.site.layout import Page, Trail
+from colbench_leaderboard.site.slugs import (
+    LEAF,
+    dialogue_anchor,
+    dialogue_link,
+    entry_folder,
+    leaf_name,
+    task_slug,
+)
 
 FOLDED = 2000
 """Characters of a message from which only its beginning is open, such as those of a page."""
 BEGINNING = 200
-REQUEST = 120
-"""Characters of a request in the list."""
-LEGEND = (
-    "Difference: blue-green is on the target only, red on the render only, violet has another colour; "
-    "grey is the same."
-)
-LACKING = {
-    "Answer": "There is no answer.",
-    "Reference": "The reference of this task is not at hand here.",
-}
-NONE, PERMALINK = Safe(), Safe("permalink")
-MISSING = "The bundle has no transcript of this dialogue; it counts 0."
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """A dialogue and what it is worth."""
+    """A dialogue and its score."""
 
     rollout: Rollout | None
-    """None: the bundle has none."""
+    """None: the bundle has no transcript."""
     score: CellScore
+
+
+class Message(NamedTuple):
+    """A message of a dialogue."""
+
+    who: str
+    """`Human`, `Agent`, or `Failed` for the note at the end of a dialogue that did."""
+    shown: str
+    """The text, or its beginning if it is long."""
+    folded: str
+    """The text if it is long, else empty."""
+    private: str
+    """What the agent wrote for itself."""
+
+
+class Dialogue(NamedTuple):
+    """A dialogue on its page."""
+
+    anchor: str
+    task_id: str
+    task_page: str
+    """Address from the root."""
+    trial: int
+    verdict: str
+    messages: Sequence[Message] | None
+    """None: the bundle has no transcript."""
+    answer: str | None
+    reference: str | None
+    """None: the task is not at hand."""
+    pictures: Sequence[tuple[str, Shot]]
+
+
+class Listed(NamedTuple):
+    """A dialogue in the list of all."""
+
+    score: CellScore
+    request: str
+    link: str
+
+
+class Pictures:
+    """Pictures of the pages of an entry; their files are in `gallery/` of the site."""
+
+    def __init__(self, site: Path, renders: RenderStore, environment: str) -> None:
+        self._album = Album(site, renders, environment)
+
+    def of(self, task: Task, answer: str | None) -> Sequence[tuple[str, Shot]]:
+        """Return target, render and difference, as far as there are renders."""
+        target = target_page(task.hidden.reference)
+        page = None if answer is None else extract_page(answer)
+        pages = [target] if page is None else [target, page]
+        self._album.take(pages, [(target, page)] if page is not None else [])
+        shots = [("Target", self._album.page(target)), ("Render", self._album.page(page))]
+        shots.append(("Difference", self._album.difference(target, page)))
+        return [(name, shot) for name, shot in shots if shot.file]
+
+
+def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator[Cell]:
+    """Yield each score with its dialogue, None where the bundle has none; both come by task and trial."""
+    rollout = next(rollouts, None)
+    for score in scores:
+        while rollout and (rollout.task_id, rollout.trial) < (score.task_id, score.trial):
+            rollout = next(rollouts, None)
+        same = rollout and (rollout.task_id, rollout.trial) == (score.task_id, score.trial)
+        yield Cell(rollout=rollout if same else None, score=score)
 
 
 def leaves(
@@ -59,22 +116,53 @@ def leaves(
     tasks: Mapping[str, Task],
     pictures: Pictures | None,
 ) -> Iterator[Page]:
-    """The pages of an entry's dialogues, which come in the order of its scores."""
-    total = board.tasks * row.trials
+    """Yield the pages of an entry's dialogues, which come in the order of its scores; `tasks` are by hash."""
+    view, total = board_view(board), board.tasks * row.trials
+    here = entry_folder(row.bundle)
+    trail = (*_trail(row, view), (f"{here}/dialogues.html", "Dialogues"))
     for number, leaf in enumerate(_batches(cells), start=1):
-        shown = [_dialogue(cell, board, tasks, pictures) for cell in leaf]
         first = (number - 1) * LEAF + 1
-        words = f"{first:,} to {first + len(leaf) - 1:,} of {count(total, 'dialogue')}"
-        heading = element("h1", "Dialogues of ", said(row.name))
+        last = first + len(leaf) - 1
         yield Page(
-            path=f"{entry_folder(row.bundle)}/{leaf_name(number)}",
-            title=f"Dialogues {first}–{first + len(leaf) - 1} of {plain(row.name)}",
-            trail=_trail(row, board, listed=True),
-            content=[heading, element("p", words, class_="lead"), *shown],
-            reader=True,
-            previous=leaf_name(number - 1) if number > 1 else "",
-            next=leaf_name(number + 1) if number * LEAF < total else "",
+            path=f"{here}/{leaf_name(number)}",
+            template="dialogues",
+            title=f"Dialogues {first}–{last} of {row.name}",
+            trail=trail,
+            data={
+                "board": view,
+                "row": row,
+                "first": first,
+                "last": last,
+                "total": total,
+                "dialogues": [_dialogue(cell, view, tasks, pictures) for cell in leaf],
+                "previous": leaf_name(number - 1) if number > 1 else "",
+                "next": leaf_name(number + 1) if number * LEAF < total else "",
+            },
         )
+
+
+def listing(
+    row: Row, board: Board, scores: Sequence[CellScore], requests: Mapping[str, str]
+) -> Page:
+    """Return the page that lists all dialogues of an entry; `requests` are by task id."""
+    view = board_view(board)
+    listed = [
+        Listed(
+            score, requests.get(score.task_id, ""), dialogue_link(place, score.task_id, score.trial)
+        )
+        for place, score in enumerate(scores)
+    ]
+    return Page(
+        path=f"{entry_folder(row.bundle)}/dialogues.html",
+        template="dialogue-list",
+        title=f"Dialogues of {row.name}",
+        trail=_trail(row, view),
+        data={"board": view, "row": row, "listed": listed},
+    )
+
+
+def _trail(row: Row, view: BoardView) -> Trail:
+    return (*board_trail(view), (f"{entry_folder(row.bundle)}/index.html", row.name))
 
 
 def _batches(cells: Iterator[Cell]) -> Iterator[list[Cell]]:
@@ -88,158 +176,56 @@ def _batches(cells: Iterator[Cell]) -> Iterator[list[Cell]]:
         yield leaf
 
 
-def _trail(row: Row, board: Board, *, listed: bool) -> Sequence[tuple[str, str]]:
-    here = entry_folder(row.bundle)
-    above = ((f"{folder(board)}/index.html", title(board)), (f"{here}/index.html", plain(row.name)))
-    return (*above, (f"{here}/dialogues.html", "Dialogues")) if listed else above
-
-
-def listing(
-    row: Row, board: Board, scores: Sequence[CellScore], requests: Mapping[str, str]
-) -> Page:
-    """All dialogues of an entry in a table. `requests`: of the tasks, by id."""
-    several = row.trials > 1
-    rows = (_line(score, place, several, requests) for place, score in enumerate(scores))
-    heads = (
-        tables.head("Task"),
-        *([tables.head("Trial", number=True, low=True)] if several else []),
-        tables.head(f"{VALUES[board.domain]}, %", number=True),
-        tables.head("Turns", number=True, low=True),
-        tables.head("Human words", number=True, low=True),
-        tables.head("Ended"),
-    )
-    caption = f"{count(len(scores), 'dialogue')}; a missing or failed one counts 0"
-    table = tables.table(caption, heads, rows, label="Dialogues", id_="dialogues")
-    return Page(
-        path=f"{entry_folder(row.bundle)}/dialogues.html",
-        title=f"Dialogues of {plain(row.name)}",
-        trail=_trail(row, board, listed=False),
-        content=[
-            element("h1", "Dialogues of ", said(row.name)),
-            tables.filter_box("dialogues", "Find a task"),
-            table,
-        ],
-    )
-
-
-def _line(score: CellScore, place: int, several: bool, requests: Mapping[str, str]) -> Safe:
-    address = f"{leaf_of(place)}#{anchor(score.task_id, score.trial)}"
-    request = escape(beginning(requests.get(score.task_id, ""), REQUEST))
-    return tables.row(
-        tables.name(
-            link(said(score.task_id), address), Safe(f'<small class="clamp">{request}</small>')
-        ),
-        *([tables.number(str(score.trial + 1), score.trial + 1)] if several else []),
-        tables.number(share(score.value), score.value),
-        tables.number(str(score.turns), score.turns),
-        tables.number(str(score.human_words), score.human_words),
-        tables.cell(plain(score.failure) or ("answered" if score.answered else "turn limit")),
-    )
-
-
 def _dialogue(
-    cell: Cell, board: Board, tasks: Mapping[str, Task], pictures: Pictures | None
-) -> Safe:
-    score = cell.score
-    mark = anchor(score.task_id, score.trial)
-    page = f"../../{folder(board)}/tasks/{task_key(score.task_id)}.html"
-    trial = f", trial {score.trial + 1}" if score.trial else ""
-    whole = _whole(cell.rollout, tasks, pictures) if cell.rollout else element("p", MISSING)
-    return Safe(
-        f'<article class="dialogue" id="{mark}">'
-        f'<h2 tabindex="-1">{link(said(score.task_id), page)}{trial}</h2>'
-        f'<p class="verdict">{escape(_verdict(score, board))} · {link(PERMALINK, f"#{mark}")}</p>'
-        f"{whole}</article>"
+    cell: Cell, view: BoardView, tasks: Mapping[str, Task], pictures: Pictures | None
+) -> Dialogue:
+    score, rollout = cell.score, cell.rollout
+    task = tasks.get(rollout.task_hash) if rollout else None
+    return Dialogue(
+        anchor=dialogue_anchor(score.task_id, score.trial),
+        task_id=score.task_id,
+        task_page=f"{view.folder}/tasks/{task_slug(score.task_id)}.html",
+        trial=score.trial,
+        verdict=_verdict(score, view),
+        messages=list(_messages(rollout)) if rollout else None,
+        answer=rollout.answer if rollout else None,
+        reference=task.hidden.reference if task else None,
+        pictures=pictures.of(task, rollout.answer) if pictures and task and rollout else (),
     )
 
 
-def _whole(rollout: Rollout, tasks: Mapping[str, Task], pictures: Pictures | None) -> Safe:
-    task = tasks.get(rollout.task_hash)
-    renders = _renders(rollout, task, pictures)
-    answer = _text("Answer", rollout.answer)
-    reference = _text("Reference", task.hidden.reference if task else None)
-    return Safe(
-        f'{renders}<ol class="talk">{"".join(_talk(rollout))}</ol>'
-        f'<div class="beside">{answer}{reference}</div>'
-    )
-
-
-def _verdict(score: CellScore, board: Board) -> str:
-    worth = f"{VALUES[board.domain].lower()} {share(score.value)} %"
+def _verdict(score: CellScore, view: BoardView) -> str:
+    value = f"{view.value} {percent(score.value)}"
     if score.success is not None:
-        worth = f"{'solved' if score.success else 'not solved'}, {worth}"
-    parts = [worth, count(score.turns, "turn"), count(score.human_words, "word") + " of the human"]
+        value = f"{'solved' if score.success else 'not solved'}, {value}"
+    parts = [
+        sentence(value),
+        count(score.turns, "turn"),
+        f"{count(score.human_words, 'word')} of the human",
+    ]
     if not score.answered:
-        parts.append(
-            "ended by the limit" if not score.failure else f"failed: {plain(score.failure)}"
-        )
-    return " · ".join([parts[0][:1].upper() + parts[0][1:], *parts[1:]])
+        parts.append(f"failed: {score.failure}" if score.failure else "ended by the limit")
+    return " · ".join(parts)
 
 
-def _talk(rollout: Rollout) -> Iterator[Safe]:
-    yield _message("human", "Human", rollout.request)
+def _messages(rollout: Rollout) -> Iterator[Message]:
+    yield _message("Human", rollout.request)
     for turn in rollout.turns:
         yield _reply(turn)
         if turn.human is not None:
-            yield _message("human", "Human", turn.human)
+            yield _message("Human", turn.human)
     if rollout.failure:
-        yield _message("human", "Failed", f"{rollout.failure.boundary}: {rollout.failure.reason}")
+        yield _message("Failed", f"{rollout.failure.boundary}: {rollout.failure.reason}")
 
 
-def _reply(turn: Turn) -> Safe:
-    """A reply of the agent; where it answers, the answer stands below."""
+def _reply(turn: Turn) -> Message:
+    """Return a reply of the agent; the answer itself is shown below the dialogue."""
     private = turn.raw.partition(PUBLIC_MARKER)[0].strip() if PUBLIC_MARKER in turn.raw else ""
-    more = NONE
-    if private:
-        more = element("details", element("summary", "Private part"), element("pre", cut(private)))
-    words = turn.said or ("(the answer, below)" if ANSWER_MARKER in turn.raw else "(nothing)")
-    return _message("agent", "Agent", words, more)
+    text = turn.said or ("(the answer, below)" if ANSWER_MARKER in turn.raw else "(nothing)")
+    return _message("Agent", text, private)
 
 
-def _message(kind: str, who: str, words: str, more: Safe = NONE) -> Safe:
-    """What one side said. Written out, as a site has millions of them."""
-    if len(words) > FOLDED:
-        more = join((_folded(words), more))
-        words = f"{words[:BEGINNING]}…"
-    return Safe(
-        f'<li class="{kind}"><span class="who">{who}</span>'
-        f'<div class="said">{escape(cut(words))}</div>{more}</li>'
-    )
-
-
-def _folded(words: str) -> Safe:
-    summary = element("summary", f"All {len(words):,} characters")
-    return element("details", summary, element("pre", cut(words)))
-
-
-def _text(name: str, text: str | None) -> Safe:
-    if text is None:
-        return Safe(f'<section><h3>{name}</h3><p class="note">{LACKING[name]}</p></section>')
-    shown = escape(cut(text)) or NOTHING
-    return Safe(f'<section><h3>{name}</h3><pre tabindex="0">{shown}</pre></section>')
-
-
-def _renders(rollout: Rollout, task: Task | None, pictures: Pictures | None) -> Safe:
-    """Target, render and difference of a page, where there are pictures."""
-    if task is None or pictures is None:
-        return Safe()
-    shots = pictures.of(task, rollout.answer)
-    shown = (
-        element(
-            "figure",
-            element("figcaption", element("h3", name)),
-            element(
-                "img",
-                src=f"../../{shot.file}",
-                alt=f"{name} of {plain(rollout.task_id)}",
-                width=shot.width,
-                height=shot.height,
-                loading="lazy",
-                decoding="async",
-            ),
-        )
-        for name, shot in shots
-    )
-    if not shots:
-        return NONE
-    return join((element("div", *shown, class_="trio"), element("p", LEGEND, class_="note legend")))
+def _message(who: str, text: str, private: str = "") -> Message:
+    if len(text) > FOLDED:
+        return Message(who, f"{text[:BEGINNING]}…", text, private)
+    return Message(who, text, "", private)

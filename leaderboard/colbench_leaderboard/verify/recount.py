@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from colbench.domain import get_domain
+from colbench.report.cells import value_at
 from colbench.report.dialogues import agent_words, human_words
-from colbench.report.frontend import value_at
 from colbench.rollout import Rollout
 from colbench.score import Score
 from colbench.task import Task
@@ -78,5 +79,6 @@ def _tokens(rollout: Rollout) -> int | None:
 def _by_turn(rollout: Rollout) -> tuple[float, ...]:
     if rollout.domain == "backend" or rollout.answer is None:
         return ()
-    values = (value_at(rollout, turn, "cosine") for turn in range(1, len(rollout.turns) + 1))
+    lead = get_domain(rollout.domain).primary
+    values = (value_at(rollout, turn, lead) for turn in range(1, len(rollout.turns) + 1))
     return tuple(round(value or 0.0, FRONTEND_DIGITS) for value in values)

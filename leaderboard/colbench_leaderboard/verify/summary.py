@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
-from colbench.stats import mean_interval, pass_k
-from colbench_leaderboard.receipt import FRONTEND_DIGITS, CellScore, Estimate, Summary
+from colbench.stats import Estimate, mean_interval, pass_k
+from colbench_leaderboard.receipt import FRONTEND_DIGITS, CellScore, Summary
 
 DIGITS = 6
 """Decimals of a backend number; what the order of a sum on another machine moves is far less."""

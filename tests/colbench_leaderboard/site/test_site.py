@@ -22,15 +22,14 @@ from colbench_leaderboard.board import Board
 from colbench_leaderboard.entries import read_scores
 from colbench_leaderboard.receipt import SCORES, CellScore, Finding
 from colbench_leaderboard.results import Results
-from colbench_leaderboard.site import trade
+from colbench_leaderboard.site import boards, compare, dialogues, entries, overview, tradeoff
+from colbench_leaderboard.site.boards import as_csv
 from colbench_leaderboard.site.build import build
-from colbench_leaderboard.site.charts import Dot, front
-from colbench_leaderboard.site.differing import differing
-from colbench_leaderboard.site.downloads import as_csv
-from colbench_leaderboard.site.frame import POLICY
-from colbench_leaderboard.site.proof import command
+from colbench_leaderboard.site.compare import differing
+from colbench_leaderboard.site.layout import POLICY, Layout
+from colbench_leaderboard.site.reproduce import command
 from colbench_leaderboard.site.serve import server
-from colbench_leaderboard.site.text import CUT
+from colbench_leaderboard.site.text import LONGEST
 from colbench_leaderboard.standings import read_standings
 from colbench_leaderboard.store import LOG
 
@@ -150,7 +149,7 @@ def test_a_page_of_comparisons_lists_the_tasks_on_which_two_differ(site, store, 
             name, _, mark = address.partition("#")
             assert name.endswith(f"entries/{row.bundle[:12]}/dialogues-{place // 25 + 1:03d}.html")
             dialogue = (site / "boards/x/against" / name).resolve().read_text()
-            assert f'<article class="dialogue" id="{mark}"><h2 tabindex="-1">' in dialogue
+            assert f'<article class="dialogue" id="{mark}">\n<h2 tabindex="-1">' in dialogue
             after = dialogue.partition(f'id="{mark}"')[2]
             assert after.index(task) < 200
 
@@ -231,9 +230,9 @@ def test_no_name_is_a_formula_in_a_spreadsheet(board, name):
 def test_an_entry_of_a_thousand_turns_does_not_press_the_others_together(board):
     many = msgspec.structs.replace(board.rows[0], success_by_turn=(0.5,) * 1000)
     rows = (many, *board.rows[1:])
-    page = "".join(trade.page(msgspec.structs.replace(board, rows=rows)).content)
-    assert f"The first {trade.MOST_TURNS} turns" in page
-    assert page.count('<th scope="col"') < 2 * trade.MOST_TURNS
+    page = Layout().html(tradeoff.page(msgspec.structs.replace(board, rows=rows)))
+    assert f"The first {tradeoff.MOST_TURNS} turns" in page
+    assert page.count('<th scope="col"') < 2 * tradeoff.MOST_TURNS
 
 
 MARK = "<script>"
@@ -260,7 +259,7 @@ def test_long_texts_are_cut_and_say_so(pages, standings):
     hostile = next(e for e in standings.entries.values() if e.submission.name.startswith("="))
     page = pages[f"entries/{hostile.bundle[:12]}/dialogues-001.html"]
     assert "more characters are in the bundle]" in page.words
-    assert len(page.words) < 26 * (CUT + 3000)
+    assert len(page.words) < 26 * (LONGEST + 3000)
 
 
 def test_the_papers_table_is_shown_as_reported(pages, standings):
@@ -339,19 +338,70 @@ def test_an_empty_store_has_a_site(tmp_path):
     assert "The store has no entry yet." in (tmp_path / "site/index.html").read_text()
 
 
-def test_the_front_is_what_nobody_beats_for_less():
-    dots = [
-        Dot(name=name, address=name, x=x, y=y, line=name == "line")
-        for name, x, y in (
-            ("dear and bad", 9, 0.1),
-            ("cheap", 1, 0.2),
-            ("line", 0.5, 0.9),
-            ("good", 5, 0.8),
-            ("as good, dearer", 6, 0.8),
-            ("same price, worse", 5, 0.7),
-        )
+def test_the_data_of_pages_is_plain(store, standings, board):
+    row = board.rows[0]
+    entry, scores = standings.entries[row.bundle], scores_of(store, standings, row)
+    made = [
+        *overview.pages(standings),
+        boards.ranking(board),
+        tradeoff.page(board),
+        compare.choice(board, board.rows),
+        entries.page(entry, row, board, history=[], deltas=[], standing=()),
+        dialogues.listing(row, board, scores, {}),
     ]
-    assert [dot.name for dot in front(dots)] == ["cheap", "good"]
+    for page in made:
+        assert "Markup" not in repr(page.data)
+        assert msgspec.json.decode(msgspec.json.encode(page.data)).keys() == page.data.keys()
+
+
+@pytest.fixture
+def third_domain(tmp_path, monkeypatch):
+    """An installed package with a domain that is scored by one number, rounded, and has no success."""
+    information = tmp_path / "packages" / "haiku-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: haiku\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[colbench.domains]\nhaiku = haiku:Haiku\n")
+    (tmp_path / "packages" / "haiku.py").write_text(HAIKU)
+    monkeypatch.syspath_prepend(tmp_path / "packages")
+
+
+HAIKU = """
+from colbench.domain import Defaults, Domain, Metric
+
+class Haiku(Domain):
+    name, title, noun = "haiku", "Haiku <writing>", "poem"
+    metrics = (Metric(name="beauty", label="beauty & form", role="primary", digits=3),)
+    defaults = Defaults(tasks="bundled:haiku", agent="poet")
+"""
+
+
+@pytest.mark.usefixtures("third_domain")
+def test_a_board_of_a_domain_from_outside_is_shown_in_its_words(tmp_path, stores):
+    tasks = stores.make_tasks(4, "haiku")
+    made = stores.make_store(tmp_path / "store", 3, tasks)
+    standings = read_standings(made.folder)
+    build(made.folder, standings, tmp_path / "site", tasks)
+    site, (board,) = tmp_path / "site", standings.boards
+    entry = f"entries/{board.rows[0].bundle[:12]}"
+
+    def words(name: str) -> str:
+        return " ".join(Read((site / name).read_text()).words.split())
+
+    assert "Standard · Haiku <writing>" in words("index.html")
+    here = f"boards/{board.key}"
+    assert "Ranked by beauty & form" in words(f"{here}/index.html")
+    assert "Beauty & form by turn" in words(f"{here}/charts.html")
+    assert "Mean over the dialogues of the poem shown last by a turn." in words(
+        f"{here}/charts.html"
+    )
+    assert "Beauty & form, points" in words(f"{here}/against/{board.rows[0].bundle[:12]}.html")
+    assert "Mean beauty & form, %" in words(f"{here}/tasks.html")
+    assert "Beauty & form, %" in words(f"{entry}/dialogues.html")
+    assert "Beauty & form" in words(f"{entry}/dialogues-001.html")
+    assert "byte for byte, rounded to 3 decimals first:" in words(f"{entry}/index.html")
+    for page in site.rglob("*.html"):
+        assert "solved" not in page.read_text().lower()
+        assert page == site / "paper.html" or "Success" not in page.read_text()
 
 
 def test_a_site_is_served_to_this_machine(site):

@@ -1,22 +1,19 @@
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 
 from colbench.stats import mean_interval
 from sweet_rl_trainer.study.methods import NAMED
 from sweet_rl_trainer.study.tables import (
+    adjusted_p,
     against,
     difference,
     find,
     full_label,
-    holm,
     on_tests,
     orderings,
     rows_of,
-    sign_flips,
 )
 
 
@@ -83,13 +80,12 @@ def test_an_interval_without_zero_decides(make):
     assert difference(better, better).verdict == "not decided"
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_p_value_is_that_of_all_signs(seed):
-    generator = np.random.default_rng(seed)
-    values = generator.integers(-2, 4, size=9) / 4
-    sums = [abs(np.dot(signs, values)) for signs in product((-1, 1), repeat=9)]
-    exact = np.mean(np.array(sums) >= abs(values.sum()) - 1e-9)
-    assert sign_flips(list(values)) == pytest.approx(exact, abs=0.02)
+def test_p_values_are_adjusted_for_the_number_of_methods(make):
+    found = against(make.whole(), "mtdpo")
+    adjusted = adjusted_p(found)
+    assert list(adjusted) == list(found)
+    assert all(adjusted[name] >= each.p for name, each in found.items())
+    assert adjusted_p({}) == {}
 
 
 def test_an_interval_by_seed_is_student_s(make):
@@ -109,19 +105,6 @@ def test_with_several_seeds_both_intervals_decide(make):
         assert found.points.low > 0
         assert found.verdict == verdict
         assert difference(theirs, mine).verdict == verdict.replace("above", "below")
-
-
-def test_no_difference_at_all_is_no_finding():
-    assert sign_flips([0.0, 0.0]) == 1.0
-    assert sign_flips([]) == 1.0
-    assert sign_flips([0.5] * 40) == pytest.approx(1 / 10_001)
-
-
-def test_holm_is_the_textbook_s():
-    found = holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005})
-    assert found == pytest.approx({"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02})
-    assert holm({"a": 0.6, "b": 0.9}) == {"a": 1.0, "b": 1.0}
-    assert holm({}) == {}
 
 
 def test_methods_are_held_against_one_of_them(make):

@@ -11,7 +11,7 @@ const make = (name, properties = {}, ...children) => {
 // Sorting: each head of a table of the class "sortable" becomes a button.
 const key = (cell) => {
   const shown = cell.dataset.v ?? cell.textContent.trim();
-  const number = Number(shown);
+  const number = Number(shown.replaceAll(",", ""));
   return shown !== "" && !Number.isNaN(number) ? number : shown;
 };
 const compare = (a, b) =>

@@ -1,0 +1,1 @@
+"""The gallery of a run of frontend design: pages as pictures, next to the report."""

@@ -1,0 +1,111 @@
+"""The pictures of a run: taken from the store of renders, made small, kept next to the report.
+
+A picture is made once; where it exists, the store is not asked for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from msgspec import Struct
+
+from colbench.domains.frontend.gallery import pictures
+from colbench.errors import UserError
+from colbench.pages.store import RenderStore, render_key
+
+NAME = 24
+"""Hexadecimal digits of a render's key in the name of its file."""
+LOST = (
+    "There is no picture of this page here: it took too long, broke the browser down, or its render is lost. "
+    "`colbench score {run}` renders the pages of finished dialogues again."
+)
+NO_PAGE = "No page was shown."
+NOTHING_TO_COMPARE = "There is nothing to compare with the target."
+SAME = "It is the same page."
+Pair = tuple[str, str]
+"""The target, and a page that is compared with it."""
+
+
+class Shot(Struct, frozen=True, kw_only=True):
+    """A picture in the gallery's folder, or why there is none."""
+
+    file: str = ""
+    width: int = 0
+    height: int = 0
+    note: str = ""
+
+
+class Album:
+    """The pictures of one run's pages, in the default viewport.
+
+    `folder`: the run's; the pictures are in `gallery/` within. `environment`: the one that `run.json` records.
+    """
+
+    def __init__(self, folder: Path, store: RenderStore, environment: str) -> None:
+        self._run = folder
+        self._folder = folder / "gallery"
+        self._store = store
+        self._environment = environment
+        self._shots: dict[str | Pair, Shot] = {}
+
+    def take(self, pages: Iterable[str], pairs: Iterable[Pair]) -> None:
+        """Make the pictures of these pages, and of how the target and the page of these pairs differ.
+
+        Uses every core. Raises UserError if they cannot be written.
+        """
+        keys = set(map(self._key, pages))
+        both = {(self._key(target), self._key(page)) for target, page in pairs if target != page}
+        try:
+            self._folder.mkdir(exist_ok=True)
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                self._shots |= zip(keys, pool.map(self._page, keys), strict=True)
+                self._shots |= zip(both, pool.map(self._pair, both), strict=True)
+        except OSError as cause:
+            raise UserError(
+                f"{self._folder}: cannot be written: {cause.strerror or cause}"
+            ) from cause
+
+    def page(self, page: str | None) -> Shot:
+        """Return the picture of a page that was taken."""
+        return self._shots[self._key(page)] if page else Shot(note=NO_PAGE)
+
+    def difference(self, target: str, page: str | None) -> Shot:
+        """Return the difference of a pair that was taken."""
+        if page is None:
+            return Shot(note=NOTHING_TO_COMPARE)
+        if page == target:
+            return Shot(note=SAME)
+        return self._shots[self._key(target), self._key(page)]
+
+    def _key(self, page: str) -> str:
+        return render_key(page, "default", self._environment)
+
+    def _page(self, key: str) -> Shot:
+        return self._kept(f"{key[:NAME]}.webp", (key,), pictures.thumbnail)
+
+    def _pair(self, pair: Pair) -> Shot:
+        name = "-".join(key[:NAME] for key in pair)
+        return self._kept(f"{name}.webp", pair, pictures.difference)
+
+    def _kept(self, name: str, keys: Sequence[str], make: Callable[..., bytes]) -> Shot:
+        """Return the picture of this name; make it from the renders of these keys unless it exists."""
+        path = self._folder / name
+        if not path.exists():
+            renders = [self._store.get(key) for key in keys]
+            for render in renders:
+                if render is None:
+                    return Shot(note=LOST.format(run=self._run))
+                if not render.picture:
+                    return Shot(note=f"Not rendered: {render.note or render.outcome}.")
+            _write(path, make(*(render.picture for render in renders if render)))
+        width, height = pictures.size_of(path.read_bytes())
+        return Shot(file=f"{self._folder.name}/{name}", width=width, height=height)
+
+
+def _write(path: Path, content: bytes) -> None:
+    draft = path.with_suffix(f".{os.getpid()}.new")
+    draft.write_bytes(content)
+    draft.replace(path)

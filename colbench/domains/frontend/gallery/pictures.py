@@ -1,0 +1,98 @@
+"""Small pictures for the gallery: a page as a thumbnail, and how two pages differ."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+WIDTH = 640
+"""Of every picture, in pixels; the height keeps the page's proportions."""
+ENCODING: dict[str, Any] = {"quality": 70, "method": 2}
+"""Of the WebP; see Pillow's manual."""
+FADING = 0.6
+"""How far a difference is faded to white, so that its colors stand out."""
+CONTRAST = 3
+"""How much stronger than it is a difference is shown."""
+NEAR = 4
+"""Pixels around a point that it is compared with."""
+DETAIL = 8
+"""Levels of gray by which one page must stand out more than the other to be the one that has something."""
+TARGET, FINAL, BOTH = (0, 128, 145), (214, 52, 40), (207, 190, 235)
+"""Colors of what only the target has, only the final page has, and what both have in other colors."""
+
+
+def thumbnail(picture: bytes) -> bytes:
+    """Return a page's picture (PNG) as a WebP, 640 pixels wide."""
+    return _webp(_small(picture))
+
+
+def difference(target: bytes, final: bytes) -> bytes:
+    """Return two pages' pictures (PNG) laid over one another, as a WebP as high as the taller one.
+
+    Pale gray where they agree; where they do not, `TARGET` if something stands out there on the target only,
+    `FINAL` if on the final page only, and `BOTH` if on neither more than on the other: then it is an area of
+    another color. Below its end a page counts as white.
+    """
+    from PIL import Image, ImageChops
+
+    pair = [_small(each) for each in (target, final)]
+    size = (WIDTH, max(each.height for each in pair))
+    wanted, made = (_extended(each, size) for each in pair)
+    overlay = Image.blend(
+        wanted.convert("L").convert("RGB"), Image.new("RGB", size, "white"), FADING
+    )
+    changed = _strongest(ImageChops.difference(wanted, made)).point(lambda level: CONTRAST * level)
+    overlay.paste(BOTH, mask=changed)
+    ours, theirs = _detail(wanted), _detail(made)
+    for color, more, less in ((TARGET, ours, theirs), (FINAL, theirs, ours)):
+        lead = ImageChops.subtract(more, less).point(lambda level: 255 * (level >= DETAIL))
+        overlay.paste(color, mask=ImageChops.darker(changed, lead))
+    return _webp(overlay)
+
+
+def size_of(picture: bytes) -> tuple[int, int]:
+    """Return width and height in pixels."""
+    from PIL import Image
+
+    with Image.open(BytesIO(picture)) as image:
+        return image.size
+
+
+def _small(picture: bytes) -> Image:
+    from PIL import Image
+
+    with Image.open(BytesIO(picture)) as image:
+        height = max(1, round(image.height * WIDTH / image.width))
+        return image.convert("RGB").resize((WIDTH, height), Image.Resampling.BOX)
+
+
+def _extended(image: Image, size: tuple[int, int]) -> Image:
+    from PIL import Image
+
+    sheet = Image.new("RGB", size, "white")
+    sheet.paste(image)
+    return sheet
+
+
+def _detail(image: Image) -> Image:
+    """Return how far each point stands out from its surroundings, in levels of gray."""
+    from PIL import ImageChops, ImageFilter
+
+    return _strongest(ImageChops.difference(image, image.filter(ImageFilter.BoxBlur(NEAR))))
+
+
+def _strongest(image: Image) -> Image:
+    """Return the greatest of red, green and blue at each point."""
+    from PIL import ImageChops
+
+    red, green, blue = image.split()
+    return ImageChops.lighter(ImageChops.lighter(red, green), blue)
+
+
+def _webp(image: Image) -> bytes:
+    out = BytesIO()
+    image.save(out, "WEBP", **ENCODING)
+    return out.getvalue()

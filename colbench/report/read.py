@@ -1,0 +1,76 @@
+"""Reads `report.json` of this version and of the one before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from colbench.domain import Domain, get_domain
+from colbench.errors import DataError
+from colbench.report.model import SCHEMA, RunReport
+
+SCHEMA_1 = "colbench.report/1"
+"""Had the mean of the leading metric under the metric's own name."""
+
+
+def read_report(path: str | Path) -> RunReport:
+    """Return the report in a file. Raises DataError naming the file if it is none."""
+    path = Path(path)
+    try:
+        content: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        schema = content.get("schema")
+        if schema == SCHEMA_1:
+            content = _from_1(content)
+        elif schema != SCHEMA:
+            raise DataError(f"{path}: schema {schema}, expected {SCHEMA}")
+        return msgspec.convert(content, RunReport)
+    except OSError as cause:
+        raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
+    except (msgspec.DecodeError, msgspec.ValidationError, KeyError, UnicodeDecodeError) as cause:
+        raise DataError(f"{path}: not a report: {cause}") from cause
+
+
+def _from_1(content: dict[str, Any]) -> dict[str, Any]:
+    domains = {name: _domain(get_domain(name), found) for name, found in content["domains"].items()}
+    return {**content, "schema": SCHEMA, "domains": domains}
+
+
+def _domain(domain: Domain, found: dict[str, Any]) -> dict[str, Any]:
+    taken = (metric.name for metric in domain.metrics if metric.name in found)
+    lead = next(taken, domain.primary.name)
+    delta = found["delta"] and {
+        **found["delta"],
+        "success_rate": _success(domain, found["delta"]),
+    }
+    return {
+        **_mode(domain, lead, found),
+        "lead": lead,
+        "modes": {mode: _mode(domain, lead, each) for mode, each in found["modes"].items()},
+        "delta": delta,
+        "by_turn": [{**each, "success_rate": _success(domain, each)} for each in found["by_turn"]],
+    }
+
+
+def _mode(domain: Domain, lead: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers of a mode: the leading mean becomes `value`, and all means are in `metrics`."""
+    rates = _rates(domain, lead, found)
+    metrics = found.get("metrics") or {lead: rates["value"]}
+    if domain.success:
+        metrics = {domain.success.name: rates["success_rate"], **metrics}
+    zero = found["unscored_as_zero"]
+    return {
+        **{key: value for key, value in found.items() if key != lead},
+        **rates,
+        "unscored_as_zero": zero and _rates(domain, lead, zero),
+        "metrics": metrics,
+    }
+
+
+def _rates(domain: Domain, lead: str, found: dict[str, Any]) -> dict[str, Any]:
+    return {"success_rate": _success(domain, found), "value": found[lead]}
+
+
+def _success(domain: Domain, found: dict[str, Any]) -> Any:
+    return found["success_rate"] if domain.success else None

@@ -1,0 +1,89 @@
+"""What the verdicts of a domain hold besides the leading number: further metrics, floors, notes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from colbench.domain import Domain, Metric
+from colbench.report.cells import Cells
+from colbench.report.model import Reason
+from colbench.rollout import Rollout
+from colbench.score import Score
+
+NOTES = 3
+"""Notes shown."""
+
+
+def reported_metrics(domain: Domain, lead: Metric, rollouts: Iterable[Rollout]) -> list[Metric]:
+    """Return the metrics that a report may show: the domain's, then those of extra scorers.
+
+    Where the fallback leads, metrics that an answer may lack are left out: a mean over some of the answers
+    would pass for one over all.
+    """
+    own = [each for each in domain.metrics if lead is not domain.fallback or not each.lacking]
+    found = {name: None for r in rollouts for score in r.scores.values() for name in score.metrics}
+    others = [name for name in found if domain.metric(name) is None]
+    return [*own, *(Metric(name=name, label=name.replace("_", " ")) for name in others)]
+
+
+def metric_label(domain: Domain, name: str) -> str:
+    """Return the name of a metric for people."""
+    metric = domain.metric(name)
+    return metric.label if metric else name.replace("_", " ")
+
+
+def metrics_taken(
+    rollouts: Iterable[Rollout], mode: str, metrics: Sequence[Metric]
+) -> list[Metric]:
+    """Return the metrics that every measured answer has under a mode."""
+    scores = [
+        each.scores[mode] for each in rollouts if mode in each.scores and not each.agent_failed
+    ]
+    measured = [score for score in scores if any(m.of(score) is not None for m in metrics)]
+    return [m for m in metrics if measured and all(m.of(score) is not None for score in measured)]
+
+
+def floors(cells: Cells, domain: Domain, metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
+    """Return the means over the tasks of these metrics for answers that need no dialogue, by answer."""
+    mode = domain.modes[0]
+    scores = [score for each in cells.rollouts if (score := each.scores.get(mode))]
+    names = dict.fromkeys([*domain.floors, *(name for score in scores for name in score.floors)])
+    found: dict[str, dict[str, float]] = {}
+    for floor in names:
+        for metric in metrics:
+            by_task = cells.clusters(lambda r, f=floor, m=metric: _floor(r, mode, f, m.name))  # type: ignore[misc]
+            means = [sum(row) / len(row) for row in by_task if row]
+            if means:
+                found.setdefault(floor, {})[metric.name] = sum(means) / len(means)
+    return found
+
+
+def _floor(rollout: Rollout, mode: str, floor: str, name: str) -> float | None:
+    score = rollout.scores.get(mode)
+    return score.floors.get(floor, {}).get(name) if score else None
+
+
+def notes(rollouts: Iterable[Rollout], mode: str, domain: Domain) -> tuple[Reason, ...]:
+    """Return the most frequent notes of verdicts.
+
+    Failures of agents and a lacking primary metric are reported elsewhere. Notes that differ only after their
+    first semicolon are counted together.
+    """
+    scores = (each.scores.get(mode) for each in rollouts if not each.agent_failed)
+    said = Counter(
+        score.note for score in scores if score and score.note and not _lacks_only(score, domain)
+    )
+    alike: dict[str, list[str]] = {}
+    for note in said:
+        alike.setdefault(note.partition(";")[0], []).append(note)
+    found = [
+        Reason(reason=each[0] if len(each) == 1 else start, count=sum(said[note] for note in each))
+        for start, each in alike.items()
+    ]
+    return tuple(sorted(found, key=lambda reason: -reason.count)[:NOTES])
+
+
+def _lacks_only(score: Score, domain: Domain) -> bool:
+    """Return True if an answer was measured and only the primary metric could not be taken."""
+    return score.value is None and bool(domain.fallback and domain.fallback.of(score))

@@ -1,0 +1,20 @@
+"""Numbers that are stored or shown, rounded so that two machines agree on them."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+DIGITS = 6
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """A mean over tasks of means over trials, with its 95 % interval by task."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def rounded(value: float) -> float:
+    """Round to `DIGITS` decimals, coarser than the last bits in which two machines may differ; never -0."""
+    return round(value, DIGITS) + 0.0

@@ -1,0 +1,121 @@
+"""Means over tasks with 95 % intervals, win rates, and pass^k. Definitions: docs/metrics.md.
+
+The task is the unit of resampling everywhere: trials of one task are averaged first, because they share
+the task's difficulty and are not independent. Every function is deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import comb
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Clusters = Iterable[Sequence[float]]
+"""The values (trials) of each task."""
+
+ALPHA = 0.05
+"""One minus the confidence of every interval."""
+RESAMPLES = 10_000
+SEED = 0
+BLOCK = 2**20
+"""Values drawn at a time; bounds the memory of the bootstrap."""
+ROUNDING = 1e-12
+"""What binary fractions may add to a difference; less than any step that scores are rounded to."""
+
+
+class Interval(Struct, frozen=True, kw_only=True):
+    """A mean over tasks and the 95 % interval around it; None where it cannot be computed."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    method: Literal["bootstrap", "exact", "none"]
+    """`bootstrap`: percentiles of resampled means. `exact`: all tasks were equal, see `equal_interval`.
+    `none`: no task, or all equal and unbounded; `low` and `high` are None."""
+
+
+def mean_interval(clusters: Clusters, bounds: tuple[float, float] | None = (0.0, 1.0)) -> Interval:
+    """Return the mean over clusters of each cluster's mean, with its interval.
+
+    `clusters`: one sequence of values (trials) for each task; empty ones are left out.
+    `bounds`: the least and the greatest value that was possible, or None for an unbounded quantity.
+    """
+    import numpy as np
+
+    means = np.sort([sum(cluster) / len(cluster) for cluster in clusters if len(cluster)])
+    if not len(means):
+        return Interval(mean=None, low=None, high=None, method="none")
+    mean = float(means.mean())
+    if np.isclose(means[0], means[-1], rtol=0, atol=ROUNDING):
+        return equal_interval(mean, len(means), bounds)
+    low, high = np.quantile(bootstrap_means(means), [ALPHA / 2, 1 - ALPHA / 2])
+    return Interval(mean=mean, low=float(low), high=float(high), method="bootstrap")
+
+
+def bootstrap_means(values: Floats) -> Floats:
+    """Return the means of `RESAMPLES` resamples of the values with replacement; shape (RESAMPLES,)."""
+    import numpy as np
+
+    size = len(values)
+    generator = np.random.Generator(np.random.PCG64(SEED))
+    rows = max(1, BLOCK // size)
+    means: Floats = np.empty(RESAMPLES)
+    for start in range(0, RESAMPLES, rows):
+        block = means[start : start + rows]
+        block[:] = values[generator.integers(size, size=(len(block), size))].mean(axis=1)
+    return means
+
+
+def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) -> Interval:
+    """Return the interval when all tasks have the same value, where every bootstrap resample is the same too.
+
+    If a share p of all possible tasks has that value, the chance to meet only such tasks is p**n; so p is at
+    least q = (ALPHA / 2) ** (1 / n), and the others may lie anywhere within the bounds. For rates of 0 and 1
+    this is the Clopper-Pearson interval.
+    """
+    if bounds is None:
+        return Interval(mean=mean, low=None, high=None, method="none")
+    least = (ALPHA / 2) ** (1 / tasks)
+    low, high = (least * mean + (1 - least) * bound for bound in bounds)
+    return Interval(mean=mean, low=low, high=high, method="exact")
+
+
+def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
+    """Return the share of tasks on which my value is the greater one, with its interval; ties count half.
+
+    `mine`, `theirs`: the values (trials) of the same tasks in the same order; tasks without a value on either
+    side are left out. Values that differ by at most `epsilon` are a tie. Trials of two runs share nothing but
+    the task, so a task's share is that of all pairs of a trial of mine with a trial of theirs.
+    """
+    return mean_interval(
+        [_wins(ours, others, epsilon)]
+        for ours, others in zip(mine, theirs, strict=True)
+        if len(ours) and len(others)
+    )
+
+
+def _wins(mine: Sequence[float], theirs: Sequence[float], epsilon: float) -> float:
+    tie = epsilon + ROUNDING
+    leads = [a - b for a in mine for b in theirs]
+    halves = sum(lead > tie for lead in leads) + sum(lead >= -tie for lead in leads)
+    return halves / (2 * len(leads))
+
+
+def pass_hat(successes: int, trials: int, k: int) -> float:
+    """Return the unbiased estimate of the chance that k trials of one task all succeed; needs trials >= k."""
+    return comb(successes, k) / comb(trials, k)
+
+
+def pass_k(clusters: Iterable[Sequence[bool]], k: int) -> Interval:
+    """Return pass^k: `pass_hat` averaged over the tasks with at least k trials, with its interval."""
+    return mean_interval(
+        [pass_hat(sum(cluster), len(cluster), k)] for cluster in clusters if len(cluster) >= k
+    )

@@ -1,0 +1,103 @@
+"""Places in a ranking and their uncertainty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from colbench.stats.differences import Measure
+from colbench.stats.intervals import ALPHA
+from colbench.stats.resampling import DIGITS, resampled_means
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+
+class Places(Struct, frozen=True, kw_only=True):
+    """The places of all entries, in the order of the entries."""
+
+    place: tuple[int, ...]
+    """From 1, by the mean, the highest first; the same mean is the same place."""
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    """The 95 % interval of the place over resamples of the tasks, where a tie may end either way; and at least every
+    place that the order of the entries that it is not separable from may give it."""
+    inseparable: tuple[tuple[int, ...], ...]
+    """For each, the others (indices from 0) for which a sign-flip test of the difference has p > 5 %, unadjusted."""
+
+
+def places(values: Floats) -> Places:
+    """Return the places of entries by their mean over the tasks. `values`: tasks by entries, the same tasks for all."""
+    import numpy as np
+
+    means = np.round(values.mean(axis=0), DIGITS)
+    unsure, (low, high) = _inseparable(values), _resampled_places(values)
+    columns = range(values.shape[1])
+    above = (~unsure & (means[None, :] > means[:, None])).sum(axis=1)
+    below = (~unsure & (means[None, :] < means[:, None])).sum(axis=1)
+    return Places(
+        place=tuple(1 + int((means > mean).sum()) for mean in means),
+        low=tuple(np.minimum(low, 1 + above).tolist()),
+        high=tuple(np.maximum(high, len(means) - below).tolist()),
+        inseparable=tuple(
+            tuple(other for other in columns if unsure[entry][other] and other != entry)
+            for entry in columns
+        ),
+    )
+
+
+def _inseparable(values: Floats) -> Flags:
+    """Return True for every two entries that cannot be told apart, an entry and itself included; entries by entries."""
+    import numpy as np
+
+    entries = values.shape[1]
+    measure, unsure = Measure(values), np.eye(entries, dtype=bool)
+    for entry in range(entries - 1):
+        p_values = measure.sign_flips(entry, range(entry + 1, entries))
+        unsure[entry, entry + 1 :] = unsure[entry + 1 :, entry] = np.array(p_values) > ALPHA
+    return unsure
+
+
+def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of the 95 % interval of each entry's place over resamples; for the low one a tie is won."""
+    import numpy as np
+
+    resampled = resampled_means(values)
+    entries = values.shape[1]
+    won, lost = np.empty(resampled.shape, np.int32), np.empty(resampled.shape, np.int32)
+    for means, best, worst in zip(resampled, won, lost, strict=True):
+        ordered = np.sort(means)
+        best[:] = entries + 1 - ordered.searchsorted(means, "right")
+        worst[:] = entries - ordered.searchsorted(means, "left")
+    low = np.quantile(won, ALPHA / 2, axis=0, method="inverted_cdf")
+    high = np.quantile(lost, 1 - ALPHA / 2, axis=0, method="inverted_cdf")
+    return low, high
+
+
+def describe_separability(entry: int, found: Places) -> str:
+    """Return, in words, the places that an entry is not separable from."""
+    others = found.inseparable[entry]
+    if not others:
+        alone = len(found.place) == 1
+        return "the only entry" if alone else "separable from every other entry"
+    spans = _spans(sorted({found.place[other] for other in others}))
+    named = [f"{first}" if first == last else f"{first} to {last}" for first, last in spans]
+    listed = named[0] if len(named) == 1 else ", ".join(named[:-1]) + " and " + named[-1]
+    who = f"{len(others)} other{'s' if len(others) > 1 else ''}"
+    return f"not separable from {who}, at place{'s' if listed != str(spans[0][0]) else ''} {listed}"
+
+
+def _spans(numbers: list[int]) -> list[tuple[int, int]]:
+    """Return the runs of consecutive numbers, each by its first and last."""
+    spans: list[tuple[int, int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    return spans

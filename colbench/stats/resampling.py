@@ -1,0 +1,74 @@
+"""Resampling the tasks of a board for all of its entries at once.
+
+A resample of the tasks is a row of weights and a flip of signs a row of ones and minus ones; both are linear, so that
+one product of matrices serves every entry and every pair of entries.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from colbench.stats.intervals import BLOCK, RESAMPLES, SEED
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+DIGITS = 9
+"""Decimals that products of matrices are rounded to, so that equal columns stay equal."""
+
+
+def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
+    """Return the means of each column over the same resamples of the rows with replacement, at most `RESAMPLES`.
+
+    `values`: tasks by entries; the result: resamples by entries.
+    """
+    return _products(_counts(len(values))[:resamples], values) / len(values)
+
+
+def flipped_sums(values: Floats) -> Floats:
+    """Return the sums of each column where each row's sign is flipped or not, at random and the same for all columns.
+
+    `values`: tasks by entries; the result: flips by entries.
+    """
+    return _products(_signs(len(values)), values)
+
+
+def _products(weights: NDArray[Any], values: Floats) -> Floats:
+    """Multiply each row of small integers by the values and round."""
+    import numpy as np
+
+    rows = _rows(len(values))
+    parts = (weights[i : i + rows].astype(np.float64) for i in range(0, len(weights), rows))
+    return np.round(np.concatenate([part @ values for part in parts]), DIGITS)
+
+
+@lru_cache(maxsize=2)
+def _counts(tasks: int) -> NDArray[np.uint16]:
+    """Return how often each task is in each resample; resamples by tasks."""
+    import numpy as np
+
+    generator = np.random.Generator(np.random.PCG64(SEED))
+    counts = np.empty((RESAMPLES, tasks), np.uint16)
+    for start in range(0, RESAMPLES, _rows(tasks)):
+        part = counts[start : start + _rows(tasks)]
+        drawn = generator.integers(tasks, size=part.shape) + np.arange(len(part))[:, None] * tasks
+        part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+    return counts
+
+
+@lru_cache(maxsize=2)
+def _signs(tasks: int) -> NDArray[np.int8]:
+    """Return one or minus one for each task in each flip; flips by tasks."""
+    import numpy as np
+
+    generator = np.random.Generator(np.random.PCG64(SEED + 1))
+    return generator.integers(2, size=(RESAMPLES, tasks), dtype=np.int8) * np.int8(2) - np.int8(1)
+
+
+def _rows(tasks: int) -> int:
+    """Return how many rows of weights are multiplied at a time."""
+    return max(1, BLOCK // tasks)

@@ -1,0 +1,25 @@
+"""Style sheets and scripts of packages, written into a page or next to it."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from importlib.resources import files
+
+from markupsafe import Markup
+
+
+def read_asset(package: str, name: str) -> Markup:
+    """Return a style sheet or script of a package, to be written into a page unescaped."""
+    return Markup(files(package).joinpath(name).read_text("utf-8"))  # noqa: S704
+
+
+def csp_hash(text: str) -> str:
+    """Return the source expression of an inline style or script for a content security policy."""
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
+
+
+def content_security_policy(**sources: str) -> str:
+    """Return a policy that allows these sources (`style_src`, `img_src`, ...) and nothing else."""
+    allowed = "".join(f"{kind.replace('_', '-')} {source}; " for kind, source in sources.items())
+    return f"default-src 'none'; {allowed}base-uri 'none'; form-action 'none'"

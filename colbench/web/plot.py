@@ -1,0 +1,119 @@
+"""The geometry of a chart: its size, its plotting area and its ticks, in SVG user units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, log10
+
+from msgspec import Struct
+
+MOST_TICKS = 12
+"""Ticks of an axis beyond which some are left out."""
+LINE_HEIGHT = 14
+Tick = tuple[float, str]
+"""A coordinate and its label."""
+
+
+class Size(Struct, frozen=True, kw_only=True):
+    """The size of a chart and the margins around its plotting area."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+
+
+SMALL = Size(width=360, height=224, left=44, right=4, top=14, bottom=36)
+LARGE = Size(width=480, height=320, left=44, right=24, top=14, bottom=40)
+
+
+class Plot(Struct, frozen=True, kw_only=True):
+    """A plotting area: x runs from `first` to `last`, y from 0 to `ceiling`."""
+
+    size: Size
+    first: float
+    last: float
+    ceiling: float = 1.0
+    room: int = 0
+    """Width on the right for the names of curves."""
+
+    @property
+    def left(self) -> int:
+        """The left edge of the plotting area."""
+        return self.size.left
+
+    @property
+    def right(self) -> int:
+        """The right edge of the plotting area."""
+        return self.size.width - (self.room or self.size.right)
+
+    @property
+    def top(self) -> int:
+        """The upper edge of the plotting area."""
+        return self.size.top
+
+    @property
+    def bottom(self) -> int:
+        """The lower edge of the plotting area."""
+        return self.size.height - self.size.bottom
+
+    def x(self, value: float) -> float:
+        """Return the horizontal position of a value."""
+        share = (value - self.first) / (self.last - self.first)
+        return round(self.left + share * (self.right - self.left), 1)
+
+    def y(self, value: float) -> float:
+        """Return the vertical position of a value, moved to the nearest edge if it lies outside."""
+        share = min(max(value / self.ceiling, 0.0), 1.0)
+        return round(self.bottom - share * (self.bottom - self.top), 1)
+
+    def points(self, values: Sequence[tuple[float, float]]) -> str:
+        """Return the `points` attribute of a line through these (x, y) values."""
+        return " ".join(f"{self.x(x)},{self.y(y)}" for x, y in values)
+
+
+def share_ticks(plot: Plot) -> list[Tick]:
+    """Return the ticks of a y axis from 0 to 100 %."""
+    labels = ("0", "25", "50", "75", "100 %")
+    return [(plot.y(part / 4), label) for part, label in enumerate(labels)]
+
+
+def amount_ticks(plot: Plot) -> list[Tick]:
+    """Return the ticks of an x axis of amounts: its quarters."""
+    amounts = (plot.last * part / 4 for part in range(5))
+    return [(plot.x(amount), short_amount(amount)) for amount in amounts]
+
+
+def turn_ticks(plot: Plot, turns: int) -> list[Tick]:
+    """Return the ticks of an x axis of turns from 1, at most `MOST_TICKS`."""
+    return [(plot.x(turn), str(turn)) for turn in range(1, turns + 1, ceil(turns / MOST_TICKS))]
+
+
+def round_ceiling(most: float) -> float:
+    """Return a number that is not below `most` and whose quarters are round; 1 for nothing."""
+    if most <= 0:
+        return 1.0
+    size = 10.0 ** (ceil(log10(most)) - 1)
+    return next(size * n for n in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 8, 12) if size * n >= most * 0.999)
+
+
+def short_amount(value: float) -> str:
+    """Return an amount as a tick shows it: `1,200`, `2.4`."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.4g}"
+
+
+def spread(wanted: Sequence[float], lowest: float) -> list[float]:
+    """Move the base lines of names apart, so that none is below `lowest` and all are a line apart.
+
+    `wanted` and the result run from the top of a chart to its bottom.
+    """
+    moved: list[float] = []
+    for y in wanted:
+        moved.append(max(y, moved[-1] + LINE_HEIGHT) if moved else y)
+    limit = lowest
+    for place in reversed(range(len(moved))):
+        moved[place] = round(min(moved[place], limit), 1)
+        limit = moved[place] - LINE_HEIGHT
+    return moved

@@ -1,0 +1,138 @@
+"""A against B: for each entry a page with it against every other of its board, and a page to choose two.
+
+A table shows the comparisons; below it are the tasks on which the two differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from colbench.report.baseline import EPSILON
+from colbench.stats import ROUNDING
+from colbench_leaderboard.board import Board, Row
+from colbench_leaderboard.comparison import TIE_RULE, Comparison
+from colbench_leaderboard.results import Results
+from colbench_leaderboard.site.boards import board_page, board_trail, board_view
+from colbench_leaderboard.site.layout import Page
+from colbench_leaderboard.site.slugs import dialogue_link, digest_slug, entry_folder, task_slug
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+MOST, LEAST = 1000, 5
+"""Tasks that a page lists over all others, so that it stays light on a large board, and of each other at least."""
+
+
+class Task(NamedTuple):
+    """A task on which two entries differ, and their values."""
+
+    place: int
+    """Among the tasks of the board, from 0."""
+    mine: float
+    theirs: float
+
+
+class Diff(NamedTuple):
+    """Where two entries differ."""
+
+    tasks: Sequence[Task]
+    """The largest differences first; on a large board only some."""
+    total: int
+
+
+class DiffLine(NamedTuple):
+    """A task in the list of those on which two entries differ."""
+
+    task_id: str
+    slug: str
+    mine: float
+    my_dialogue: str
+    """Address of the first of its dialogues, from the root."""
+    theirs: float
+    their_dialogue: str
+
+
+class Opponent(Struct, frozen=True, kw_only=True):
+    """Another entry, and how one compares with it."""
+
+    row: Row
+    found: Comparison
+    verdict: str
+    diff: Sequence[DiffLine]
+    differing: int
+    """Tasks on which the two differ."""
+
+
+def choice(board: Board, rows: Sequence[Row]) -> Page:
+    """Return the page on which to choose two entries."""
+    return board_page(board, "compare", "A against B", entries=rows)
+
+
+def page(
+    board: Board,
+    row: Row,
+    comparisons: Sequence[Comparison],
+    rows: Mapping[str, Row],
+    results: Results,
+) -> Page:
+    """Return one entry against every other; `rows` holds all of them by digest."""
+    view = board_view(board)
+    diffs = differing(results, row.bundle, [each.theirs for each in comparisons])
+    opponents = [
+        _opponent(row, rows[each.theirs], each, diffs[each.theirs], results.tasks)
+        for each in comparisons
+    ]
+    return Page(
+        path=f"{view.folder}/against/{digest_slug(row.bundle)}.html",
+        template="against",
+        title=f"{row.name} against the others",
+        trail=(*board_trail(view), (f"{view.folder}/compare.html", "A against B")),
+        data={"board": view, "row": row, "opponents": opponents, "tie_rule": TIE_RULE},
+    )
+
+
+def differing(results: Results, mine: str, others: Sequence[str]) -> dict[str, Diff]:
+    """Return where an entry differs from each of these by more than a tie, in the mean over the trials."""
+    most = max(LEAST, MOST // max(1, len(others)))
+    own = results.values(mine).mean(axis=1)
+    return {other: _diff(own, results.values(other).mean(axis=1), most) for other in others}
+
+
+def _diff(mine: Floats, theirs: Floats, most: int) -> Diff:
+    import numpy as np
+
+    apart = np.abs(mine - theirs)
+    order = np.argsort(-apart, kind="stable")
+    total = int((apart > EPSILON + ROUNDING).sum())
+    first = order[: min(total, most)]
+    rows = zip(first.tolist(), mine[first].tolist(), theirs[first].tolist(), strict=True)
+    return Diff([Task(*row) for row in rows], total)
+
+
+def _opponent(
+    row: Row, other: Row, found: Comparison, diff: Diff, names: Sequence[str]
+) -> Opponent:
+    lines = [
+        DiffLine(
+            task_id=names[task.place],
+            slug=task_slug(names[task.place]),
+            mine=task.mine,
+            my_dialogue=_dialogue(row, task.place, names),
+            theirs=task.theirs,
+            their_dialogue=_dialogue(other, task.place, names),
+        )
+        for task in diff.tasks
+    ]
+    verdict = found.words.partition(":")[0]
+    return Opponent(row=other, found=found, verdict=verdict, diff=lines, differing=diff.total)
+
+
+def _dialogue(row: Row, place: int, names: Sequence[str]) -> str:
+    """Return the address of the first dialogue of the task at this place."""
+    return f"{entry_folder(row.bundle)}/{dialogue_link(place * row.trials, names[place], 0)}"

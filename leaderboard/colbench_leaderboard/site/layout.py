@@ -1,0 +1,94 @@
+"""A page and its frame: templates, style sheet and script, and the policy that allows nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from jinja2 import Environment
+from msgspec import Struct
+
+from colbench.web.assets import content_security_policy, read_asset
+from colbench.web.charts import curve_chart, interval_bar, scatter_chart
+from colbench.web.templating import page_templates
+from colbench_leaderboard.site import slugs, text
+
+PACKAGE = "colbench_leaderboard.site"
+OWN = "'self' file:"
+"""Files of the site; `file:` for pages that are opened from a folder."""
+POLICY = content_security_policy(img_src=OWN, style_src=OWN, script_src=OWN)
+FILTERS = (
+    slugs.archive_name,
+    slugs.digest_slug,
+    slugs.entry_folder,
+    slugs.entry_page,
+    text.beginning,
+    text.cut,
+    text.utc,
+)
+
+Trail = Sequence[tuple[str, str]]
+"""Address from the root and name of the pages above a page."""
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """A page before it is rendered: a template and the plain data that it shows."""
+
+    path: str
+    """From the root of the site, such as `boards/x/index.html`."""
+    template: str
+    """Name of its file in `templates/`, without `.html`."""
+    title: str
+    trail: Trail = ()
+    data: Mapping[str, object] = {}
+    """Values for the template: texts, numbers, and structs, sequences and mappings of them; no markup."""
+
+
+class Layout:
+    """The templates and assets of the site; renders pages."""
+
+    def __init__(self) -> None:
+        self.assets: dict[str, bytes] = {}
+        """Content of the style sheet and the script, by path."""
+        style = read_asset("colbench.web", "charts.css") + read_asset(PACKAGE, "assets/site.css")
+        self._style = self._asset("site", "css", style)
+        self._script = self._asset("site", "js", read_asset(PACKAGE, "assets/site.js"))
+        self._templates = site_templates()
+
+    def html(self, page: Page) -> str:
+        """Return the HTML of a page. Links in templates begin with `root`, which leads up to the site's root."""
+        return self._templates.get_template(f"{page.template}.html").render(
+            page.data,
+            page=page,
+            root="../" * page.path.count("/"),
+            style=self._style,
+            script=self._script,
+        )
+
+    def _asset(self, stem: str, suffix: str, content: str) -> str:
+        """Keep an asset and return its path, which changes with its content."""
+        data = content.encode()
+        path = f"assets/{stem}.{hashlib.sha256(data).hexdigest()[:12]}.{suffix}"
+        self.assets[path] = data
+        return path
+
+
+def site_templates() -> Environment:
+    """Return the templates; they escape every value and take out its control characters."""
+    templates = page_templates(PACKAGE)
+    templates.finalize = text.clean
+    templates.filters |= {each.__name__: each for each in FILTERS} | {"sort_key": sort_key}
+    templates.globals |= {
+        "policy": POLICY,
+        "tracks": text.TRACKS,
+        "tiers": text.TIERS,
+        "curve_chart": curve_chart,
+        "interval_bar": interval_bar,
+        "scatter_chart": scatter_chart,
+    }
+    return templates
+
+
+def sort_key(value: float | None) -> str:
+    """Return the attribute by which the script sorts a cell; a cell without a value comes last."""
+    return "" if value is None else f"{value:.6g}"

@@ -1,0 +1,62 @@
+"""The command that reproduces an entry's receipt, and the bundles that it needs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+
+from colbench.command import printable
+from colbench.domain import get_domain
+from colbench_leaderboard.board import Entry
+from colbench_leaderboard.site.slugs import archive_name
+from colbench_leaderboard.store import BUNDLE, ENTRIES
+from colbench_leaderboard.tracks import OWN, is_standard
+from colbench_leaderboard.verify.transcripts import duplicated
+
+STORE, TASKS = "STORE", "YOUR_TASKS"
+"""Words of the command that a reader replaces."""
+
+
+class Reproduction(Struct, frozen=True, kw_only=True):
+    """How to reproduce a receipt."""
+
+    command: str
+    offered: Sequence[str]
+    """Digests of the other bundles that it needs and that the site offers."""
+    removed: bool
+    """True if it needs bundles that the site does not offer."""
+    weights: bool
+    """True if the scorer needs files that do not come with ColBench."""
+    digits: int | None
+    """Decimals to which values are rounded, so that they agree on all machines; None: not rounded."""
+
+
+def reproduction(entry: Entry, standing: Collection[str]) -> Reproduction:
+    """Return how to reproduce an entry's receipt; `standing` holds the digests of entries whose bundles are offered."""
+    domain = get_domain(entry.summary.domain)
+    others = duplicated(entry.receipt)
+    offered = [other for other in others if other in standing]
+    return Reproduction(
+        command=shlex.join(command(entry, standing)),
+        offered=offered,
+        removed=len(offered) < len(others),
+        weights=bool(domain.scorer_flags(entry.receipt.scorer)),
+        digits=domain.primary.digits,
+    )
+
+
+def command(entry: Entry, standing: Collection[str]) -> list[str]:
+    """Return the words of the command, for a folder that holds the bundles that it names."""
+    config, source = entry.lock.config, entry.lock.tasks.source
+    words = ["colbench", "verify", archive_name(entry.bundle)]
+    if source not in OWN:
+        words += ["--tasks", source if is_standard(source) else TASKS]
+    if packages := config.get("sandbox_packages"):
+        words += ["--sandbox-packages", ",".join(map(printable, packages))]
+    words += get_domain(entry.summary.domain).scorer_flags(entry.receipt.scorer)
+    for other in duplicated(entry.receipt):
+        here = archive_name(other) if other in standing else f"{STORE}/{ENTRIES}/{other}/{BUNDLE}"
+        words += ["--against", here]
+    return [*words, "--out", "receipt"]

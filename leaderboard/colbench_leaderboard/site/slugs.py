@@ -1,0 +1,58 @@
+"""Paths within the site. They are made of digests and fixed words; nobody's name is part of one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import sha256
+
+from colbench_leaderboard.store import ADDRESS
+
+DIGITS = 12
+LEAF = 25
+"""Dialogues on a page."""
+
+
+def digest_slug(digest: str) -> str:
+    """Return the first digits of a bundle's digest, which name its entry."""
+    return digest[:ADDRESS]
+
+
+def entry_folder(bundle: str) -> str:
+    """Return the folder of an entry's pages."""
+    return f"entries/{digest_slug(bundle)}"
+
+
+def entry_page(bundle: str) -> str:
+    """Return the address of an entry's page."""
+    return f"{entry_folder(bundle)}/index.html"
+
+
+def archive_name(bundle: str) -> str:
+    """Return the file name of a bundle in its entry's folder."""
+    return f"{digest_slug(bundle)}.tar.gz"
+
+
+def board_folder(key: str) -> str:
+    """Return the folder of a board's pages."""
+    return f"boards/{key}"
+
+
+@lru_cache(maxsize=1 << 16)
+def task_slug(task_id: str) -> str:
+    """Return hexadecimal digits that stand for a task id, which is free text and unique on its board."""
+    return sha256(task_id.encode()).hexdigest()[:DIGITS]
+
+
+def dialogue_anchor(task_id: str, trial: int) -> str:
+    """Return the id of a dialogue on its page."""
+    return f"d-{task_slug(task_id)}-{trial + 1}"
+
+
+def leaf_name(number: int) -> str:
+    """Return the file name of a page of dialogues; the first is 1."""
+    return f"dialogues-{number:03d}.html"
+
+
+def dialogue_link(place: int, task_id: str, trial: int) -> str:
+    """Return the link, within its entry's folder, to the dialogue at this place (from 0) among those of the entry."""
+    return f"{leaf_name(place // LEAF + 1)}#{dialogue_anchor(task_id, trial)}"

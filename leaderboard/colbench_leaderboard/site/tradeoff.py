@@ -1,0 +1,132 @@
+"""A board's charts: quality against cost, and by turn; each with its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from colbench.domain import get_domain
+from colbench.numbers import amount, dollars, sentence
+from colbench.web.charts import Curve, Dot, Emphasis, pareto_front
+from colbench_leaderboard.board import Board, Row
+from colbench_leaderboard.site.boards import Number, board_page
+from colbench_leaderboard.site.layout import Page
+from colbench_leaderboard.site.slugs import entry_page
+
+NAMED = 4
+"""Curves of ranked entries that are drawn strong and named."""
+MOST_TURNS = 50
+"""Turns of the curves and their table; an entry with a thousand would press the others together."""
+COSTS: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
+    ("Turns", "turns a dialogue", lambda row: row.turns.mean),
+    ("Human words", "words of the human a dialogue", lambda row: row.human_words.mean),
+    ("Cost", "US dollars a dialogue", lambda row: row.cost),
+    ("Tokens", "tokens of the agent a dialogue", lambda row: row.tokens),
+)
+
+
+class Point(Struct, frozen=True, kw_only=True):
+    """A row of the table behind a scatter chart."""
+
+    row: Row
+    cost: Number
+    best: bool
+    """True if it lies on the Pareto front."""
+
+
+class Scatter(Struct, frozen=True, kw_only=True):
+    """Quality against one cost."""
+
+    name: str
+    unit: str
+    dots: Sequence[Dot]
+    points: Sequence[Point]
+    lacking: int
+    """Entries whose cost is not known."""
+
+
+class ByTurn(Struct, frozen=True, kw_only=True):
+    """Quality by turn."""
+
+    title: str
+    note: str
+    curves: Sequence[Curve]
+    turns: int
+    rows: Sequence[tuple[Row, Sequence[float | None]]]
+    longest: int
+    """Turns of the longest curve before it was cut."""
+
+
+def page(board: Board) -> Page:
+    """Return the page of a board's charts."""
+    return board_page(
+        board, "charts", "Charts", scatters=list(_scatters(board)), by_turn=_by_turn(board)
+    )
+
+
+def by_turn_title(domain: str) -> str:
+    """Return the title of a chart by turn, such as `Success rate by turn`."""
+    found = get_domain(domain)
+    return f"{sentence((found.success or found.primary).label)} by turn"
+
+
+def _scatters(board: Board) -> Iterator[Scatter]:
+    everyone = (*board.rows, *board.lines)
+    for name, unit, cost in COSTS:
+        known = [(row, x) for row in everyone if (x := cost(row)) is not None]
+        if not known:
+            continue
+        dots = [_dot(row, x) for row, x in known]
+        best = {dot.address for dot in pareto_front(dots)}
+        show = dollars if name == "Cost" else amount
+        yield Scatter(
+            name=name,
+            unit=unit,
+            dots=dots,
+            points=[
+                Point(row=row, cost=Number(show(x), x), best=dot.address in best)
+                for (row, x), dot in zip(known, dots, strict=True)
+            ],
+            lacking=len(everyone) - len(known),
+        )
+
+
+def _dot(row: Row, x: float) -> Dot:
+    address = f"../../{entry_page(row.bundle)}"
+    return Dot(name=row.name, address=address, x=x, y=row.value.mean, reference=row.rank is None)
+
+
+def _by_turn(board: Board) -> ByTurn | None:
+    rows = [row for row in (*board.rows, *board.lines) if row.success_by_turn]
+    if not rows:
+        return None
+    domain = get_domain(board.domain)
+    longest = max(len(row.success_by_turn) for row in rows)
+    turns = min(longest, MOST_TURNS)
+    return ByTurn(
+        title=by_turn_title(board.domain),
+        note=(
+            "Share of the dialogues that had succeeded by a turn; a smaller limit of turns would give at least that."
+            if domain.success
+            else f"Mean over the dialogues of the {domain.noun} shown last by a turn."
+        ),
+        curves=[_curve(row, turns, place < NAMED) for place, row in enumerate(rows)],
+        turns=turns,
+        rows=[(row, _padded(row.success_by_turn, turns)) for row in rows],
+        longest=longest,
+    )
+
+
+def _curve(row: Row, turns: int, first: bool) -> Curve:
+    emphasis: Emphasis = "reference" if row.rank is None else "strong" if first else "faint"
+    return Curve(
+        title=row.name,
+        shares=row.success_by_turn[:turns],
+        emphasis=emphasis,
+        name="" if emphasis == "faint" else row.name,
+    )
+
+
+def _padded(shares: Sequence[float], turns: int) -> list[float | None]:
+    return [*shares[:turns], *[None] * (turns - len(shares))]

@@ -1,0 +1,1 @@
+"""Reports in SQL, as a domain of ColBench."""

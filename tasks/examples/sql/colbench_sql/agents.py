@@ -1,0 +1,60 @@
+"""Two agents by rules: one asks about each decision that a request leaves open, the other guesses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from colbench.errors import AgentError
+from colbench.messages import ANSWER_MARKER, Message
+from colbench_sql.tasks import (
+    DECISIONS,
+    REPORTS,
+    THEMES,
+    Decision,
+    Option,
+    Words,
+    fill,
+    query,
+    words_of,
+)
+
+
+class Asker:
+    """Asks one question for each open decision, at most `max_questions`, then writes the query."""
+
+    domains = ("sql",)
+
+    def __init__(self, *, max_questions: int = len(DECISIONS)) -> None:
+        self._max_questions = max_questions
+
+    async def reply(self, dialogue: Sequence[Message]) -> str:
+        """Return the next question, or the answer: a function of the dialogue alone."""
+        request, *heard = (message.content for message in dialogue if message.role == "user")
+        words = recognize(request)
+        open_ones = [each for each in DECISIONS if not settled(each, words, request)]
+        if len(heard) < min(len(open_ones), self._max_questions):
+            return fill(open_ones[len(heard)].questions[0], words)
+        said = " ".join((request, *heard))
+        chosen = {each.name: settled(each, words, said) or each.options[0] for each in DECISIONS}
+        return f"{ANSWER_MARKER}\n```sql\n{query(words, chosen)}\n```"
+
+
+class Guesser(Asker):
+    """Answers at once, with what is most usual."""
+
+    def __init__(self) -> None:
+        super().__init__(max_questions=0)
+
+
+def recognize(request: str) -> Words:
+    """Return the words of a request. Raises AgentError for a task of another kind."""
+    known = (words_of(theme, report) for theme in THEMES for report in REPORTS)
+    for words in known:
+        if f"{words['place']}: {words['wish']}." in request:
+            return words
+    raise AgentError("the request is for no report that this agent knows")
+
+
+def settled(decision: Decision, words: Words, said: str) -> Option | None:
+    """Return the option that somebody spoke of; None if there is none."""
+    return next((option for option in decision.options if fill(option.says, words) in said), None)

@@ -1,0 +1,63 @@
+"""The domain: a person needs a report, and the answer is one SQL query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from colbench.config import RunConfig, workers
+from colbench.domain import Defaults, Domain, Draft, Metric, Resources
+from colbench.interfaces import Scorer
+from colbench.sandbox import CodeSandbox
+from colbench.task import Task
+from colbench_sql.scorer import QueryScorer
+
+
+class SQLDomain(Domain):
+    """Queries for reports, scored by the rows that they give on hidden databases."""
+
+    name = "sql"
+    title = "Reports in SQL"
+    noun = "SQL query"
+    language = "sql"
+    metrics = (
+        Metric(name="success", label="success rate", role="success"),
+        Metric(name="databases", label="databases right", role="primary"),
+        Metric(name="rows", label="rows found"),
+    )
+    defaults = Defaults(tasks="sql:test", agent="sql-asker", training="sql:train")
+    leaderboard_sets = {"sql:test": 60}  # noqa: RUF012
+    own_sources = frozenset({"sql:test", "sql:train"})
+    example_request = "I need a report on the {name} of our shop."
+
+    def resources(self, config: RunConfig, tasks: Sequence[Task]) -> SandboxResources:  # noqa: ARG002
+        """Return the sandbox in which queries are run."""
+        return SandboxResources(config)
+
+    def scorer(self, resources: Resources) -> Scorer:
+        """Return the scorer by hidden databases."""
+        assert isinstance(resources, SandboxResources)  # noqa: S101
+        return QueryScorer(resources.sandbox, self.source)
+
+    def draft(self, dialogue: Sequence[str]) -> Draft:  # noqa: ARG002
+        """Return the beginning of a query."""
+        return Draft(text="SELECT ", suffix=".sql", required=True)
+
+
+class SandboxResources(Resources):
+    """The code sandbox that a configuration asks for."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self.workers = workers(config.sandbox_workers)
+        self.sandbox = CodeSandbox(self.workers, allow_unsafe=config.allow_unsafe_sandbox)
+
+    @property
+    def isolation(self) -> str:
+        """Tier, Python version and limits of the sandbox, once started."""
+        return self.sandbox.environment
+
+    async def __aenter__(self) -> SandboxResources:
+        await self.sandbox.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.sandbox.__aexit__(None, None, None)

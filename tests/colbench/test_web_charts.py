@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+from markupsafe import Markup
+
+from colbench.web.charts import (
+    Curve,
+    Dot,
+    bar_chart,
+    curve_chart,
+    interval_bar,
+    pareto_front,
+    scatter_chart,
+)
+from colbench.web.names import place_names
+from colbench.web.plot import LARGE, SMALL, Plot, round_ceiling, spread
+
+
+def drawn(svg: str, tag: str, kind: str = "") -> list[ElementTree.Element]:
+    found = ElementTree.fromstring(svg).iter(tag)
+    return [each for each in found if not kind or kind in str(each.get("class")).split()]
+
+
+def test_bars_are_as_high_as_their_counts():
+    bars = drawn(bar_chart("t", "abc", [10, 0, 20], "u"), "rect", "bar")
+    heights = [float(bar.get("height")) for bar in bars]
+    assert heights[1] == 0
+    assert abs(heights[2] - 2 * heights[0]) < 0.2
+
+
+def test_bars_stay_inside_the_picture_whatever_the_counts():
+    for most in (0, 1, 7, 999, 123_456):
+        for bar in drawn(bar_chart("t", ["x"] * 40, [most] * 40, "u"), "rect", "bar"):
+            assert 0 <= float(bar.get("y")) <= SMALL.height
+            assert 0 <= float(bar.get("x")) <= SMALL.width
+
+
+def test_every_bar_tells_its_number():
+    tips = [each.text for each in drawn(bar_chart("t", "ab", [3, 1200], "turns"), "title")]
+    assert tips == ["a turns: 3", "b turns: 1,200"]
+
+
+def test_many_places_do_not_crowd_the_axis():
+    svg = bar_chart("t", [str(n) for n in range(100)], [1] * 100, "u")
+    assert len(drawn(svg, "text", "tick")) <= 12
+    svg = curve_chart("t", [Curve(title="a", shares=[0.5] * 100)])
+    assert len(drawn(svg, "text", "tick")) <= 12
+
+
+def test_a_curve_rises_with_its_shares_and_marks_them_where_it_has_a_band():
+    svg = curve_chart("t", [Curve(title="a", shares=[0.1, 0.5], band=[(0.0, 0.2), (0.4, 0.6)])])
+    low, high = drawn(svg, "circle", "mark")
+    assert float(low.get("cy")) > float(high.get("cy"))
+    (band,) = drawn(svg, "polygon", "band")
+    assert len(band.get("points").split()) == 4
+
+
+def test_the_names_of_curves_that_end_together_do_not_overlap():
+    for end in (0.0, 0.5, 1.0):
+        curves = [
+            Curve(title="a", name="a", shares=[end, end], emphasis="reference"),
+            Curve(title="b", name="b", shares=[end, end]),
+        ]
+        heights = sorted(float(n.get("y")) for n in drawn(curve_chart("t", curves), "text", "name"))
+        assert heights[1] - heights[0] >= 12
+        assert heights[1] <= LARGE.height - LARGE.bottom + 4
+
+
+def test_names_that_do_not_fit_are_left_out_from_the_top():
+    curves = [Curve(title=str(n), name=str(n), shares=[0.5]) for n in range(40)]
+    names = drawn(curve_chart("t", curves, size=SMALL), "text", "name")
+    assert 5 < len(names) < 40
+    assert all(float(each.get("y")) >= SMALL.top for each in names)
+
+
+def test_spreading_keeps_names_that_are_apart_where_they_are():
+    assert spread([20.0, 60.0], 100.0) == [20.0, 60.0]
+    assert spread([98.0, 99.0], 100.0) == [86.0, 100.0]
+
+
+def test_a_chart_without_numbers_is_drawn():
+    assert drawn(curve_chart("t", []), "line", "axis")
+    assert drawn(bar_chart("t", [], [], "u"), "line", "axis")
+    assert drawn(scatter_chart("t", "u", []), "line", "axis")
+    assert interval_bar(None, None, None) == ""
+
+
+def test_the_front_holds_what_nothing_beats_at_the_same_cost_or_less():
+    dots = [
+        Dot(name=name, address="#", x=x, y=y)
+        for name, x, y in (("a", 1, 0.2), ("b", 2, 0.1), ("c", 3, 0.5), ("d", 3, 0.4))
+    ]
+    reference = Dot(name="r", address="#", x=0, y=1.0, reference=True)
+    assert [dot.name for dot in pareto_front([*dots, reference])] == ["a", "c"]
+
+
+def test_what_others_wrote_is_escaped_and_keeps_no_control_characters():
+    hostile = '</title><script>"\x1b\u202e'
+    svg = scatter_chart(hostile, "u", [Dot(name=hostile, address='"><script>', x=1, y=0.5)])
+    assert isinstance(svg, Markup)
+    assert "<script>" not in svg
+    assert "\x1b" not in svg
+    assert drawn(svg, "circle", "dot")
+    svg = curve_chart("t", [Curve(title=hostile, name=hostile, shares=[0.5])])
+    assert "<script>" not in svg
+    assert "\x1b" not in svg
+
+
+def test_a_name_that_would_cover_another_dot_is_placed_on_the_other_side_or_left_out():
+    plot = Plot(size=LARGE, first=0.0, last=1.0)
+    left, right = place_names(plot, [("one", 200.0, 100.0, False), ("two", 230.0, 100.0, False)])
+    assert left.before
+    assert not right.before
+    crowd = [("name", 200.0 + n, 100.0, False) for n in range(10)]
+    assert len(place_names(plot, crowd)) < 10
+
+
+def test_the_ceiling_of_an_axis_has_round_quarters():
+    found = [round_ceiling(most) for most in (0, 0.9, 3.1, 10, 101)]
+    assert found == pytest.approx([1.0, 1.2, 3.2, 12, 120])
