@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from colbench.errors import DataError
 from sweet_rl_trainer.chat import Chat
-from sweet_rl_trainer.hidden import Template, state
 from sweet_rl_trainer.pairs import SOLVED, Pair
+from sweet_rl_trainer.privileged import Template, state
 from sweet_rl_trainer.progress import shown
 from sweet_rl_trainer.token_weights import Rule, weigh
 from sweet_rl_trainer.tokens import OUTSIDE, Encoded, Layout, Tokens, encode
@@ -77,15 +77,15 @@ def pair_examples(
     chat: Chat,
     token_weights: Rule,
     *,
-    hidden: Template | None = None,
+    privileged: Template | None = None,
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[PairExample], Report]:
-    """Pairs to train on: with `hidden` for a critic that is told c, without for DPO and for a critic that is not.
+    """Return pairs to train on. `privileged` is the template that states c; None for DPO and a critic without c.
 
     A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if none is left.
     """
-    builder = _Builder(chat, token_weights, hidden, max_length, layout)
+    builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sided = [
         (pair, builder.side(pair.chosen), builder.side(pair.rejected))
         for pair in shown("pairs", pairs)
@@ -105,15 +105,17 @@ def success_examples(
     token_weights: Rule = "trajectory-mean",
     *,
     at_least: float = SOLVED,
-    hidden: Template | None = None,
+    privileged: Template | None = None,
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """Successes for rejection fine-tuning: trajectories with a reward of `at_least` so much; with `hidden`, told c.
+    """Return examples for rejection fine-tuning: trajectories with a reward of `at_least` or more.
+
+    `privileged` is the template that states c before them, if it is stated.
 
     Raises DataError if none is left.
     """
-    builder = _Builder(chat, token_weights, hidden, max_length, layout)
+    builder = _Builder(chat, token_weights, privileged, max_length, layout)
     won = [each for each in trajectories if each.reward >= at_least]
     taken = [side for side in map(builder.side, shown("dialogues", won)) if builder.fits(side)]
     builder.dropped[f"a reward below {at_least:g}"] = len(trajectories) - len(won)
@@ -125,15 +127,15 @@ def side_examples(
     chat: Chat,
     token_weights: Rule,
     *,
-    hidden: Template | None = None,
+    privileged: Template | None = None,
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """All trajectories, in their order, as the sides of pairs would be: to score them, whether in pairs or not.
+    """Return all trajectories, in order, as the sides of pairs would be: to score them, in pairs or not.
 
     Raises DataError if none is left.
     """
-    builder = _Builder(chat, token_weights, hidden, max_length, layout)
+    builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sides = map(builder.side, shown("dialogues", trajectories))
     taken = [side for side in sides if builder.fits(side)]
     return taken, builder.report("trajectories", len(trajectories), len(taken), taken)
@@ -146,13 +148,13 @@ class _Builder:
         self,
         chat: Chat,
         token_weights: Rule,
-        hidden: Template | None,
+        privileged: Template | None,
         max_length: int,
         layout: Layout,
     ) -> None:
         self.chat = chat
         self.token_weights: Rule = token_weights
-        self.hidden: Template | None = hidden
+        self.privileged: Template | None = privileged
         self.max_length = max_length
         self.layout: Layout = layout
         self.dropped = Counter[str]()
@@ -174,8 +176,8 @@ class _Builder:
 
     def _make(self, trajectory: Trajectory) -> tuple[Side, Encoded]:
         preface, inside = "", True
-        if self.hidden:
-            stated = state(trajectory.hidden, trajectory.domain, self.hidden)
+        if self.privileged:
+            stated = state(trajectory.privileged, trajectory.domain, self.privileged)
             preface, inside = stated.text, stated.inside
         encoded = encode(trajectory, self.chat, preface=preface, inside=inside, layout=self.layout)
         turns = [turn for each in encoded.sequences for turn in each.turns]

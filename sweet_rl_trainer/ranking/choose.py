@@ -95,7 +95,7 @@ def chosen_pairs(
     max_length: int,
     dropped: Counter[str] | None = None,
 ) -> list[PairExample]:
-    """Pairs for the actor, which is not told c; `reward` is the score.
+    """Return pairs for the actor, which does not see c; `reward` is the score.
 
     A pair with a side longer than `max_length` tokens is left out and counted in `dropped`, as are turns without a
     pair. Raises DataError if no pair is left; see also `choose`.

@@ -38,7 +38,7 @@ SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed")
 
 
 class Graph:
-    """The stages at a scale; `prompt` is an empty file: agents are told nothing but what the human says."""
+    """The stages at a scale; `prompt` is an empty file: agents see nothing but what the human says."""
 
     def __init__(self, scale: Scale, prompt: Path) -> None:
         self.scale = scale
@@ -55,7 +55,7 @@ class Graph:
 
     @property
     def _own(self) -> Recipe:
-        """How the base learns from its own dialogues, in which it is told no more than a policy."""
+        """Return the recipe by which the base learns from its own dialogues; in them it sees no more than a policy."""
         tables = self._of_base(self.scale.own)
         for run in tables.get("collect", ()):
             run["agent_prompt"] = self._prompt
@@ -68,7 +68,7 @@ class Graph:
         tables = self._of_base(self.scale.recipe)
         run = replace(self.run(self.scale.train, self.scale.trials, seed), record_tokens=True)
         tables["collect"] = [msgspec.to_builtins(run)]
-        if method.endless:
+        if method.truncated:
             silent = replace(run, trials=1, agent_args=run.agent_args | {"answers": False})
             tables["negatives"] = [msgspec.to_builtins(silent)]
         changes = {**dict.fromkeys(SEEDS, seed), "data.share": share, **method.changes}
@@ -119,7 +119,7 @@ class Graph:
             name="score",
             act=partial(judge.score, recipe=recipe),
             settings={
-                "hidden": table.hidden,
+                "privileged": table.privileged,
                 "token_weights": table.token_weights,
                 "max_length": table.max_length,
             },

@@ -29,7 +29,7 @@ from sweet_rl_trainer.study.text import count, escape, listed, percent, points, 
 
 TRAINED = "rft", "mtdpo", "sweet"
 """The paper's trainings."""
-SCORES = "sweet", "no-hidden", "pmi", RETURNS, TURNS.name
+SCORES = "sweet", "no-privileged", "pmi", RETURNS, TURNS.name
 """The critic, what it is held against, and counting: of all others the tables tell."""
 
 

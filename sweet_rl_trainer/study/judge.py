@@ -27,7 +27,7 @@ from sweet_rl_trainer.ranking.score import score_sides, sums
 from sweet_rl_trainer.recipe import DataSettings, PairSettings, Recipe
 from sweet_rl_trainer.stages import data, stage
 from sweet_rl_trainer.stages.base import chat_of, model_in
-from sweet_rl_trainer.stages.examples import told
+from sweet_rl_trainer.stages.examples import template_of
 from sweet_rl_trainer.stages.scorers import Scorers
 from sweet_rl_trainer.stages.stage import Job
 from sweet_rl_trainer.stages.training import REFERENCES, trained
@@ -87,23 +87,23 @@ def _scores(job: Job, recipe: Recipe, dialogues: Sequence[Trajectory]) -> dict[s
     """S of each dialogue, by its id."""
     base, table, budget = model_in(job.inputs["model"]), recipe.critic, recipe.rank.row_tokens
     chat = chat_of(base, recipe.model)
-    hidden = told(table)
+    template = template_of(table)
 
-    def sides(*, aware: bool) -> Any:
-        way = hidden if aware else None
+    def sides(*, privileged: bool) -> Any:
+        shown = template if privileged else None
         return side_examples(
-            dialogues, chat, table.token_weights, hidden=way, max_length=table.max_length
+            dialogues, chat, table.token_weights, privileged=shown, max_length=table.max_length
         )[0]
 
     with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
         reference = scorers.reference()
-        known = sides(aware=True)
+        known = sides(privileged=True)
         if CRITIC in job.inputs:
             critic = scorers.critic(trained(job.inputs[CRITIC]))
             values = score_sides(known, critic=critic, reference=reference, budget=budget)
         else:
             with_c = sums(known, reference, budget=budget)
-            without = sums(sides(aware=False), reference, budget=budget)
+            without = sums(sides(privileged=False), reference, budget=budget)
             values = [one - other for one, other in zip(with_c, without, strict=True)]
     return {side.trajectory: value for side, value in zip(known, values, strict=True)}
 

@@ -23,15 +23,15 @@ class Method(Struct, frozen=True, kw_only=True):
     """The training that makes the policy; "": none, the base itself."""
     changes: Mapping[str, Any] = {}
     """Settings of the recipe, by key."""
-    endless: bool = False
-    """Whether dialogues of the base that is kept from answering are among the rejected ones."""
+    truncated: bool = False
+    """True if truncated dialogues, of the base kept from answering, are among the rejected ones."""
     paper: float | None = None
     """Success rate in the paper's Table 2 or 3 (backend), in percent."""
     paper_passed: float | None = None
     """Tests passed, in the same tables."""
 
 
-NO_HIDDEN = {"critic.hidden": "none", "rank.scores": "critic-without-hidden"}
+UNPRIVILEGED = {"critic.privileged": "none", "rank.scores": "critic-unprivileged"}
 ALL_TOKENS = {"critic.token_weights": "trajectory-mean"}
 AVERAGED = {"critic.token_weights": "turn-mean-averaged"}
 CALIBRATED = {"rank.calibrate": True}
@@ -90,7 +90,7 @@ METHODS: tuple[Method, ...] = (
         name="sweet",
         label="SWEET-RL",
         what=(
-            "a critic that is told what is hidden learns from the same pairs, and scores "
+            "a critic that sees the privileged information learns from the same pairs, and scores "
             "candidates for single replies; DPO on pairs of these"
         ),
         group="main",
@@ -99,14 +99,14 @@ METHODS: tuple[Method, ...] = (
         paper_passed=56.8,
     ),
     Method(
-        name="no-hidden",
-        label="… without hidden information",
-        what="the critic is told nothing hidden",
+        name="no-privileged",
+        label="… without privileged information",
+        what="the critic sees no privileged information",
         group="ablation",
         goal="actor",
         paper=31.2,
         paper_passed=44.0,
-        changes=NO_HIDDEN,
+        changes=UNPRIVILEGED,
     ),
     Method(
         name="no-normalisation",
@@ -136,8 +136,8 @@ METHODS: tuple[Method, ...] = (
         name="pmi",
         label="PMI scorer, no critic",
         what=(
-            "a candidate's score is how much likelier the base finds it when told what is "
-            "hidden (pointwise mutual information); no critic is trained"
+            "a candidate's score is how much likelier the base finds it given the privileged "
+            "information (pointwise mutual information); no critic is trained"
         ),
         group="ablation",
         goal="actor",
@@ -158,14 +158,14 @@ METHODS: tuple[Method, ...] = (
         name="released",
         label="… as in the released code",
         what=(
-            "PMI is added to the critic's scores, with one mean over all tokens, what is hidden at "
-            "another place, and a likelihood over all tokens in the actor's loss"
+            "PMI is added to the critic's scores, with one mean over all tokens, the privileged "
+            "information at another place, and a likelihood over all tokens in the actor's loss"
         ),
         group="ablation",
         goal="actor",
         changes={
             **ALL_TOKENS,
-            "critic.hidden": "released-order",
+            "critic.privileged": "released-order",
             "rank.scores": "released",
             "actor.train.likelihood_over": "everything",
         },
@@ -207,7 +207,7 @@ METHODS: tuple[Method, ...] = (
         group="remedy",
         goal="actor",
         changes=LIMIT,
-        endless=True,
+        truncated=True,
     ),
     Method(
         name="all-remedies",
@@ -216,7 +216,7 @@ METHODS: tuple[Method, ...] = (
         group="remedy",
         goal="actor",
         changes=AVERAGED | MATCHED | LIMIT,
-        endless=True,
+        truncated=True,
     ),
     Method(
         name="calibrated",

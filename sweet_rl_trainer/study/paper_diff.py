@@ -66,8 +66,8 @@ def shared(study: Mapping[str, Any]) -> Recipe | None:
 
 def _changes(method: Method) -> list[tuple[str, object]]:
     """Return the changes that a method makes to the recipe."""
-    endless = [("negatives", "the base, kept from answering")] if method.endless else []
-    return [*method.changes.items(), *endless]
+    truncated = [("negatives", "the base, kept from answering")] if method.truncated else []
+    return [*method.changes.items(), *truncated]
 
 
 def settings(study: Mapping[str, Any]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -151,8 +151,9 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class Results(Struct, frozen=True, kw_only=True):
-    """All of a study; it may be unfinished."""
+    """The results of a study, complete or not."""
 
+    schema: Literal["colbench.study/2"] = "colbench.study/2"
     scale: str
     study: dict[str, Any]
     """The study's own settings (`scales.Scale`), as plain values."""

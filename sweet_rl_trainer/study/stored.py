@@ -1,7 +1,7 @@
-"""What a study has found, in its file: several calls, one after the other or at once, each add their parts.
+"""The results of a study in their file, to which several calls, in turn or at once, each add their parts.
 
-OUT/results.json       `results.Results`
-OUT/results.json.old   those of another study, version or base that were there before
+OUT/results.json       `results.Results`; files of schema 1, which had no field `schema`, are read as well
+OUT/results.json.old   earlier results of another study, version or base
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.errors import DataError
 from colbench.run_folder import hold
+from sweet_rl_trainer.former_names import upgrade
 from sweet_rl_trainer.study.results import (
     Cost,
     Credit,
@@ -27,16 +29,32 @@ from sweet_rl_trainer.study.results import (
 RESULTS, OLD, LOCK = "results.json", "results.json.old", ".lock"
 PARTS = "rows", "critics", "scaling", "costs", "credits", "exchanges"
 """The fields of results that calls add to."""
+RECIPES = "base", "own", "recipe"
+"""The settings of a study that are tables of a recipe."""
+
+
+class _Head(Struct):
+    schema: str = ""
 
 
 def read(out: Path) -> Results | None:
-    """What was found before, if anything. Raises DataError if that is damaged."""
+    """Return the results in a folder; None if there are none. Raises DataError if they are damaged."""
     if not (out / RESULTS).is_file():
         return None
     try:
-        return msgspec.json.decode((out / RESULTS).read_bytes(), type=Results)
+        return decode((out / RESULTS).read_bytes())
     except msgspec.DecodeError as cause:
         raise DataError(f"{out / RESULTS}: {cause}; delete it, it is made anew") from cause
+
+
+def decode(content: bytes) -> Results:
+    """Return results from the JSON of their file, also of schema 1. Raises msgspec.DecodeError if it is damaged."""
+    if msgspec.json.decode(content, type=_Head).schema:
+        return msgspec.json.decode(content, type=Results)
+    former, present = (f'"{name}"'.encode() for name in ("no-hidden", "no-privileged"))
+    found = msgspec.json.decode(content.replace(former, present), type=Results)
+    recipes = {name: upgrade(found.study[name]) for name in RECIPES if name in found.study}
+    return replace(found, study=found.study | recipes)
 
 
 def set_aside(own: Results, out: Path) -> Path | None:

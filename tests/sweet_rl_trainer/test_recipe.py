@@ -10,7 +10,8 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.errors import UserError
 from sweet_rl_trainer.paper_diff import STAGES, paper_diff
-from sweet_rl_trainer.recipe import convert, describe, read, shipped, text
+from sweet_rl_trainer.recipe import convert, read
+from sweet_rl_trainer.recipe_files import describe, shipped, text
 from sweet_rl_trainer.settings import paper
 
 MODEL = {"model": {"name": "x"}}
@@ -154,8 +155,11 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("model.name=x", r"model\.name and model\.tiny: give one of the two$"),
         ("iterations=2", r"iterations: a \[\[collect\]\] table with \{model\} in its agent"),
         ("iterations=0", r"iterations: expected a whole number >= 1; given: 0$"),
-        ("critic.hidden=none", r"rank\.scores 'critic' do not fit a critic that is not told c"),
-        ("rank.scores=critic-without-hidden", r"do not fit a critic that is told c \(critic\.hid"),
+        (
+            "critic.privileged=none",
+            r"rank\.scores 'critic' do not fit a critic that does not see c",
+        ),
+        ("rank.scores=critic-unprivileged", r"do not fit a critic that sees c \(critic\.priv"),
         (
             "critic.token_weights=sum",
             r"rank\.scores 'critic' do not fit critic\.token_weights 'sum'$",

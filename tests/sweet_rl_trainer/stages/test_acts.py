@@ -238,7 +238,7 @@ def test_a_critic_is_trained_in_a_child_and_diagnosed_before_and_after_ranking(s
         ((), "critic"),
         (("critic.token_weights=trajectory-mean",), "critic"),
         (("critic.token_weights=sum", "rank.scores=critic-sum"), "critic-sum"),
-        (("critic.hidden=none", "rank.scores=critic-without-hidden"), "critic-without-hidden"),
+        (("critic.privileged=none", "rank.scores=critic-unprivileged"), "critic-unprivileged"),
         (("critic.train.score=value", "rank.scores=value"), "value"),
     ],
 )

@@ -82,10 +82,10 @@ def test_a_model_and_dialogues_that_are_not_there_are_made_first():
     assert names(plan(read("tiny-cpu"), "grpo")) == ["base", "grpo", "export"]
 
 
-def test_those_who_know_are_imitated_by_rft_alone(small):
-    told = 'told=[{agent="demonstrator"}]'
-    assert names(plan(small(told), "rft")) == ["collect", "rft-data", "rft", "export"]
-    assert names(plan(small(told))) == names(plan(small()))
+def test_dialogues_with_privileged_information_are_imitated_by_rft_alone(small):
+    privileged = 'collect_privileged=[{agent="demonstrator"}]'
+    assert names(plan(small(privileged), "rft")) == ["collect", "rft-data", "rft", "export"]
+    assert names(plan(small(privileged))) == names(plan(small()))
 
 
 def test_dialogues_that_are_rejected_ones_are_among_the_pairs_of_dialogues_alone(small):
@@ -93,7 +93,7 @@ def test_dialogues_that_are_rejected_ones_are_among_the_pairs_of_dialogues_alone
     for goal in (None, "mtdpo"):
         with_them = plan(small(negatives), goal)
         assert names(with_them) == ["collect", *names(plan(small(), goal))]
-        having = {each.name for each in with_them if "endless0" in each.inputs}
+        having = {each.name for each in with_them if "truncated0" in each.inputs}
         assert having == {"mtdpo-data" if goal else "critic-data"}
 
 

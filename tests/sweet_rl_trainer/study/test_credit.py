@@ -35,7 +35,7 @@ def ranked(task, candidates, name="d"):
         messages=(Message(role="user", content="Write it."),),
         said=(),
         reward=0.0,
-        hidden="def f(): pass",
+        privileged="def f(): pass",
         ended_by="answer",
     )
     words = candidates.split()

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sweet_rl_trainer.study.following import followed
 from sweet_rl_trainer.study.results import Agreement, Credit, Critic
 
-NAMES = ("sweet", "no-hidden", "pmi", "mean-over-turns")
+NAMES = ("sweet", "no-privileged", "pmi", "mean-over-turns")
 
 
 @pytest.fixture

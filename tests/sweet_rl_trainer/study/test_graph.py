@@ -128,7 +128,7 @@ def test_negatives_are_the_base_s_own_dialogues_without_an_answer(graph):
     (data,) = (
         each for each in order(policy(graph, "limit-negatives")) if each.name == "critic-data"
     )
-    assert data.inputs["endless0"].inputs == {"model": graph.base}
+    assert data.inputs["truncated0"].inputs == {"model": graph.base}
     assert not graph.recipe(NAMED["sweet"], 1).negatives
 
 

@@ -26,7 +26,7 @@ def dialogue(name, reward, turns=2):
         messages=tuple(messages[:-1]),
         said=tuple(map(str, range(turns))),
         reward=reward,
-        hidden="def f(): pass",
+        privileged="def f(): pass",
         ended_by="answer",
     )
 

@@ -142,5 +142,5 @@ def test_the_paper_s_noise_is_that_of_its_thousand_tasks(make):
 
 
 def test_a_label_needs_no_row_above_it():
-    assert full_label(NAMED["no-hidden"]) == "SWEET-RL, without hidden information"
+    assert full_label(NAMED["no-privileged"]) == "SWEET-RL, without privileged information"
     assert full_label(NAMED["rft"]) == "Rejection fine-tuning"

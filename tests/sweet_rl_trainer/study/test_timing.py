@@ -42,7 +42,7 @@ def scored(task, heard, turn, scores):
         messages=(*messages, Message(role="assistant", content=ANSWER)),
         said=(*("?" for _ in heard), ANSWER),
         reward=0.0,
-        hidden="def f(): pass",
+        privileged="def f(): pass",
         ended_by="answer",
     )
     texts, values = [], []
