@@ -62,9 +62,9 @@ def run(args: argparse.Namespace) -> None:
     from rich.console import Console
 
     from colbench.errors import UserError
-    from sweet_rl_trainer.reproduce import report
-    from sweet_rl_trainer.reproduce.run import run as study
-    from sweet_rl_trainer.reproduce.scales import read
+    from sweet_rl_trainer.study import report
+    from sweet_rl_trainer.study.run import run as study
+    from sweet_rl_trainer.study.scales import read
 
     if args.seeds < 1:
         raise UserError(f"--seeds {args.seeds}: at least 1")

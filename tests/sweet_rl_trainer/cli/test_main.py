@@ -16,9 +16,9 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 from colbench.run_folder import hold  # noqa: E402
 from sweet_rl_trainer.cli import main  # noqa: E402
 from sweet_rl_trainer.cli.run import UNTIL  # noqa: E402
-from sweet_rl_trainer.recipe import shipped, text  # noqa: E402
-from sweet_rl_trainer.reproduce import scales  # noqa: E402
+from sweet_rl_trainer.recipe_files import shipped, text  # noqa: E402
 from sweet_rl_trainer.stages.plan import GOALS  # noqa: E402
+from sweet_rl_trainer.study import scales  # noqa: E402
 
 torch.set_num_threads(1)
 
