@@ -20,8 +20,8 @@ from typing import TypeVar
 
 from leaderboard_store import make_store, make_tasks
 
+from colbench_leaderboard.board.standings import read_standings
 from colbench_leaderboard.site.build import build
-from colbench_leaderboard.standings import read_standings
 
 Value = TypeVar("Value")
 

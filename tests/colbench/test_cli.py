@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
+from colbench.registry import domain_names
 from colbench.rollout import read_rollouts
 
 AGENTS = """
@@ -220,7 +221,7 @@ def test_unscored_cells_give_exit_code_1_and_are_tried_again(here, capsys):
         "out",
     ]
     assert main(argv) == 1
-    assert "unscored is tried again by the same command" in capsys.readouterr().err
+    assert "the same command retries unscored dialogues" in capsys.readouterr().err
     assert report()["unscored"] == 2
     assert main(argv) == 1
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 4
@@ -259,7 +260,7 @@ def test_an_interrupted_run_says_how_to_go_on(here):
         wait_for(lambda n=before: path.exists() and path.read_bytes().count(b"\n") > n)
         process.send_signal(number)
         said = process.communicate()[1]
-        assert said.endswith("interrupted; the same command goes on from here\n")
+        assert said.endswith("interrupted; the same command continues\n")
         assert "Traceback" not in said
         assert process.returncode == 130
 
@@ -306,12 +307,15 @@ def test_a_torn_last_line_is_redone(here, capsys):
             "127.0.0.1:9/v1/models",
         ),
         (["eval", "--sandbox-packages", "numpi"], "numpi is not installed; pip install numpi"),
-        (["validate", "--sandbox-packages", "numpi"], "numpi is not installed; pip install numpi"),
+        (
+            ["tasks", "validate", "--sandbox-packages", "numpi"],
+            "numpi is not installed; pip install numpi",
+        ),
         (["score", "nowhere"], "nowhere is no run folder"),
         (["report", "nowhere"], "nowhere is no run folder"),
         (["view", "nowhere"], "nowhere is no run folder"),
         (["tasks", "show", "no-such-task"], "bundled:backend has no task `no-such-task`"),
-        (["validate", "--tasks", "none.jsonl"], "none.jsonl: no such file"),
+        (["tasks", "validate", "--tasks", "none.jsonl"], "none.jsonl: no such file"),
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, monkeypatch, argv, message):
@@ -333,7 +337,7 @@ def test_view_prints_what_was_said_the_answer_and_the_verdict(here, capsys):
     assert all(" ".join(turn.said.split()) in printed for turn in rollout.turns)
     assert rollout.turns[0].human in printed
     assert rollout.answer.splitlines()[0] in printed
-    assert "default: 100 % of the tests" in printed
+    assert "default: tests passed 100 %" in printed
 
 
 def test_tasks_are_listed_and_shown(here, capsys):
@@ -352,9 +356,34 @@ def test_agents_are_listed(capsys):
     assert all(name in printed for name in ("blank", "guesser", "interviewer", "vllm:", "openai:"))
 
 
-def test_doctor_names_the_sandbox_that_runs_use(capsys):
+def test_doctor_names_the_sandbox_that_runs_use_and_every_domain(capsys):
     assert main(["doctor"]) == 0
-    assert "runs use T" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "runs use T" in printed
+    assert all(f"ok  domain {name}" in printed for name in domain_names())
+    assert main(["doctor", "--json"]) == 0
+    found = {each["what"]: each for each in json.loads(capsys.readouterr().out)}
+    assert found["sandbox"]["works"] is True
+    assert found["sandbox"]["text"].startswith("runs use T")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["validate", "--tasks", "x"], "validate: is now `colbench tasks validate`"),
+        (
+            ["sandbox", "attack", "--pages"],
+            "sandbox attack: is now `colbench doctor --attack [code|pages]`",
+        ),
+        (["sandbox"], "sandbox: is now `colbench doctor --attack [code|pages]`"),
+    ],
+)
+def test_an_old_spelling_names_the_new_one(capsys, old, new):
+    assert main(old) == 2
+    assert capsys.readouterr().err == f"colbench {new}\n"
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert not {"validate", "sandbox"} & set(re.findall(r"^ +(\w+)", capsys.readouterr().out, re.M))
 
 
 def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, monkeypatch, capsys):
@@ -365,7 +394,7 @@ def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, m
     monkeypatch.setenv("COLBENCH_BROWSER", "/bin/true")
     assert main(["doctor"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "-- browser /bin/true does not work; wanted for frontend design" in printed
+    assert "-- browser /bin/true does not work; needed for frontend design" in printed
     assert "does not tell the version of a Chromium; get one by `pip install" in printed
 
 
@@ -374,8 +403,8 @@ def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, ca
     monkeypatch.setenv("COLBENCH_BROWSER", "none")
     assert main(["doctor"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "-- CLIP weights not there; wanted for the cosine" in printed
-    assert "or name it by --clip-weights" in printed
+    assert "-- CLIP weights not found; needed for the cosine" in printed
+    assert "or name it with --clip-weights" in printed
     file = tmp_path / ".cache/clip/ViT-B-32.pt"
     file.parent.mkdir(parents=True)
     file.touch()
@@ -384,14 +413,14 @@ def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, ca
 
 
 def test_validate_reports_that_every_reference_scores_1_and_blank_0(here, capsys):
-    assert main(["validate"]) == 0
+    assert main(["tasks", "validate"]) == 0
     printed = capsys.readouterr().out
     assert "references that score 1" in printed
 
 
 def test_validate_says_which_of_the_real_references_cannot_score_1(official_backend, capsys):
     """Of the 400 rows four cannot: two import packages, one opens a database, one depends on hash order."""
-    assert main(["validate", "--tasks", str(official_backend), "--json"]) == 1
+    assert main(["tasks", "validate", "--tasks", str(official_backend), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["tasks"], found["default"], found["official"]) == (400, 396, 396)
     unsound = {check["id"]: check["flaws"] for check in found["flawed"] if check["default"] != 1}

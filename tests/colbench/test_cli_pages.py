@@ -148,7 +148,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     Path("out/run.json").write_text(json.dumps(record))
     before = [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")]
     assert main(["score", "out"]) == 2
-    assert "Name the weights with --clip-weights" in capsys.readouterr().err
+    assert "Name CLIP's weights with --clip-weights" in capsys.readouterr().err
     assert [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")] == before
 
 
@@ -210,14 +210,14 @@ def test_render_writes_a_picture(here, capsys):
 
 def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n{EMPTY}\n{{oops\n")
-    assert main(["validate", "--tasks", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
+    assert main(["tasks", "validate", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
     printed = capsys.readouterr()
     assert "1 of 3" in printed.out
     assert "two.jsonl, line 4: JSON is malformed" in printed.out
     assert "two.jsonl: 3 tasks, 1 malformed row" in printed.out
     assert "nothing is to be seen on it" in printed.out
     assert "its target cannot be rendered (too big" in printed.out
-    assert main(["validate", "--tasks", "sound.jsonl", "--json"]) == 0
+    assert main(["tasks", "validate", "sound.jsonl", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["tasks"], found["default"], found["unsteady"]) == (1, 1, [])
     assert found["floors"]["target"]["ssim"] == 1
@@ -238,7 +238,7 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
         (["eval", "--domain", "frontend", "--browser", "nowhere"], "--browser names nowhere"),
         (
             ["eval", "--domain", "frontends"],
-            "--domain: expected backend or frontend; given: frontends",
+            "--domain frontends: unknown; installed are backend, frontend",
         ),
         (["eval", "--domain", "frontend", "--tasks", "bundled:backend"], "has no such task"),
         (["eval", "--domain", "frontend", "--baseline", "nowhere"], "nowhere"),

@@ -9,9 +9,9 @@ from types import ModuleType
 
 import pytest
 
-from colbench_leaderboard.receipt import Finding
+from colbench_leaderboard.board.standings import read_standings
 from colbench_leaderboard.site.build import build
-from colbench_leaderboard.standings import read_standings
+from colbench_leaderboard.verify.receipt import Finding
 
 HERE = Path(__file__).parent
 MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>\"'&amp;<b onclick=hit=1>"

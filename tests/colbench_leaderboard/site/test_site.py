@@ -17,11 +17,10 @@ import pytest
 from msgspec.structs import replace
 
 from colbench.errors import DataError, UserError
-from colbench_leaderboard.archive import read_bundle
-from colbench_leaderboard.board import Board
-from colbench_leaderboard.entries import read_scores
-from colbench_leaderboard.receipt import SCORES, CellScore, Finding
-from colbench_leaderboard.results import Results
+from colbench_leaderboard.board.model import Board
+from colbench_leaderboard.board.results import Results
+from colbench_leaderboard.board.standings import read_standings
+from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.site import boards, compare, dialogues, entries, overview, tradeoff
 from colbench_leaderboard.site.boards import as_csv
 from colbench_leaderboard.site.build import build
@@ -30,8 +29,9 @@ from colbench_leaderboard.site.layout import POLICY, Layout
 from colbench_leaderboard.site.reproduce import command
 from colbench_leaderboard.site.serve import server
 from colbench_leaderboard.site.text import LONGEST
-from colbench_leaderboard.standings import read_standings
-from colbench_leaderboard.store import LOG
+from colbench_leaderboard.store.entries import read_scores
+from colbench_leaderboard.store.layout import LOG
+from colbench_leaderboard.verify.receipt import SCORES, CellScore, Finding
 
 ELEMENTS = set(
     "a article bdi body button caption circle code dd details div dl dt figcaption figure footer h1 h2 h3 head header "

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from colbench.pages.extract import target_page
 from colbench.pages.render import Render
 from colbench.pages.store import RenderStore, render_key
+from colbench_leaderboard.board.standings import read_standings
 from colbench_leaderboard.site.build import build
-from colbench_leaderboard.standings import read_standings
 
 PHONE = {"width": 390, "height": 844}
 LAPTOP = {"width": 1280, "height": 800}

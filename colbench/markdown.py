@@ -1,0 +1,15 @@
+"""Tables in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table. The first column holds text; the others hold numbers, right-aligned under a header."""
+    under = ["---", *("---:" if name else "---" for name in head[1:])]
+    return "\n".join(_row(cells) for cells in (head, under, *rows))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

@@ -1,0 +1,41 @@
+"""The display of a run."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from sweet_rl_trainer.cli.progress import run_all
+from sweet_rl_trainer.stages.stage import Stage
+
+
+def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    said = {
+        "turns": 1234,
+        "held_out": 5,
+        "model": "0123456789abcdef0123456789abcdef",
+        "forms": {"one": 1},
+        "nothing": None,
+        "left out": {"no reward": 2},
+    }
+    losses = {"loss": 0.71234, "step": 10, "grad_norm": 3.0}
+    stages = [
+        Stage(name="sample", act=lambda _: said, settings=1),
+        Stage(name="critic", act=lambda _: losses, settings=1),
+    ]
+    run_all(stages, tmp_path)
+    first, second, third, fourth = capsys.readouterr().err.splitlines()
+    assert first == f"[1/2] sample: {stages[0].folder(tmp_path)}"
+    assert second.startswith(
+        "[1/2] sample: done in 0.0 s (turns 1,234, held out 5, model 0123456789"
+    )
+    assert second.endswith("ab…, left out: no reward: 2)")
+    assert third == f"[2/2] critic: {stages[1].folder(tmp_path)}"
+    assert fourth == "[2/2] critic: done in 0.0 s (step 10, loss 0.7123)"
+    run_all(stages, tmp_path)
+    again = capsys.readouterr().err.splitlines()
+    assert again[0].startswith("[1/2] sample: done already (turns 1,234, ")
+    assert again[1] == "[2/2] critic: done already (step 10, loss 0.7123)"
