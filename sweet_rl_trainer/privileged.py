@@ -14,8 +14,8 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from colbench.domain import get_domain
 from colbench.errors import UserError
+from colbench.registry import get_domain
 
 Template = Literal["preamble", "released-order"]
 TEMPLATES: tuple[Template, ...] = get_args(Template)

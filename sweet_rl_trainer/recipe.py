@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from colbench.config import ArgValue, RunConfig
 from colbench.config_errors import explain
-from colbench.domain import get_domain
 from colbench.errors import UserError
+from colbench.registry import get_domain
 from colbench.task import BACKEND
 from sweet_rl_trainer.former_names import refuse_former
 from sweet_rl_trainer.grpo.settings import GrpoSettings

@@ -48,7 +48,7 @@ def test_the_keyless_pair_plays_pages_and_gets_nearer_from_turn_to_turn(here, ca
         assert worth[-1] > worth[0] + 0.1
         assert rollout.scores["default"].floors.keys() == {"black", "white", "other", "target"}
     record = json.loads(Path("out/run.json").read_text())
-    assert record["pins"]["browser"]["environment"] == record["browser"]
+    assert record["pins"]["browser"]["environment"] == record["environments"]["frontend"]
 
 
 def test_one_is_not_told_as_many(here, capsys):
@@ -148,7 +148,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     Path("out/run.json").write_text(json.dumps(record))
     before = [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")]
     assert main(["score", "out"]) == 2
-    assert "Name the weights with --clip-weights" in capsys.readouterr().err
+    assert "Name CLIP's weights with --clip-weights" in capsys.readouterr().err
     assert [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")] == before
 
 
@@ -178,7 +178,7 @@ def test_scoring_again_with_another_browser_is_said_in_every_report(here, browse
     assert said in printed
     assert "Chromium 1.2.3.4" in printed
     record = json.loads(Path("out/run.json").read_text())
-    assert "Chromium 1.2.3.4" in record["browser"]
+    assert "Chromium 1.2.3.4" in record["environments"]["frontend"]
 
 
 def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys):
@@ -238,7 +238,7 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
         (["eval", "--domain", "frontend", "--browser", "nowhere"], "--browser names nowhere"),
         (
             ["eval", "--domain", "frontends"],
-            "--domain: expected backend or frontend; given: frontends",
+            "--domain frontends: unknown; installed are backend, frontend",
         ),
         (["eval", "--domain", "frontend", "--tasks", "bundled:backend"], "has no such task"),
         (["eval", "--domain", "frontend", "--baseline", "nowhere"], "nowhere"),

@@ -18,8 +18,7 @@ from colbench.pages.extract import extract_page, target_page
 from colbench.pages.store import RenderStore
 from colbench.rollout import Rollout, Turn
 from colbench.task import Task
-from colbench_leaderboard.board import Board, Row
-from colbench_leaderboard.receipt import CellScore
+from colbench_leaderboard.board.model import Board, Row
 from colbench_leaderboard.site.boards import BoardView, board_trail, board_view
 from colbench_leaderboard.site.layout import Page, Trail
 from colbench_leaderboard.site.slugs import (
@@ -30,6 +29,7 @@ from colbench_leaderboard.site.slugs import (
     leaf_name,
     task_slug,
 )
+from colbench_leaderboard.verify.receipt import CellScore
 
 FOLDED = 2000
 """Characters of a message from which only its beginning is open, such as those of a page."""

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
-from colbench.domain import get_domain
 from colbench.errors import DataError
 from colbench.messages import Message
 from colbench.models.scripted_server import ScriptedServer
 from colbench.plugins import resolve_tasks
+from colbench.registry import get_domain
 from colbench.rollout import read_rollouts
 from colbench.task import row_from_task
 from colbench_tasks.trajectories import read_trajectories
