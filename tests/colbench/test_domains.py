@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from colbench.config import RunConfig
-from colbench.domain import GROUP, get_domain, installed_domains, package_of
+from colbench.domain import GROUP
 from colbench.errors import UserError
+from colbench.registry import get_domain, installed_domains, package_of
 from colbench.resources import RunResources
 
 DOMAIN = """
@@ -26,7 +27,7 @@ class Mine(Domain):
 """
 SHOW = """
 import json, logging
-from colbench.domain import get_domain, installed_domains
+from colbench.registry import get_domain, installed_domains
 from colbench.errors import UserError
 try:
     said = get_domain("mine").agent_prompt(single_turn=False, pictures=False)
