@@ -169,7 +169,10 @@ def test_the_package_depends_on_this_version_of_colbench_or_a_later_one(here):
         ("Interviewer", "--agent interviewer exists already (colbench_agents.interviewer:"),
         ("http", "--agent http exists already"),
         ("json", "Python has a module json already"),
-        ("sys", "Python has a module sys already (built-in); choose another name, such as sys-agent"),
+        (
+            "sys",
+            "Python has a module sys already (built-in); choose another name, such as sys-agent",
+        ),
         ("colbench", "Python has a module colbench already"),
     ],
 )
