@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from colbench.config import RunConfig, digest
-from colbench.domain import domain_names, get_domain
 from colbench.errors import DataError, UserError
 from colbench.plugins import resolve_tasks
+from colbench.registry import domain_names, get_domain
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
 from colbench.task import BACKEND, Task
 

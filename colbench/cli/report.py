@@ -11,6 +11,7 @@ from colbench.cli.export import add_hub_flags, check_hub_flags, uploading
 from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.flags import add_config_flags, read_config
+from colbench.numbers import sentence
 from colbench.report.baseline import load_baseline
 from colbench.run_folder import RunFolder
 from colbench.selection import recorded_tasks
@@ -82,7 +83,7 @@ def write_and_show(
         for warning in report.warnings:
             console().print(f"Take care: {warning}", highlight=False, markup=False, soft_wrap=True)
         for name, page in pages(folder, report).items():
-            console().print(f"{name.capitalize()}: {page}", highlight=False, soft_wrap=True)
+            console().print(f"{sentence(name)}: {page}", highlight=False, soft_wrap=True)
     return report
 
 

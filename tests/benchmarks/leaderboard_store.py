@@ -8,11 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from colbench.domain import get_domain
 from colbench.messages import Usage
+from colbench.registry import get_domain
 from colbench.stats import Estimate
 from colbench.task import Fact, Hidden, Task
-from colbench_leaderboard.bundle import (
+from colbench_leaderboard.bundle.encoding import canonical, sha256
+from colbench_leaderboard.bundle.files import manifest
+from colbench_leaderboard.bundle.schema import (
     BLOBS,
     LOCK,
     LONG,
@@ -29,11 +31,9 @@ from colbench_leaderboard.bundle import (
     Trajectory,
     Turn,
     Words,
-    canonical,
-    sha256,
 )
-from colbench_leaderboard.manifest import manifest
-from colbench_leaderboard.receipt import (
+from colbench_leaderboard.store.layout import FIRST, LOG, Record, bundle_folder, verified_folder
+from colbench_leaderboard.verify.receipt import (
     RECEIPT,
     SCORES,
     SUMMARY,
@@ -42,7 +42,6 @@ from colbench_leaderboard.receipt import (
     Receipt,
     Summary,
 )
-from colbench_leaderboard.store import FIRST, LOG, Record, bundle_folder, verified_folder
 
 WORDS = (
     "the of a total price order rate member night guest charge discount week limit when how should round first "
@@ -250,7 +249,7 @@ class Store:
             pins={"colbench": "0.9.0"},
             digest="ab" * 32,
             sandbox="bubblewrap, Python 3.11",
-            browser="",
+            environment="",
             tasks=LockedTasks(
                 source=self.source,
                 count=len(self.tasks),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
-from colbench.domain import domain_names
+from colbench.registry import domain_names
 from colbench.rollout import read_rollouts
 
 AGENTS = """

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import pytest
 
 from colbench.cli import main
-from colbench_leaderboard.changes import new_entries
-from colbench_leaderboard.log import read_log
-from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY
+from colbench_leaderboard.store.branches import new_entries
+from colbench_leaderboard.store.log import read_log
+from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY
 
 AGENTS = ("blank", "guesser", "interviewer")
 """From the worst to the best."""

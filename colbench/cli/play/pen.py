@@ -9,9 +9,9 @@ from pathlib import Path
 from colbench.cli.play import screen
 from colbench.cli.play.editor import edit, editor
 from colbench.cli.play.keyboard import Keyboard
-from colbench.domain import Draft
 from colbench.errors import ColBenchError, UserError
 from colbench.messages import ANSWER_MARKER
+from colbench.presentation import Draft
 
 STOP = "."
 COMMAND = re.compile(r"/[a-z]+(?:\s.*)?")

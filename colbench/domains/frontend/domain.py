@@ -8,20 +8,26 @@ from pathlib import Path
 
 from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
-from colbench.domain import Defaults, Domain, Draft, Metric, ReportPages, Resources
+from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.domains.frontend.items import html_items
 from colbench.domains.frontend.resources import FrontendResources, make_clip
 from colbench.interfaces import HumanSimulator, Scorer
 from colbench.items import Items
+from colbench.leaks import hidden_items, used_items
 from colbench.models.human import Voice
 from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.extract import extract_page
 from colbench.pages.store import RenderStore
+from colbench.presentation import AnswerPictures, Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.task import Task
 
 LONGEST_PAGE = 2_000_000
 """Characters; a longer page is not scored."""
+COPIED = 0.9
+"""Share of the design's hidden runs of tokens from which a page counts as a copy."""
+LEAST_RUNS = 20
+"""Hidden runs of tokens of a design; anyone may have written a shorter one."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
 NO_CLIP = "needs CLIP's weights; `colbench score RUN` adds it without running anything again"
 OWN_PAGE = (
@@ -146,6 +152,12 @@ class FrontendDomain(Domain):
         page = extract_page(answer) or ""
         return page if len(page) <= LONGEST_PAGE else ""
 
+    def copied(self, task: Task, source: str) -> bool:
+        """Return True if a page holds nearly all runs of tokens of the design that the request does not hold."""
+        whole = hidden_items(task).ngrams
+        used = used_items(task, source).ngrams
+        return len(whole) >= LEAST_RUNS and len(used) >= COPIED * len(whole)
+
     def committed(self, text: str, said: Sequence[str]) -> str:
         """Return the text or, where it shows no page, the last message that did."""
         shown = (each for each in (text, *reversed(said)) if extract_page(each))
@@ -185,6 +197,14 @@ class FrontendDomain(Domain):
             files=Gallery(album, self.metrics, self.floors).render(config, tasks, rollouts),
             addresses={task.id: address(place) for place, task in enumerate(tasks)},
         )
+
+    def answer_pictures(
+        self, folder: Path, renders: RenderStore, environment: str
+    ) -> AnswerPictures:
+        """Return target, render and difference of pages."""
+        from colbench.domains.frontend.gallery.comparison import PageComparison
+
+        return PageComparison(folder, renders, environment)
 
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]

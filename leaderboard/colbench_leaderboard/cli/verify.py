@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.config import RunConfig
-from colbench.errors import UserError
+from colbench.errors import DataError, UserError
 from colbench.flags import add_config_flags, read_config
+from colbench_leaderboard.cli import output
 
 if TYPE_CHECKING:
     from colbench.task import Task
-    from colbench_leaderboard.archive import Bundle, Refused
+    from colbench_leaderboard.bundle.read import Bundle
+    from colbench_leaderboard.bundle.refused import Refused
+    from colbench_leaderboard.verify.receipt import Outcome
 
 REFUSED = 1
+"""Exit code."""
 FLAGS = (
     "sandbox_workers",
     "sandbox_packages",
@@ -60,46 +65,46 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verify, write the receipt, and show it. Returns 1 if the bundle is refused, else 0."""
-    from colbench_leaderboard.archive import Refused, read_bundle
-    from colbench_leaderboard.cli import receipts
+    """Verify, write the receipt, and print it. Returns 1 if the bundle is refused."""
+    from colbench_leaderboard.bundle.read import read_bundle
+    from colbench_leaderboard.bundle.refused import Refused
     from colbench_leaderboard.verify.verification import Settings, verify
 
     path = Path(args.bundle)
-    out = Path(args.out) if args.out else _beside(path)
+    out = Path(args.out) if args.out else _default_out(path)
     if out.resolve() == path.resolve() or path.resolve() in out.resolve().parents:
         raise UserError(
             f"--out {out}: is in the bundle, which a receipt would damage; name another"
         )
     settings = Settings(
-        equipment=read_config(args, base=RunConfig()),
+        config=read_config(args, base=RunConfig()),
         replay=_share(args.replay),
         against=tuple(map(Path, args.against)),
     )
     try:
-        with read_bundle(path) as bundle, receipts.progress() as seen:
+        with read_bundle(path) as bundle, output.progress() as seen:
             outcome = verify(bundle, own_tasks(bundle, args.tasks), settings, seen)
     except Refused as refused:
         return _unread(path, refused, as_json=args.json)
     outcome.write(out)
     if args.json:
-        sys.stdout.write(receipts.as_json(outcome))
+        sys.stdout.write(output.as_json(outcome))
     else:
-        receipts.show(outcome, out)
+        output.say_outcome(outcome, out)
     return REFUSED if outcome.receipt.tier is None else 0
 
 
 def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
-    """The receiver's tasks. Raises UserError where neither it nor ColBench itself has them.
+    """Return the receiver's tasks. Raises UserError if neither the receiver nor an installed domain has them.
 
-    What a bundle names is looked up only among the sets that come with ColBench: it may be anything.
+    A source that a bundle names may be anything, and is resolved only if it is a domain's own.
     """
     from colbench.plugins import resolve_tasks
-    from colbench_leaderboard.refused import shown
-    from colbench_leaderboard.tracks import OWN
+    from colbench_leaderboard.bundle.refused import shown
+    from colbench_leaderboard.bundle.tracks import own_sources
 
     named = bundle.lock.tasks.source
-    if source is None and named not in OWN:
+    if source is None and named not in own_sources():
         raise UserError(
             f"--tasks: the bundle is about {shown(named)}, which does not come with ColBench; name your own, "
             "such as --tasks official:backend/test"
@@ -107,7 +112,7 @@ def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
     return resolve_tasks(source or named)
 
 
-def _beside(bundle: Path) -> Path:
+def _default_out(bundle: Path) -> Path:
     named = bundle if bundle.name else bundle.resolve()
     return named.with_name(named.name.removesuffix(".tar.gz") + ".verified")
 
@@ -123,11 +128,40 @@ def _share(text: str) -> float:
 
 
 def _unread(path: Path, refused: Refused, *, as_json: bool) -> int:
-    """Say why a bundle could not even be read; there is no receipt, as nobody can tell what it would be about."""
-    from colbench_leaderboard.cli import receipts
+    """Print why a bundle could not be read; it has no receipt, because its digest may be unknown."""
 
     if as_json:
-        sys.stdout.write(receipts.refusal_as_json(refused))
+        sys.stdout.write(output.refusal_as_json(refused))
     else:
-        receipts.show_refusal(path, refused)
+        output.say_refusal(path, refused)
     return REFUSED
+
+
+def add_store_flags(parser: Any) -> None:
+    """Add the flags of `verify_for_store`."""
+    parser.add_argument(
+        "--tasks",
+        metavar="SOURCE",
+        help="your own tasks, for bundles about tasks that do not come with ColBench",
+    )
+    add_config_flags(parser, only=FLAGS)
+
+
+def verify_for_store(args: argparse.Namespace, bundle: Path, against: Sequence[Path]) -> Outcome:
+    """Verify a bundle as every store does, so that an audit makes the same receipt.
+
+    Every human is asked again, and transcripts are compared with those of the bundles `against`. Raises DataError if
+    the bundle cannot be read.
+    """
+    from colbench_leaderboard.bundle.read import read_bundle
+    from colbench_leaderboard.bundle.refused import Refused
+    from colbench_leaderboard.bundle.tracks import own_sources
+    from colbench_leaderboard.verify.verification import Settings, verify
+
+    settings = Settings(config=read_config(args, base=RunConfig()), against=tuple(against))
+    try:
+        with read_bundle(bundle) as found, output.progress() as seen:
+            source = None if found.lock.tasks.source in own_sources() else args.tasks
+            return verify(found, own_tasks(found, source), settings, seen)
+    except Refused as refused:
+        raise DataError(f"{bundle}: {refused}") from refused

@@ -21,31 +21,23 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from colbench.domain import get_domain
 from colbench.pages.store import RenderStore
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Task
-from colbench_leaderboard import tarball
-from colbench_leaderboard.archive import read_bundle
-from colbench_leaderboard.board import Board, Entry, Row, Standings
-from colbench_leaderboard.bundle import LOCK, SUBMISSION
-from colbench_leaderboard.comparison import Comparisons
-from colbench_leaderboard.entries import read_scores
-from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY, CellScore
-from colbench_leaderboard.results import Results
-from colbench_leaderboard.site import (
-    boards,
-    compare,
-    dialogues,
-    entries,
-    overview,
-    tasks,
-    tradeoff,
-)
+from colbench_leaderboard.board.comparison import Comparisons
+from colbench_leaderboard.board.model import Board, Entry, Row, Standings
+from colbench_leaderboard.board.results import make_results
+from colbench_leaderboard.bundle import archive
+from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.bundle.schema import LOCK, SUBMISSION
+from colbench_leaderboard.site import boards, compare, dialogues, entries, overview, tasks, tradeoff
 from colbench_leaderboard.site.folder import Folder
 from colbench_leaderboard.site.layout import Layout, Page
 from colbench_leaderboard.site.slugs import archive_name, board_folder, entry_folder
-from colbench_leaderboard.store import LOG, bundle_folder, verified_folder
+from colbench_leaderboard.store.entries import read_scores
+from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folder
+from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, CellScore
 
 LEVEL = 2
 """Of the compression of bundles: a third larger than the best, in an eighth of the time."""
@@ -153,7 +145,7 @@ class Builder:
         """Start to compare each entry with the others; return the paths and pages to come."""
         rows = {row.bundle: row for row, _ in scores}
         self._write(compare.choice(board, list(rows.values())))
-        results = _results(scores)
+        results = make_results(board.domain, ((row.bundle, cells) for row, cells in scores))
         comparisons = Comparisons(results)
 
         def page(row: Row) -> tuple[str, str]:
@@ -178,9 +170,10 @@ class Builder:
             entries.page(entry, row, board, history=records, deltas=deltas, standing=standing)
         )
         pictures = None
-        if get_domain(board.domain).pictured and self._renders is not None:
-            browser = self._browser or entry.lock.browser
-            pictures = dialogues.Pictures(self._folder.draft, self._renders, browser)
+        if self._renders is not None:
+            browser = self._browser or entry.lock.environment
+            domain = get_domain(board.domain)
+            pictures = domain.answer_pictures(self._folder.draft, self._renders, browser)
         with read_bundle(bundle_folder(self._store, entry.bundle)) as bundle:
             rollouts = (seen.note(cell.rollout) for cell in bundle.cells())
             cells = dialogues.joined(scores, rollouts)
@@ -200,7 +193,7 @@ class Builder:
                 self._folder.write(f"{here}/{name}", (folder / name).read_bytes())
         place = self._folder.place(f"{here}/{archive_name(entry.bundle)}")
         files = [(name, source / name) for name in sorted(names)]
-        self._packed.append(self._pool.submit(tarball.write, place, files, LEVEL))
+        self._packed.append(self._pool.submit(archive.write, place, files, LEVEL))
 
 
 class _SeenTasks:
@@ -216,11 +209,3 @@ class _SeenTasks:
             self.requests[rollout.task_id] = rollout.request
             self.hashes[rollout.task_id] = rollout.task_hash
         return rollout
-
-
-def _results(scores: Scores) -> Results:
-    first = scores[0][1] if scores else ()
-    results = Results(tuple(dict.fromkeys(score.task_id for score in first)))
-    for row, cells in scores:
-        results.add(row.bundle, cells)
-    return results

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from colbench.report.baseline import EPSILON
 from colbench.stats import ROUNDING
-from colbench_leaderboard.board import Board, Row
-from colbench_leaderboard.comparison import TIE_RULE, Comparison
-from colbench_leaderboard.results import Results
+from colbench_leaderboard.board.comparison import TIE_RULE, Comparison
+from colbench_leaderboard.board.model import Board, Row
+from colbench_leaderboard.board.results import Results
 from colbench_leaderboard.site.boards import board_page, board_trail, board_view
 from colbench_leaderboard.site.layout import Page
 from colbench_leaderboard.site.slugs import dialogue_link, digest_slug, entry_folder, task_slug

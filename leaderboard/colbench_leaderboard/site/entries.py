@@ -17,13 +17,13 @@ from colbench.numbers import (
 )
 from colbench.stats import Estimate
 from colbench.web.charts import Curve
-from colbench_leaderboard.board import Board, Delta, Entry, Row
+from colbench_leaderboard.board.model import Board, Delta, Entry, Row
 from colbench_leaderboard.site.boards import BoardView, board_trail, board_view, disclosures
 from colbench_leaderboard.site.layout import Page
 from colbench_leaderboard.site.reproduce import reproduction
 from colbench_leaderboard.site.slugs import entry_folder
 from colbench_leaderboard.site.tradeoff import by_turn_title
-from colbench_leaderboard.store import Record
+from colbench_leaderboard.store.layout import Record
 
 FINDINGS = 1000
 """Findings that a page shows; the receipt has all."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from colbench_leaderboard.board import Board, Delta, Row, Standings
+from colbench_leaderboard.board.model import Board, Delta, Row, Standings
 from colbench_leaderboard.site.boards import BoardView, board_view
 from colbench_leaderboard.site.layout import Page
-from colbench_leaderboard.store import Record
+from colbench_leaderboard.store.layout import Record
 
 TOP = 5
 """Entries of a board on the front page."""

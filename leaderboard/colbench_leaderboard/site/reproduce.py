@@ -8,11 +8,11 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from colbench.command import printable
-from colbench.domain import get_domain
-from colbench_leaderboard.board import Entry
+from colbench.registry import get_domain
+from colbench_leaderboard.board.model import Entry
+from colbench_leaderboard.bundle.tracks import is_standard, own_sources
 from colbench_leaderboard.site.slugs import archive_name
-from colbench_leaderboard.store import BUNDLE, ENTRIES
-from colbench_leaderboard.tracks import OWN, is_standard
+from colbench_leaderboard.store.layout import BUNDLE, ENTRIES
 from colbench_leaderboard.verify.transcripts import duplicated
 
 STORE, TASKS = "STORE", "YOUR_TASKS"
@@ -51,7 +51,7 @@ def command(entry: Entry, standing: Collection[str]) -> list[str]:
     """Return the words of the command, for a folder that holds the bundles that it names."""
     config, source = entry.lock.config, entry.lock.tasks.source
     words = ["colbench", "verify", archive_name(entry.bundle)]
-    if source not in OWN:
+    if source not in own_sources():
         words += ["--tasks", source if is_standard(source) else TASKS]
     if packages := config.get("sandbox_packages"):
         words += ["--sandbox-packages", ",".join(map(printable, packages))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import sha256
 
-from colbench_leaderboard.store import ADDRESS
+from colbench_leaderboard.store.layout import ADDRESS
 
 DIGITS = 12
 LEAF = 25

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from colbench.task import Task
-from colbench_leaderboard.board import Board, Row
-from colbench_leaderboard.receipt import CellScore
+from colbench_leaderboard.board.model import Board, Row
 from colbench_leaderboard.site.boards import board_page, board_trail, board_view
 from colbench_leaderboard.site.layout import Page
 from colbench_leaderboard.site.slugs import dialogue_link, entry_folder, task_slug
+from colbench_leaderboard.verify.receipt import CellScore
 
 
 class Attempt(Struct, frozen=True, kw_only=True):

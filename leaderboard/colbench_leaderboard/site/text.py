@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from colbench.command import printable
-from colbench_leaderboard.bundle import Track
-from colbench_leaderboard.receipt import Tier
+from colbench_leaderboard.bundle.schema import Track
+from colbench_leaderboard.verify.receipt import Tier
 
 TRACKS: dict[Track, str] = {"standard": "Standard", "open": "Open"}
 TIERS: dict[Tier, str] = {

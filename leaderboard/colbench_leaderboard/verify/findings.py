@@ -1,29 +1,67 @@
-"""What was found wrong, in the order in which it was found, and never more of it than can be read."""
+"""Rules for what a bundle says, and collecting their violations, never more than people can read.
+
+docs/leaderboard.md explains the rules. Those for the form of its files are all refusals, which `bundle` raises.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from colbench.command import printable
-from colbench_leaderboard.receipt import Finding, Severity
-from colbench_leaderboard.refused import Refused, shown
-from colbench_leaderboard.verify.rules import RULES
+from colbench_leaderboard.bundle.refused import Refused, shown
+from colbench_leaderboard.verify.receipt import Finding, Severity
 
+RULES: dict[str, Severity] = {
+    "lock.config": "refusal",
+    "lock.digest": "refusal",
+    "lock.domain": "refusal",
+    "lock.packages": "refusal",
+    "lock.pins": "refusal",
+    "lock.standard": "refusal",
+    "lock.tasks": "refusal",
+    "lock.text": "refusal",
+    "lock.version": "flag",
+    "grid.extra-trial": "refusal",
+    "grid.seed": "refusal",
+    "grid.task-hash": "refusal",
+    "grid.unknown-task": "refusal",
+    "grid.failed-cell": "flag",
+    "grid.missing-cell": "flag",
+    "protocol.answer": "refusal",
+    "protocol.early-end": "refusal",
+    "protocol.end": "refusal",
+    "protocol.failure": "refusal",
+    "protocol.human": "refusal",
+    "protocol.request": "refusal",
+    "protocol.said": "refusal",
+    "protocol.turns": "refusal",
+    "replay.reply": "refusal",
+    "replay.model": "note",
+    "replay.sample": "note",
+    "score.void": "note",
+    "audit.duplicates": "flag",
+    "audit.human-role": "flag",
+    "audit.reference-copies": "flag",
+    "audit.undisclosed": "flag",
+    "audit.same-trials": "note",
+    "audit.solved-untold": "note",
+    "audit.copied-untold": "note",
+}
 MOST = 20
-"""Findings of one rule that are told one by one; of the rest only the number."""
+"""Findings of one rule that are kept; the others are only counted."""
 LONGEST = 400
 """Characters of a message."""
 
 
 class Findings:
-    """Collects findings."""
+    """Collects findings in order."""
 
     def __init__(self) -> None:
         self._found: list[Finding] = []
         self._counts: Counter[tuple[str, Severity]] = Counter()
 
     def add(self, rule: str, message: str, file: str = "", line: int | None = None) -> None:
-        """Note that a rule of `RULES` is broken; free text of strangers may be in the message."""
+        """Add a violation of a rule of `RULES`; the message may hold text of strangers."""
         self._append(
             Finding(
                 rule=rule,
@@ -35,7 +73,7 @@ class Findings:
         )
 
     def refuse(self, refused: Refused) -> None:
-        """Note why reading stopped."""
+        """Add the error that ended reading."""
         self._append(
             Finding(
                 rule=refused.rule,
@@ -54,11 +92,11 @@ class Findings:
 
     @property
     def refused(self) -> bool:
-        """Whether there is a refusal among them."""
+        """True if there is a refusal among them."""
         return any(severity == "refusal" for _, severity in self._counts)
 
     def all(self) -> tuple[Finding, ...]:
-        """All of them, with how many more there are of a rule that was broken too often to tell each time."""
+        """Return the findings, and for each rule with more than `MOST` a last one with the number of the others."""
         more = (
             Finding(
                 rule=rule, severity=severity, file="", message=f"and {count - MOST:,} more of these"

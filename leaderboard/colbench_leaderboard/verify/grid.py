@@ -1,7 +1,7 @@
-"""The grid: every task of the receiver, every trial, once; what is not there or crashed counts 0.
+"""The grid: every task of the receiver, every trial, exactly once; a cell that is absent or crashed counts 0.
 
-Nobody but the receiver can take a cell out of the mean, and it does so only for a task that its own scorer cannot
-judge. That cells are sorted and none is there twice, reading has seen to.
+Only the receiver can exclude a cell from the mean, and only for a task that its own scorer cannot judge. Reading the
+bundle has made sure that cells are sorted and unique.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Iterator, Sequence
 from colbench.config import digest
 from colbench.rollout import Rollout, cell_seed
 from colbench.task import Task
-from colbench_leaderboard.archive import Cell
-from colbench_leaderboard.refused import shown
+from colbench_leaderboard.bundle.read import Cell
+from colbench_leaderboard.bundle.refused import shown
 from colbench_leaderboard.verify.findings import Findings
 
 
 def tasks_hash(tasks: Sequence[Task]) -> str:
-    """Over the ids and hashes of tasks in order, as `run.json` has it."""
+    """Return the digest over the ids and hashes of tasks in order, as in `run.json`."""
     return digest([[task.id, task.hash] for task in tasks])
 
 
 class Grid:
-    """The cells that there have to be, and which of them were seen."""
+    """The required cells, and which of them were seen."""
 
     def __init__(self, tasks: Sequence[Task], trials: int, seed: int) -> None:
         self._tasks = {task.id: task for task in tasks}
@@ -31,7 +31,7 @@ class Grid:
         self._seen: set[tuple[str, int]] = set()
 
     def task(self, cell: Cell, findings: Findings) -> Task | None:
-        """The receiver's own task of a cell; None, with the reason among the findings, where there is no such cell."""
+        """Return the receiver's own task of a cell; None, with a finding, if there is no such cell."""
         rollout = cell.rollout
         task = self._tasks.get(rollout.task_id)
         self._seen.add((rollout.task_id, rollout.trial))
@@ -60,14 +60,14 @@ class Grid:
         return None
 
     def missing(self) -> Iterator[tuple[Task, int]]:
-        """The cells that were not seen, by task and trial."""
+        """Yield the cells that were not seen, by task and trial."""
         for name, task in sorted(self._tasks.items()):
             for trial in range(self._trials):
                 if (name, trial) not in self._seen:
                     yield task, trial
 
     def report_missing(self, findings: Findings) -> None:
-        """Name the cells that were not seen."""
+        """Add a finding for each cell that was not seen."""
         for task, trial in self.missing():
             findings.add(
                 "grid.missing-cell", f"{task.id}, trial {trial}: is not there and counts 0"
@@ -75,7 +75,7 @@ class Grid:
 
 
 def report_failure(cell: Cell, findings: Findings) -> None:
-    """Name a cell without an answer, whosever failure it is said to be."""
+    """Add a finding for a cell without an answer that blames another boundary than the agent's."""
     failure = cell.rollout.failure
     if cell.rollout.answer is None and failure and failure.boundary != "agent":
         message = f"{cell.rollout.task_id}: failed at the {failure.boundary}, it says; counts 0 all the same"

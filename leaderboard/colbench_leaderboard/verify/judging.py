@@ -1,4 +1,4 @@
-"""Judging dialogues: the answer scored anew, the human asked again, and what was known untold."""
+"""Judging dialogues: scoring the answer again, asking the human again, and the disclosure audit."""
 
 from __future__ import annotations
 
@@ -10,51 +10,57 @@ from contextlib import asynccontextmanager
 from msgspec import Struct
 
 from colbench.config import RunConfig
-from colbench.domain import get_domain
 from colbench.errors import InfrastructureError, UserError
-from colbench.rollout import Rollout
+from colbench.interfaces import ProgressScorer
+from colbench.registry import get_domain
 from colbench.session import Session
 from colbench.task import Task
-from colbench_leaderboard.archive import Cell
+from colbench_leaderboard.bundle.read import Cell
+from colbench_leaderboard.bundle.tracks import HUMAN
 from colbench_leaderboard.verify.disclosure import Disclosure, disclosure
+from colbench_leaderboard.verify.receipt import CellScore
 from colbench_leaderboard.verify.replay import replay
+from colbench_leaderboard.verify.scores import scored_cell
 
 AHEAD = 4
-"""Dialogues that are being judged at once, for each worker."""
+"""Dialogues that are judged at once, for each worker."""
 
 
 class Judged(Struct, frozen=True, kw_only=True):
-    """What came of judging a dialogue."""
+    """The result of judging a dialogue."""
 
     cell: Cell
-    rollout: Rollout
-    """Scored, where there is an answer."""
+    score: CellScore | None
+    """None if the scorer cannot judge the task."""
+    scorer: str
+    """Name of the scorer; "" without an answer."""
     told: Disclosure | None
     """None without an answer."""
-    drawn: bool
-    """Whether the human was asked again."""
+    replayed: bool
+    """True if the human was asked again."""
     same: int
     """Replies that it gave again."""
     differs: str
-    """How the first reply differs that it did not."""
+    """Description of the first reply that it did not give again, or ""."""
 
 
 class Judge:
-    """Judges the dialogues of one domain with the equipment of this machine."""
+    """Judges the dialogues of one domain with the resources of this machine."""
 
-    def __init__(self, session: Session, at_once: int) -> None:
+    def __init__(self, session: Session, domain: str) -> None:
         self._session = session
-        self._at_once = at_once
+        self._at_once = AHEAD * session.resources.workers
+        self._judges_turns = isinstance(session.resources.scorers()[domain], ProgressScorer)
 
     async def judged(self, cells: Iterable[tuple[Cell, Task, bool]]) -> AsyncIterator[Judged]:
-        """What comes of each dialogue, in their order; with each its task and whether the human is asked again.
+        """Yield the result of each dialogue in order; given are its task, and True to ask the human again.
 
-        Raises UserError where this machine failed.
+        Raises UserError if this machine fails.
         """
         waiting: deque[asyncio.Task[Judged]] = deque()
         try:
-            for cell, task, drawn in cells:
-                waiting.append(asyncio.create_task(self._judge(cell, task, drawn)))
+            for cell, task, again in cells:
+                waiting.append(asyncio.create_task(self._judge(cell, task, again)))
                 if len(waiting) >= self._at_once:
                     yield await waiting.popleft()
             while waiting:
@@ -68,26 +74,31 @@ class Judge:
                 left.cancel()
             await asyncio.gather(*waiting, return_exceptions=True)
 
-    async def _judge(self, cell: Cell, task: Task, drawn: bool) -> Judged:
+    async def _judge(self, cell: Cell, task: Task, again: bool) -> Judged:
         rollout = cell.rollout
-        same, differs = await replay(self._session.human, task, rollout) if drawn else (0, "")
-        told = None
+        same, differs = await replay(self._session.human, task, rollout) if again else (0, "")
+        scorer, told = "", None
         if rollout.answer is not None:
             rollout = await self._session.score(rollout, task)
-            if rollout.failure:
-                failed = rollout.failure
+            if failed := rollout.failure:
                 raise InfrastructureError(f"{task.id}: {failed.boundary}: {failed.reason}")
             score = rollout.scores["default"]
-            told = disclosure(task, rollout, success=score.success)
+            scorer, told = score.scorer, disclosure(task, rollout, success=score.success)
         return Judged(
-            cell=cell, rollout=rollout, told=told, drawn=drawn, same=same, differs=differs
+            cell=cell,
+            score=scored_cell(rollout, judges_turns=self._judges_turns),
+            scorer=scorer,
+            told=told,
+            replayed=again,
+            same=same,
+            differs=differs,
         )
 
 
 @asynccontextmanager
 async def judge(config: RunConfig, tasks: Sequence[Task], domain: str) -> AsyncIterator[Judge]:
-    """A judge for these tasks, ready to work. Raises UserError where this machine lacks what it needs."""
-    session = Session(config, tasks=tasks, human="keyless")
+    """Start a judge for tasks of a domain. Raises UserError if this machine lacks something."""
+    session = Session(config, tasks=tasks, human=HUMAN)
     own = get_domain(domain)
     if own.primary.name in session.resources.by_domain[domain].lacking():
         raise UserError(
@@ -95,4 +106,4 @@ async def judge(config: RunConfig, tasks: Sequence[Task], domain: str) -> AsyncI
             f"here. {own.remedy}"
         )
     async with session:
-        yield Judge(session, AHEAD * session.resources.workers)
+        yield Judge(session, domain)

@@ -1,4 +1,4 @@
-"""The lock: whether it agrees with itself, and whether its run is one for these tasks and this track."""
+"""Checks of the lock: consistent with itself, with the receiver's tasks, and with the track."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ import msgspec
 
 from colbench.config import RunConfig, digest
 from colbench.errors import UserError
+from colbench.selection import select
 from colbench.task import Task
 from colbench.version import __version__
-from colbench_leaderboard.bundle import LOCK, Lock, Track
-from colbench_leaderboard.log import is_time
-from colbench_leaderboard.people import text_flaw
-from colbench_leaderboard.refused import shown
-from colbench_leaderboard.tracks import HUMAN, departures
+from colbench_leaderboard.bundle.plain_text import is_time, text_flaw
+from colbench_leaderboard.bundle.redaction import FILES
+from colbench_leaderboard.bundle.refused import shown
+from colbench_leaderboard.bundle.schema import LOCK, Lock, Track
+from colbench_leaderboard.bundle.tracks import HUMAN, departures
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.grid import tasks_hash
 from colbench_leaderboard.verify.replay import CLASS, is_keyless
 
-FILES = ("agent_prompt", "human_prompt")
-"""In a lock they are the hashes of files' contents."""
 MOST = {"trials": 100, "max_turns": 1000}
-"""Of a run that is verified; each trial and turn has a place in the numbers."""
+"""Greatest values; the summary has a number for each trial and turn."""
 DEAREST = 1e6
-"""US dollars for a million tokens."""
+"""Greatest price, in US dollars for a million tokens."""
 LONGEST = 300
-"""Characters of a text of the lock that is shown."""
+"""Characters of one text of the lock."""
 
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
@@ -35,11 +34,11 @@ FORMS = {
     "python": r"\d+\.\d+\.\d+\w*\+?",
     "colbench": r"\d+(\.\d+)*[\w.+-]*",
 }
-"""Of the lock's own texts: a time in UTC, a commit, versions."""
+"""Forms of the lock's own texts: a time in UTC, a commit, versions."""
 
 
 def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
-    """The run's configuration; None, with the reason among the findings, where it is none."""
+    """Return the run's configuration; None, with a finding, if it is invalid."""
     try:
         return msgspec.convert(lock.config, RunConfig)
     except msgspec.ValidationError as cause:
@@ -48,9 +47,7 @@ def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
 
 
 def selected(config: RunConfig, tasks: Sequence[Task], findings: Findings) -> list[Task]:
-    """The receiver's own tasks that the run was about, by its `domain`, `task_ids` and `limit`."""
-    from colbench.selection import select
-
+    """Select the receiver's own tasks of the run by its `domain`, `task_ids` and `limit`."""
     try:
         return select(list(tasks), config)
     except UserError as cause:
@@ -67,7 +64,7 @@ def check(
     track: Track,
     packages: Sequence[str],
 ) -> None:
-    """Note every rule that the lock breaks; `packages` are those that the receiver lets answers import."""
+    """Add a finding for each rule that the lock breaks; `packages`: those that answers may import on this machine."""
     flaws = (*_texts(lock), *_itself(lock, config), *_size(config), *_tasks(lock, config, tasks))
     for rule, message in flaws:
         findings.add(rule, message, LOCK)
@@ -99,7 +96,7 @@ def _texts(lock: Lock) -> Iterator[tuple[str, str]]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """All texts in a value, keys among them."""
+    """Yield all texts in a value, including keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -129,14 +126,14 @@ def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
 
 
 def _changed(lock: Lock, config: RunConfig) -> list[str]:
-    """The fields of the configuration that are pinned with another value than they have."""
+    """Return the fields of the configuration that differ from their pins."""
     pinned = lock.pins.get("config")
     pinned = pinned if isinstance(pinned, dict) else {}
     stated = msgspec.structs.replace(config, agent_prompt=None, human_prompt=None).pins()
     stated |= {name: lock.config.get(name) for name in FILES}
-    said = msgspec.json.decode(msgspec.json.encode(stated))
+    stated = msgspec.json.decode(msgspec.json.encode(stated))
     sent = lock.config.keys() | pinned.keys()
-    return sorted(name for name in said.keys() & sent if said[name] != pinned.get(name))
+    return sorted(name for name in stated.keys() & sent if stated[name] != pinned.get(name))
 
 
 def _size(config: RunConfig) -> Iterator[tuple[str, str]]:
@@ -152,22 +149,25 @@ def _size(config: RunConfig) -> Iterator[tuple[str, str]]:
 
 
 def _tasks(lock: Lock, config: RunConfig, tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
-    said = lock.tasks
-    if any(task.domain != said.domain for task in tasks):
-        yield "lock.domain", f"`domain` is {said.domain}, and some of the tasks are of the other"
-    if said.trials != config.trials:
-        yield "lock.tasks", f"{said.trials} trials, where `config` has {config.trials}"
-    if said.source != config.tasks:
+    stated = lock.tasks
+    if any(task.domain != stated.domain for task in tasks):
         yield (
-            "lock.tasks",
-            f"`source` is {shown(said.source)}, where `config` has {shown(config.tasks)}",
+            "lock.domain",
+            f"`domain` is {shown(stated.domain)}, and some of the tasks are of another",
         )
-    if said.count != len(tasks):
-        yield "lock.tasks", f"{said.count} tasks, of the receiver's own there are {len(tasks)}"
-    elif said.hash != (own := tasks_hash(tasks)):
+    if stated.trials != config.trials:
+        yield "lock.tasks", f"{stated.trials} trials, where `config` has {config.trials}"
+    if stated.source != config.tasks:
         yield (
             "lock.tasks",
-            f"tasks with the hash {said.hash[:12]!a}, the receiver's have {own[:12]}",
+            f"`source` is {shown(stated.source)}, where `config` has {shown(config.tasks)}",
+        )
+    if stated.count != len(tasks):
+        yield "lock.tasks", f"{stated.count} tasks, of the receiver's own there are {len(tasks)}"
+    elif stated.hash != (own := tasks_hash(tasks)):
+        yield (
+            "lock.tasks",
+            f"tasks with the hash {stated.hash[:12]!a}, the receiver's have {own[:12]}",
         )
 
 

@@ -1,6 +1,6 @@
-"""The protocol: whether a transcript is one that the dialogue of `colbench.dialogue` could have written.
+"""Checks of the protocol: a transcript must be one that `colbench.dialogue` could have written.
 
-What the human saw and what is scored is read anew from the agent's raw output, by the harness's own code.
+The harness's own code reads again from the agent's raw output what the human saw and what is scored.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from colbench.dialogue import read_move
-from colbench.domain import get_domain
 from colbench.messages import ANSWER_MARKER
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Task
-from colbench_leaderboard.archive import Cell
+from colbench_leaderboard.bundle.read import Cell
 from colbench_leaderboard.verify.findings import Findings
 
 Flaw = tuple[str, str]
-"""A rule and how it is broken."""
+"""A rule and its violation."""
 
 
 def check(cell: Cell, task: Task, max_turns: int, findings: Findings) -> None:
-    """Note every rule of the protocol that a cell breaks."""
+    """Add a finding for each rule of the protocol that a cell breaks."""
     for rule, message in flaws(cell.rollout, task, max_turns):
         findings.add(rule, f"{task.id}: {message}", cell.file, cell.line)
     if any(ANSWER_MARKER in (turn.human or "") for turn in cell.rollout.turns):
@@ -29,7 +29,7 @@ def check(cell: Cell, task: Task, max_turns: int, findings: Findings) -> None:
 
 
 def flaws(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
-    """Everything about a dialogue that the harness would not have written."""
+    """Yield the flaws of a dialogue: everything that the harness would not have written."""
     if rollout.request != task.request:
         yield "protocol.request", "the first message is not the task's request"
     if len(rollout.turns) > max_turns:
@@ -71,8 +71,8 @@ def _ended(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
         "endpoint",
         "simulator",
     ):
-        said = f"failed at the {rollout.failure.boundary}, and yet ended by `{rollout.ended_by}`"
-        yield "protocol.failure", said
+        message = f"failed at the {rollout.failure.boundary}, and yet ended by `{rollout.ended_by}`"
+        yield "protocol.failure", message
     if rollout.ended_by == "answer" and move.answer is None:
         yield "protocol.end", "ended by an answer, and there is none in the last turn"
         return

@@ -1,4 +1,4 @@
-"""Asking the simulated human again: the keyless one says the same anywhere, so that no reply can be made up."""
+"""Asking the simulated human again: the keyless one gives the same replies anywhere, so that none can be made up."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from colbench.interfaces import HumanSimulator
 from colbench.messages import Message, clean
 from colbench.rollout import Rollout
 from colbench.task import Task
-from colbench_leaderboard.bundle import Lock
-from colbench_leaderboard.tracks import HUMAN
+from colbench_leaderboard.bundle.schema import Lock
+from colbench_leaderboard.bundle.tracks import HUMAN
 
 CLASS = "colbench.simulators.keyless:KeylessHuman"
-"""What `keyless` is resolved to."""
+"""The class that `keyless` resolves to."""
 SHOWN = 80
-"""Characters of a reply in a message."""
+"""Characters of a reply in a finding."""
 
 
 def is_keyless(lock: Lock) -> bool:
-    """Whether the human of a run is the keyless one, as it comes."""
+    """Return True if the human of a run is the keyless one, unchanged."""
     resolved = lock.pins.get("human")
     named = resolved.get("class") if isinstance(resolved, dict) else None
     changed = lock.config.get("human_args") or lock.config.get("human_prompt")
@@ -31,9 +31,9 @@ def is_keyless(lock: Lock) -> bool:
 def sample(
     bundle: str, cells: Iterable[tuple[str, int]], share: float
 ) -> frozenset[tuple[str, int]]:
-    """The cells (task and trial) whose human is asked again: `share` of them, rounded up.
+    """Draw the cells (task and trial) whose human is asked again: `share` of them, rounded up.
 
-    They go by the bundle's digest, and so are the same for everybody.
+    The bundle's digest decides, so that everybody draws the same.
     """
     drawn = sorted(cells, key=lambda cell: _lot(bundle, *cell))
     return frozenset(drawn[: math.ceil(round(share * len(drawn), 6))])
@@ -44,19 +44,19 @@ def _lot(bundle: str, task_id: str, trial: int) -> bytes:
 
 
 async def replay(human: HumanSimulator, task: Task, rollout: Rollout) -> tuple[int, str]:
-    """Ask the human again for each reply of a dialogue: how many are the same, and how the next is not.
+    """Ask the human again for each reply of a dialogue.
 
-    Raises RenderError.
+    Returns how many replies are the same, and a description of the next one that is not, or "". Raises RenderError.
     """
     dialogue = [Message(role="user", content=task.request)]
     for number, turn in enumerate(rollout.turns):
         if turn.human is None:
             return number, ""
         dialogue.append(Message(role="assistant", content=turn.said))
-        said = await _reply(human, task, dialogue)
-        if said != turn.human:
+        reply = await _reply(human, task, dialogue)
+        if reply != turn.human:
             theirs = f"where the bundle has {_short(turn.human)}"
-            return number, f"{task.id}, turn {number + 1}: the human says {_short(said)}, {theirs}"
+            return number, f"{task.id}, turn {number + 1}: the human says {_short(reply)}, {theirs}"
         dialogue.append(Message(role="user", content=turn.human))
     return len(rollout.turns), ""
 
@@ -71,7 +71,7 @@ async def _reply(human: HumanSimulator, task: Task, dialogue: list[Message]) -> 
     return clean(reply if isinstance(reply, str) else reply.content)
 
 
-def _short(said: str | None) -> str:
-    if said is None:
+def _short(reply: str | None) -> str:
+    if reply is None:
         return "nothing"
-    return f"{said[:SHOWN]!a}{'…' if len(said) > SHOWN else ''}"
+    return f"{reply[:SHOWN]!a}{'…' if len(reply) > SHOWN else ''}"

@@ -1,20 +1,19 @@
-"""What adds up over the dialogues of an entry, as they are judged."""
+"""Totals over the dialogues of an entry, as they are judged."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from colbench.task import Task
-from colbench_leaderboard.receipt import CellScore
-from colbench_leaderboard.verify.chance import Known
-from colbench_leaderboard.verify.disclosure import Disclosure
+from colbench_leaderboard.verify.disclosure import Disclosure, Known
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.judging import Judged
-from colbench_leaderboard.verify.recount import absent, counted
+from colbench_leaderboard.verify.receipt import CellScore
+from colbench_leaderboard.verify.scores import absent_cell
 
 
 class Tally:
-    """Takes the judged dialogues in order; `findings` gets what is wrong with them."""
+    """Adds up judged dialogues, which come in order, and reports violations to `findings`."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -23,26 +22,24 @@ class Tally:
         self._shares: dict[str, list[float]] = {}
         self._void: set[str] = set()
         self.scorer = ""
-        """The name of the scorer, as a verdict had it."""
+        """The name of the scorer."""
+        self.same = 0
+        """Replies that the human gave again."""
         self.replayed = 0
-        """Replies of the human that were given again."""
-        self.drawn = 0
         """Dialogues whose human was asked again."""
 
     def add(self, judged: Judged) -> None:
         """Count a dialogue."""
-        rollout = judged.rollout
-        self.drawn += judged.drawn
-        self.replayed += judged.same
+        cell = judged.cell
+        self.replayed += judged.replayed
+        self.same += judged.same
         if judged.differs:
-            self._findings.add("replay.reply", judged.differs, judged.cell.file, judged.cell.line)
-        if "default" in rollout.scores:
-            self.scorer = rollout.scores["default"].scorer
-        score = counted(rollout)
-        if score is None:
-            self._avoid(rollout.task_id)
+            self._findings.add("replay.reply", judged.differs, cell.file, cell.line)
+        self.scorer = judged.scorer or self.scorer
+        if judged.score is None:
+            self._avoid(cell.rollout.task_id)
         else:
-            self._scores.append(score)
+            self._scores.append(judged.score)
         if judged.told:
             self._compare(judged, judged.told)
 
@@ -53,20 +50,21 @@ class Tally:
             self._findings.add("score.void", message)
 
     def _compare(self, judged: Judged, told: Disclosure) -> None:
+        task_id = judged.cell.rollout.task_id
         if told.share is not None:
-            self._shares.setdefault(judged.rollout.task_id, []).append(told.share)
+            self._shares.setdefault(task_id, []).append(told.share)
         if not self._known.add(told):
             return
         rule = "audit.copied-untold" if told.copied else "audit.solved-untold"
         if told.copied or told.knew:
             does = "is the reference, or nearly" if told.copied else "does them all"
             untold = f"{told.untold} of {told.hidden} hidden facts were not told"
-            message = f"{judged.rollout.task_id}: {untold}, and yet the answer {does}"
+            message = f"{task_id}: {untold}, and yet the answer {does}"
             self._findings.add(rule, message, judged.cell.file, judged.cell.line)
 
     def finish(self, missing: Iterable[tuple[Task, int]]) -> None:
-        """Add the cells that are not in the bundle, and judge the whole."""
-        self._scores += (absent(task, trial) for task, trial in missing)
+        """Add the cells that the bundle lacks, and judge the whole."""
+        self._scores += (absent_cell(task, trial) for task, trial in missing)
         self._known.report(self._findings)
 
     @property
@@ -77,7 +75,7 @@ class Tally:
 
     @property
     def undisclosed(self) -> list[list[float]]:
-        """By task, for each answer the share of the hidden facts that it used untold."""
+        """For each task the shares of the hidden facts that its answers used untold."""
         return [
             shares for task_id, shares in sorted(self._shares.items()) if task_id not in self._void
         ]

@@ -1,4 +1,4 @@
-"""Whether the same transcripts are there more than once: in other bundles, or as trials of one task."""
+"""Finding transcripts that occur more than once: in other bundles, or as trials of one task."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from pathlib import Path
 from colbench.config import digest
 from colbench.errors import UserError
 from colbench.rollout import Rollout
-from colbench_leaderboard.archive import Refused, read_bundle
-from colbench_leaderboard.receipt import Receipt
+from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.verify.findings import MOST, Findings
+from colbench_leaderboard.verify.receipt import Receipt
 
 DUPLICATES = "audit.duplicates"
 LEAST_WORDS = 20
-"""Of the agent's in a dialogue; with fewer two agents may say the same by chance."""
+"""Words of the agent in a dialogue; with fewer, two agents may say the same by chance."""
 WORD = re.compile(r"\w+")
 
 
 class Transcripts:
-    """The transcripts of a bundle, by their hashes."""
+    """Hashes of the transcripts of a bundle."""
 
     def __init__(self, rollouts: Iterable[Rollout] = ()) -> None:
         self.hashes: set[str] = set()
@@ -29,7 +30,7 @@ class Transcripts:
             self.add(rollout)
 
     def add(self, rollout: Rollout) -> None:
-        """Count one, by the words that the human saw and those of the answer: layout and private parts do not count."""
+        """Add one, by the words that the human saw and those of the answer; layout and private parts are ignored."""
         texts = [turn.said for turn in rollout.turns]
         if rollout.answer and rollout.ended_by == "answer":
             texts.append(rollout.answer)
@@ -40,7 +41,7 @@ class Transcripts:
             self._trials.setdefault(rollout.task_id, []).append(found)
 
     def report_trials(self, trials: int, findings: Findings) -> None:
-        """Note where all trials of a task are the same dialogue."""
+        """Add a finding if all trials of a task are the same dialogue."""
         same = sum(len(row) == trials > 1 == len(set(row)) for row in self._trials.values())
         if same:
             message = f"in {same:,} tasks all {trials} trials are the same dialogue, and so say nothing of chance"
@@ -48,15 +49,15 @@ class Transcripts:
 
 
 def report_shared(mine: Transcripts, own: str, others: Sequence[Path], findings: Findings) -> None:
-    """Flag transcripts that other bundles hold as well, the bundle with the digest `own` itself left out.
+    """Flag transcripts that other bundles hold as well, except the bundle with the digest `own` itself.
 
-    Only those that share most are named, so that against them alone the findings are the same. Raises UserError where
-    one cannot be read.
+    Only the bundles that share most are named, so that verifying against these alone gives the same findings. Raises
+    UserError if one cannot be read.
     """
     shared = {found for path in others if (found := _shared(mine, own, path))}
     for other, name, count in sorted(shared, key=lambda one: (-one[2], one[0]))[:MOST]:
-        said = f"{count:,} of {len(mine.hashes):,} dialogues with {LEAST_WORDS} words or more of the agent"
-        findings.add(DUPLICATES, f"{said} are word for word those of {name}, bundle {other}")
+        shares = f"{count:,} of {len(mine.hashes):,} dialogues with {LEAST_WORDS} words or more of the agent"
+        findings.add(DUPLICATES, f"{shares} are word for word those of {name}, bundle {other}")
 
 
 def _shared(mine: Transcripts, own: str, path: Path) -> tuple[str, str, int] | None:
@@ -71,6 +72,6 @@ def _shared(mine: Transcripts, own: str, path: Path) -> tuple[str, str, int] | N
 
 
 def duplicated(receipt: Receipt) -> list[str]:
-    """The digests of the bundles that a receipt says to share transcripts: against them it is to be verified again."""
+    """Return the digests of the bundles that share transcripts according to a receipt, to verify against again."""
     named = (each.message for each in receipt.findings if each.rule == DUPLICATES)
     return [message.rpartition(" ")[2] for message in named]

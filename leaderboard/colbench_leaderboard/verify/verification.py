@@ -1,6 +1,6 @@
-"""Verifying a bundle: what its files say first, and only where that holds, its answers are run and its human asked.
+"""Verifying a bundle: first its files are checked, and only if they hold are its answers run and its human asked.
 
-Dialogues are read one at a time, twice; in memory are the receiver's tasks, a line of numbers for each cell, and the
+Dialogues are read one at a time, twice. In memory are the receiver's tasks, a line of numbers for each cell, and the
 few dialogues that are being judged.
 """
 
@@ -14,26 +14,27 @@ from msgspec import Struct
 
 from colbench.config import RunConfig
 from colbench.task import Task
-from colbench_leaderboard.archive import Bundle, Cell, Refused
-from colbench_leaderboard.receipt import Tier
+from colbench_leaderboard.bundle.read import Bundle, Cell
+from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.verify import lock, protocol
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.grid import Grid, report_failure, tasks_hash
-from colbench_leaderboard.verify.outcome import Outcome, accepted, refused
+from colbench_leaderboard.verify.judging import judge
+from colbench_leaderboard.verify.receipt import Outcome, Tier, accepted, refused
 from colbench_leaderboard.verify.replay import is_keyless, sample
-from colbench_leaderboard.verify.summary import summarise
+from colbench_leaderboard.verify.scores import summarize
 from colbench_leaderboard.verify.tally import Tally
 from colbench_leaderboard.verify.transcripts import Transcripts, report_shared
 
 Seen = Callable[[str, int, int], None]
-"""Called with a stage, and how much of it is done of how much."""
+"""Called with a stage, how much of it is done, and how much there is."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What the receiver chooses."""
+    """Choices of the receiver."""
 
-    equipment: RunConfig = RunConfig()
-    """How answers are scored here; the other fields do not count."""
+    config: RunConfig = RunConfig()
+    """How answers are scored on this machine; its other fields are ignored."""
     replay: float = 1.0
     """Share of the dialogues whose human is asked again."""
     against: tuple[Path, ...] = ()
@@ -41,16 +42,16 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) -> Outcome:
-    """What a bundle is worth by the receiver's `own` tasks.
+    """Verify a bundle by the receiver's `own` tasks.
 
-    Raises UserError where it cannot be judged here, which says nothing about the bundle.
+    Raises UserError if it cannot be judged on this machine, which says nothing about the bundle.
     """
     findings = Findings()
     config = lock.run_config(bundle.lock, findings)
     if config is None:
-        return refused(bundle.digest, tasks_hash(own), findings)
+        return refused(bundle.digest, tasks_hash(own), findings.all())
     tasks = lock.selected(config, own, findings)
-    track, packages = bundle.submission.track, settings.equipment.sandbox_packages
+    track, packages = bundle.submission.track, settings.config.sandbox_packages
     lock.check(bundle.lock, config, tasks, findings, track=track, packages=packages)
     verification = _Verification(
         bundle, config, tasks=tasks, settings=settings, findings=findings, seen=seen
@@ -59,7 +60,7 @@ def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) 
     if not findings.refused:
         asyncio.run(verification.judge())
     if findings.refused:
-        return refused(bundle.digest, tasks_hash(tasks), findings)
+        return refused(bundle.digest, tasks_hash(tasks), findings.all())
     return verification.accepted()
 
 
@@ -104,15 +105,13 @@ class _Verification:
                 yield cell, task
 
     async def judge(self) -> None:
-        """Score every answer, ask the human again, and look for what nobody had told."""
-        from colbench_leaderboard.verify.judging import judge
-
+        """Score every answer, ask the human again, and audit what the answers disclose."""
         domain = self.bundle.lock.tasks.domain
-        async with judge(self.settings.equipment, self.tasks, domain) as judges:
+        async with judge(self.settings.config, self.tasks, domain) as judges:
             sampled = self._sample()
-            drawn = ((cell, task, _key(cell) in sampled) for cell, task in self._cells())
+            cells = ((cell, task, _key(cell) in sampled) for cell, task in self._cells())
             number = 0
-            async for judged in judges.judged(drawn):
+            async for judged in judges.judged(cells):
                 self.tally.add(judged)
                 number += 1
                 self.seen("judging", number, self.count)
@@ -120,7 +119,7 @@ class _Verification:
         self._report_replay(number)
 
     def _sample(self) -> frozenset[tuple[str, int]]:
-        """The cells whose human is asked again."""
+        """Draw the cells whose human is asked again."""
         share = self.settings.replay if self.keyless else 0.0
         cells = ((task.id, trial) for task in self.tasks for trial in range(self.config.trials))
         return sample(self.bundle.digest, cells, share)
@@ -129,24 +128,24 @@ class _Verification:
         if not self.keyless:
             message = f"the human is {self.config.human!a}, a model or a program, which cannot be asked again offline"
             self.findings.add("replay.model", message)
-        elif self.tally.drawn < dialogues:
+        elif self.tally.replayed < dialogues:
             message = (
-                f"in {self.tally.drawn:,} of {dialogues:,} dialogues the human was asked again"
+                f"in {self.tally.replayed:,} of {dialogues:,} dialogues the human was asked again"
             )
             self.findings.add("replay.sample", message)
 
     def accepted(self) -> Outcome:
-        """The outcome where nothing was refused."""
-        tier: Tier = "T2" if self.tally.drawn else "T1"
+        """Return the outcome if nothing was refused."""
+        tier: Tier = "T2" if self.tally.replayed else "T1"
         scores = self.tally.scores
         return accepted(
             self.bundle.digest,
             tasks_hash(self.tasks),
-            self.findings,
+            self.findings.all(),
             scorer=self.tally.scorer,
             tier=tier,
-            replayed=self.tally.replayed,
-            summary=summarise(
+            replayed=self.tally.same,
+            summary=summarize(
                 scores,
                 domain=self.bundle.lock.tasks.domain,
                 trials=self.config.trials,

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from colbench.messages import Usage
-from colbench_leaderboard.accept import make_store
-from colbench_leaderboard.bundle import (
+from colbench_leaderboard.bundle.encoding import canonical, sha256
+from colbench_leaderboard.bundle.files import manifest
+from colbench_leaderboard.bundle.schema import (
     MANIFEST,
     Disclosures,
     Lock,
@@ -17,12 +18,17 @@ from colbench_leaderboard.bundle import (
     Submission,
     Trajectory,
     Turn,
-    canonical,
-    sha256,
 )
-from colbench_leaderboard.manifest import manifest
-from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY, CellScore, Finding, Receipt
-from colbench_leaderboard.verify.summary import summarise
+from colbench_leaderboard.store.repository import make_store
+from colbench_leaderboard.verify.receipt import (
+    RECEIPT,
+    SCORES,
+    SUMMARY,
+    CellScore,
+    Finding,
+    Receipt,
+)
+from colbench_leaderboard.verify.scores import summarize
 
 TASKS = "cd" * 32
 
@@ -87,7 +93,7 @@ class Entrant:
             pins={},
             digest="ab" * 32,
             sandbox="",
-            browser="",
+            environment="",
             tasks=tasks,
         )
 
@@ -113,7 +119,7 @@ class Entrant:
             for trial, value in enumerate(row)
         ]
         summary = canonical(
-            summarise(scores, domain=self.domain, trials=self.trials, max_turns=10, undisclosed=[])
+            summarize(scores, domain=self.domain, trials=self.trials, max_turns=10, undisclosed=[])
         )
         lines = b"".join(canonical(score) + b"\n" for score in scores)
         receipt = Receipt(

@@ -6,11 +6,12 @@ import tarfile
 import pytest
 
 from colbench.errors import DataError, UserError
-from colbench_leaderboard.accept import accept, make_store, refuse, remove, rescore
-from colbench_leaderboard.bundle import sha256
-from colbench_leaderboard.log import read_log
-from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY
-from colbench_leaderboard.store import bundle_folder, entry_folder, verified_folder
+from colbench_leaderboard.bundle.encoding import sha256
+from colbench_leaderboard.store.decisions import accept, refuse, remove, rescore
+from colbench_leaderboard.store.layout import bundle_folder, entry_folder, verified_folder
+from colbench_leaderboard.store.log import read_log
+from colbench_leaderboard.store.repository import make_store
+from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY
 
 
 def files(folder):
@@ -89,7 +90,7 @@ def test_one_system_has_one_name_on_several_boards_and_in_the_maintainers_run(st
 def test_what_the_receipt_refuses_is_not_accepted_but_can_be_recorded(store, entrant):
     one = entrant()
     one.verify([[1.0], [0.5]], tier=None, findings=[("grid.missing-cell", "refusal")])
-    with pytest.raises(UserError, match=r"grid\.missing-cell.*leaderboard refuse"):
+    with pytest.raises(UserError, match=r"grid\.missing-cell.*accept --refuse REASON"):
         accept(store, one.bundle, one.verified)
     record = refuse(store, one.verified, "cells are missing")
     assert (record.decision, record.reason) == ("refused", "cells are missing")
@@ -218,7 +219,7 @@ def test_a_decision_against_an_entry_has_a_reason(store, entrant, reason):
         lambda: remove(store, one.digest, reason),
         lambda: rescore(store, one.digest, one.verified, reason),
     ):
-        with pytest.raises(UserError, match="--reason"):
+        with pytest.raises(UserError, match="say why"):
             decide()
 
 

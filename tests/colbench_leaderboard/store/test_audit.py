@@ -6,12 +6,18 @@ import shutil
 import pytest
 
 from colbench.errors import DataError
-from colbench_leaderboard.accept import accept, refuse, remove, rescore
-from colbench_leaderboard.bundle import canonical, sha256
-from colbench_leaderboard.log import writing
-from colbench_leaderboard.receipt import RECEIPT, SCORES, SUMMARY
-from colbench_leaderboard.rederive import audit
-from colbench_leaderboard.store import ENTRIES, LOG, bundle_folder, entry_folder, verified_folder
+from colbench_leaderboard.bundle.encoding import canonical, sha256
+from colbench_leaderboard.store.audit import audit
+from colbench_leaderboard.store.decisions import accept, refuse, remove, rescore
+from colbench_leaderboard.store.layout import (
+    ENTRIES,
+    LOG,
+    bundle_folder,
+    entry_folder,
+    verified_folder,
+)
+from colbench_leaderboard.store.log import writing
+from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY
 
 
 @pytest.fixture
@@ -128,7 +134,7 @@ def torn(store, one, record):
 
 
 def audit_records(store):
-    from colbench_leaderboard.log import read_log
+    from colbench_leaderboard.store.log import read_log
 
     return read_log(store).records
 

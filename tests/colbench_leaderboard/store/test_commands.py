@@ -8,8 +8,9 @@ import shutil
 import pytest
 
 from colbench.cli import main
-from colbench_leaderboard.log import read_log
-from colbench_leaderboard.store import LOG, bundle_folder, verified_folder
+from colbench_leaderboard.cli.moved import MOVED
+from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folder
+from colbench_leaderboard.store.log import read_log
 
 META = """
 name = "{}"
@@ -79,8 +80,8 @@ def test_a_bundle_is_accepted_audited_rescored_and_removed(made, guesser, capsys
 def test_a_number_that_was_changed_with_all_its_hashes_is_found_by_verifying_anew(
     made, guesser, capsys
 ):
-    from colbench_leaderboard.bundle import canonical, sha256
-    from colbench_leaderboard.log import writing
+    from colbench_leaderboard.bundle.encoding import canonical, sha256
+    from colbench_leaderboard.store.log import writing
 
     store = str(made)
     assert main(["leaderboard", "accept", store, str(guesser)]) == 0
@@ -107,7 +108,7 @@ def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
     assert main(["leaderboard", "accept", store, str(packed(run, "another"))]) == 0
     assert "flag     audit.duplicates: 2 of 2 dialogues" in capsys.readouterr().out
     assert main(["leaderboard", "audit", store, "--verify"]) == 0
-    assert "2 verified anew and the same" in capsys.readouterr().out
+    assert "2 verified again and the same" in capsys.readouterr().out
 
 
 def test_where_a_duplicate_was_deleted_an_audit_asks_for_a_receipt_without_it(
@@ -133,7 +134,7 @@ def test_a_forged_bundle_is_not_accepted_and_the_refusal_is_recorded(made, entra
     assert main(["leaderboard", "accept", str(made), str(forged.bundle)]) == 1
     assert "refusal  lock." in capsys.readouterr().out
     assert read_log(made).records == ()
-    assert main(["leaderboard", "refuse", str(made), str(forged.bundle), "--reason", "forged"]) == 0
+    assert main(["leaderboard", "accept", str(made), str(forged.bundle), "--refuse", "forged"]) == 0
     assert read_log(made).records[0].decision == "refused"
     assert main(["leaderboard", "audit", str(made)]) == 0
 
@@ -150,11 +151,15 @@ def test_what_colbench_verify_found_can_be_used(made, entrant, capsys):
 
 
 MISTAKES = [
-    (["accept", "nowhere", "b"], "is no store"),
-    (["refuse", "nowhere", "b", "--reason", " "], "--reason"),
-    (["remove", "nowhere", "b", "--reason", "x"], "is no store"),
-    (["rescore", "nowhere", "--reason", "x"], "is no store"),
-    (["audit", "nowhere"], "is no store"),
+    (["accept", "nowhere", "b"], "is not a store"),
+    (["accept", "nowhere", "b", "--refuse", " "], "--refuse: say why"),
+    (["remove", "nowhere", "b", "--reason", "x"], "is not a store"),
+    (["rescore", "nowhere", "--reason", "x"], "is not a store"),
+    (["audit", "nowhere"], "is not a store"),
+    (["audit", "nowhere", "--until", "a" * 40], "--until: needs --added-since"),
+    (["audit", "nowhere", "--added-since", "a" * 40, "--verify"], "--added-since: goes without"),
+    (["build", "nowhere"], "--out is missing"),
+    (["build", "nowhere", "--out", "site", "--port", "0"], "--port: needs --serve"),
     (["init", "."], "is not empty"),
 ]
 
@@ -167,6 +172,20 @@ def test_a_mistake_is_named_in_a_line(tmp_path, monkeypatch, capsys, action, mes
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED.items())
+def test_an_old_spelling_names_the_new_one(old, new, capsys):
+    assert main([*old.split(), "anything", "--out", "somewhere"]) == 2
+    assert capsys.readouterr().err == f"colbench: `colbench {old}` is now `{new}`\n"
+
+
+@pytest.mark.parametrize("group", ["leaderboard", "submit"])
+def test_help_names_no_old_spelling(group, capsys):
+    with pytest.raises(SystemExit):
+        main([group, "--help"])
+    shown = capsys.readouterr().out
+    assert not any(f"    {old.split()[1]} " in shown for old in MOVED)
 
 
 def test_a_rewritten_log_is_refused_with_its_line(made, entrant, capsys):

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from colbench_leaderboard.comparison import Comparisons
-from colbench_leaderboard.receipt import CellScore
-from colbench_leaderboard.results import Results
+from colbench_leaderboard.board.comparison import Comparisons
+from colbench_leaderboard.board.results import Results
+from colbench_leaderboard.verify.receipt import CellScore
 
 
 def results(**entries):
     """Entries by name: their values, a row of trials for each task; "page" as a name's start makes them frontend."""
     tasks = len(next(iter(entries.values())))
-    found = Results(tuple(f"t{n}" for n in range(tasks)))
+    bounds = (-1.0, 1.0) if all(name.startswith("page") for name in entries) else (0.0, 1.0)
+    found = Results(tuple(f"t{n}" for n in range(tasks)), bounds)
     for name, rows in entries.items():
         found.add(
             name,

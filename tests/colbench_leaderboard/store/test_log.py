@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from colbench.errors import DataError, UserError
-from colbench_leaderboard.log import find, read_log, require_latest, writing
-from colbench_leaderboard.store import FIRST, LOG
+from colbench_leaderboard.store.layout import FIRST, LOG
+from colbench_leaderboard.store.log import find, read_log, require_latest, writing
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 RECEIPT = "d" * 64
@@ -126,7 +126,7 @@ FORGED = [
     ({"decision": "accepted"}, "`reason` has to be there, but not for accepted"),
     ({"bundle": "../../etc"}, "bundle"),
     ({"time": "yesterday"}, "time"),
-    ({"time": "2026-02-30T12:00:00Z"}, "`time` is .*which is none"),
+    ({"time": "2026-02-30T12:00:00Z"}, "`time` is .*which is not a time"),
     ({"deleted": True}, "`deleted` is for removed only"),
     ({"reference_line": True}, "are for accepted only"),
     ({"reruns": A}, "are for accepted only"),
@@ -169,7 +169,7 @@ def test_another_spelling_of_the_same_record_is_refused(store, log):
         read_log(store)
 
 
-def test_a_log_that_was_cut_or_written_anew_is_found_out_by_its_noted_head(store, log):
+def test_a_log_that_was_truncated_or_rewritten_is_found_out_by_its_noted_head(store, log):
     noted = read_log(store).head
     assert read_log(store, noted).head == noted
     whole = log.read_bytes()
@@ -180,7 +180,7 @@ def test_a_log_that_was_cut_or_written_anew_is_found_out_by_its_noted_head(store
     anew = records(log)
     anew[1]["reason"] = "another"
     log.write_bytes(chained(anew))
-    with pytest.raises(DataError, match="cut or written anew"):
+    with pytest.raises(DataError, match="truncated or rewritten"):
         read_log(store, noted)
     log.write_bytes(whole)
     with writing(store) as writer:
@@ -217,7 +217,7 @@ def test_nobody_appends_to_a_log_that_does_not_hold_together(store, log):
 def test_one_process_writes_at_a_time(store):
     other = (
         "import sys, pathlib\n"
-        "from colbench_leaderboard.log import writing\n"
+        "from colbench_leaderboard.store.log import writing\n"
         "with writing(pathlib.Path(sys.argv[1])): print('held')"
     )
     with writing(store):
@@ -229,9 +229,9 @@ def test_one_process_writes_at_a_time(store):
 
 
 def test_a_folder_without_a_log_is_no_store(tmp_path):
-    with pytest.raises(DataError, match="is no store.*leaderboard init"):
+    with pytest.raises(DataError, match="is not a store.*leaderboard init"):
         read_log(tmp_path)
-    with pytest.raises(DataError, match="is no store"), writing(tmp_path):
+    with pytest.raises(DataError, match="is not a store"), writing(tmp_path):
         pass
 
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from colbench.errors import DataError
-from colbench_leaderboard.accept import accept, remove, rescore
-from colbench_leaderboard.log import read_log
-from colbench_leaderboard.receipt import SCORES, SUMMARY
-from colbench_leaderboard.standings import board_results, read_standings
-from colbench_leaderboard.store import LOG, bundle_folder, verified_folder
+from colbench_leaderboard.board.standings import board_results, read_standings
+from colbench_leaderboard.store.decisions import accept, remove, rescore
+from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folder
+from colbench_leaderboard.store.log import read_log
+from colbench_leaderboard.verify.receipt import SCORES, SUMMARY
 
 GOOD = [[1.0]] * 9 + [[0.5]]
 FAIR = [[1.0], [0.0]] * 5

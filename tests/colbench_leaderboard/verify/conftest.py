@@ -12,18 +12,11 @@ import pytest
 
 from colbench.cli import main
 from colbench.task import Task, read_tasks, row_from_task
-from colbench_leaderboard.bundle import (
-    LOCK,
-    MANIFEST,
-    SUBMISSION,
-    Disclosures,
-    Submission,
-    canonical,
-)
-from colbench_leaderboard.files import plain_files
-from colbench_leaderboard.manifest import manifest
-from colbench_leaderboard.pack import pack
-from colbench_leaderboard.parcel import parcel
+from colbench_leaderboard.bundle.draft import draft
+from colbench_leaderboard.bundle.encoding import canonical
+from colbench_leaderboard.bundle.files import manifest, plain_files
+from colbench_leaderboard.bundle.pack import pack
+from colbench_leaderboard.bundle.schema import LOCK, MANIFEST, SUBMISSION, Disclosures, Submission
 from colbench_tasks.families import FAMILIES
 from colbench_tasks.generate import generate
 
@@ -98,7 +91,7 @@ def bundle_of(place: Path) -> Callable[..., Path]:
             run = place / "runs" / name
             tasks = ("--tasks", str(place / "tasks.jsonl"), "--sandbox-workers", "2")
             assert main(["eval", *tasks, "--out", str(run), *flags]) == 0
-            pack(parcel(run, submission(name)), out)
+            pack(draft(run, submission(name)), out)
         return out
 
     return make

@@ -7,9 +7,9 @@ import json
 import msgspec
 import pytest
 
-from colbench_leaderboard.archive import read_bundle
-from colbench_leaderboard.bundle import LOCK, MANIFEST
-from colbench_leaderboard.receipt import Receipt
+from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.bundle.schema import LOCK, MANIFEST
+from colbench_leaderboard.verify.receipt import Receipt
 from colbench_leaderboard.verify.transcripts import duplicated
 
 REQUEST = "Write anything at all. def f(x)"

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from colbench.config import digest
 from colbench.domains.backend.human.human import answer as of_code
 from colbench.facts.human import answer as of_facts
+from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
 from colbench.task import Hidden, Task
-from colbench_leaderboard.verify.copies import is_copy
 from colbench_leaderboard.verify.disclosure import disclosure
 
 
@@ -52,7 +52,7 @@ def test_a_number_too_long_to_be_written_breaks_no_audit():
         "def f(x):\n" + "".join(f"    x = x * {n} + {n}\n" for n in range(100)) + "    return x"
     )
     task = Task(id="a", domain="backend", request="?", hidden=Hidden(reference=reference))
-    assert is_copy(task, f"{reference}\n_ = 0x{'f' * 4000}\n")
+    assert get_domain("backend").copied(task, f"{reference}\n_ = 0x{'f' * 4000}\n")
 
 
 def page_of(words):

@@ -6,12 +6,19 @@ import math
 
 import pytest
 
+from colbench.domains.backend.copies import syntax
+from colbench.registry import get_domain
 from colbench.rollout import Failure, Rollout, Turn
 from colbench.task import Fact, Hidden, Task
-from colbench_leaderboard.archive import Cell
-from colbench_leaderboard.verify.chance import Known, at_least
-from colbench_leaderboard.verify.copies import is_copy, syntax
-from colbench_leaderboard.verify.disclosure import Disclosure, disclosure, heard, was_told
+from colbench_leaderboard.bundle.read import Cell
+from colbench_leaderboard.verify.disclosure import (
+    Disclosure,
+    Known,
+    at_least,
+    disclosure,
+    heard,
+    was_told,
+)
 from colbench_leaderboard.verify.findings import MOST, Findings
 from colbench_leaderboard.verify.protocol import check
 from colbench_leaderboard.verify.replay import sample
@@ -59,6 +66,10 @@ def played(answer: str, *replies: str, own: Task | None = None) -> Rollout:
     )
 
 
+def copied(own: Task, source: str) -> bool:
+    return get_domain(own.domain).copied(own, source)
+
+
 def told(fact: Fact, *replies: str) -> bool:
     return was_told(task(), fact, [heard(task(), reply) for reply in replies])
 
@@ -100,13 +111,13 @@ def test_without_facts_the_numbers_and_texts_of_the_reference_are_what_is_hidden
 def test_a_copy_is_known_by_its_syntax_whatever_its_names_and_layout():
     renamed = REFERENCE.replace("total", "t").replace("words", "w").replace("'", '"')
     dressed = renamed.replace("t = 80", '"""Doc."""\n    t: int = 80').replace("t: int =", "t =")
-    assert is_copy(task(), REFERENCE)
-    assert is_copy(task(), renamed)
-    assert is_copy(task(), "# mine\n" + dressed)
-    assert not is_copy(task(), "def price(words, days):\n    return 80 * len(words)")
-    assert not is_copy(task(), REFERENCE + REFERENCE * 3)
-    assert not is_copy(task(), "def price(:")
-    assert not is_copy(task(), "(" * 5000)
+    assert copied(task(), REFERENCE)
+    assert copied(task(), renamed)
+    assert copied(task(), "# mine\n" + dressed)
+    assert not copied(task(), "def price(words, days):\n    return 80 * len(words)")
+    assert not copied(task(), REFERENCE + REFERENCE * 3)
+    assert not copied(task(), "def price(:")
+    assert not copied(task(), "(" * 5000)
 
 
 def test_names_are_numbered_so_that_swapping_two_is_seen():

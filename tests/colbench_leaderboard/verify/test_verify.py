@@ -11,9 +11,9 @@ import pytest
 from colbench.cli import main
 from colbench.rollout import read_rollouts
 from colbench.run_folder import RunFolder
-from colbench_leaderboard.archive import read_bundle
-from colbench_leaderboard.pack import pack
-from colbench_leaderboard.parcel import parcel
+from colbench_leaderboard.bundle.draft import draft
+from colbench_leaderboard.bundle.pack import pack
+from colbench_leaderboard.bundle.read import read_bundle
 
 FILES = ("receipt.json", "scores.jsonl", "summary.json")
 
@@ -70,7 +70,7 @@ def test_the_same_bundle_has_the_same_receipt_elsewhere_and_as_an_archive(
     archive = tmp_path / "a.tar.gz"
     run = RunFolder(place / "runs/interviewer").path
     with read_bundle(interviewer) as bundle:
-        pack(parcel(run, bundle.submission), archive)
+        pack(draft(run, bundle.submission), archive)
     for other in (copy, archive):
         out = tmp_path / f"out-{other.name}"
         tasks = ("--tasks", str(place / "tasks.jsonl"))

@@ -6,9 +6,9 @@ import json
 
 from colbench.cli import main
 from colbench.task import read_tasks, row_from_task
-from colbench_leaderboard.archive import read_bundle
-from colbench_leaderboard.pack import pack
-from colbench_leaderboard.parcel import parcel
+from colbench_leaderboard.bundle.draft import draft
+from colbench_leaderboard.bundle.pack import pack
+from colbench_leaderboard.bundle.read import read_bundle
 
 
 def test_a_task_that_cannot_be_judged_is_left_out_and_noted(interviewer, place, tmp_path, verify):
@@ -22,7 +22,7 @@ def test_a_task_that_cannot_be_judged_is_left_out_and_noted(interviewer, place, 
     argv = ["eval", "--tasks", str(tasks), "--agent", "blank", "--trials", "2", "--out", str(run)]
     assert main([*argv, "--sandbox-workers", "1"]) == 0
     with read_bundle(interviewer) as other:
-        pack(parcel(run, other.submission), bundle)
+        pack(draft(run, other.submission), bundle)
 
     receipt = verify(bundle, "--tasks", str(tasks), code=0)
     (note,) = receipt["findings"]

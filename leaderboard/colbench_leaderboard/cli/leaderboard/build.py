@@ -1,20 +1,25 @@
-"""`colbench leaderboard build`: the site of a store, as static files that need no network and no script."""
+"""`colbench leaderboard build`: build the site of a store, as static files that need no network and no script."""
 
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.flags import add_config_flags, read_config
-from colbench_leaderboard.cli.leaderboard.output import say
+from colbench_leaderboard.cli.output import say
 
 if TYPE_CHECKING:
     from colbench.task import Task
-    from colbench_leaderboard.board import Standings
+    from colbench_leaderboard.board.model import Standings
     from colbench_leaderboard.site.build import Built
+
+PORT = 8765
 
 
 def add_to(actions: Any) -> None:
@@ -22,32 +27,59 @@ def add_to(actions: Any) -> None:
     parser = actions.add_parser("build", help="build the site of a store", description=__doc__)
     parser.add_argument("store", metavar="STORE")
     parser.add_argument(
-        "--out", metavar="DIR", required=True, help="the site's folder; an earlier site is replaced"
+        "--out", metavar="DIR", help="the site's folder; an earlier site is replaced"
     )
-    add_site_flags(parser)
-    parser.set_defaults(run=run)
-
-
-def add_site_flags(parser: Any) -> None:
-    """Add the flags that say which references the site shows, and whose pictures of pages."""
+    parser.add_argument(
+        "--serve",
+        action="store_true",
+        help="show the site in a browser of this machine until interrupted; needs no --out",
+    )
+    parser.add_argument(
+        "--port", type=int, metavar="N", help=f"of --serve (default: {PORT}; 0 takes a free one)"
+    )
     parser.add_argument(
         "--tasks",
         dest="sources",
         metavar="SOURCE",
         action="append",
         default=[],
-        help="tasks whose references are shown beside answers, such as your own official ones; may be repeated "
-        "(the bundled tasks are shown anyway)",
+        help="tasks whose references are shown next to answers, such as your own official ones; may be repeated "
+        "(the bundled tasks are always shown)",
     )
     add_config_flags(parser, only=("browser",))
+    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the site."""
+    """Build the site, and serve it if asked to."""
+    if args.port is not None and not args.serve:
+        raise UserError("--port: needs --serve")
+    if args.out:
+        out = Path(args.out)
+        _show(_build(args, out), out)
+        return _serve(out, args.port) if args.serve else 0
+    if not args.serve:
+        raise UserError("--out is missing: the site's folder; or add --serve")
+    with tempfile.TemporaryDirectory(prefix="colbench-site-") as folder:
+        site = Path(folder) / "site"
+        _build(args, site)
+        return _serve(site, args.port)
+
+
+def _build(args: argparse.Namespace, out: Path) -> Built:
+    from colbench.pages.store import RenderStore
+    from colbench_leaderboard.board.standings import read_standings
+    from colbench_leaderboard.site.build import build
+
+    store = Path(args.store)
+    standings = read_standings(store)
+    tasks, browser = _tasks(standings, args.sources), _browser(standings, args)
+    return build(store, standings, out, tasks, renders=RenderStore(), browser=browser)
+
+
+def _show(built: Built, out: Path) -> None:
     from colbench.numbers import count
 
-    out = Path(args.out)
-    built = build_site(Path(args.store), out, args)
     shown = (
         count(built.entries, "entry", "entries"),
         count(built.dialogues, "dialogue"),
@@ -55,29 +87,33 @@ def run(args: argparse.Namespace) -> int:
     )
     say(f"{', '.join(shown)}, {built.bytes / 1e6:,.1f} MB and the bundles")
     say(str(out / "index.html"))
+
+
+def _serve(site: Path, port: int | None) -> int:
+    """Serve a site until interrupted; other machines cannot reach it."""
+    from colbench_leaderboard.site.serve import server
+
+    with server(site, PORT if port is None else port) as running:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that a temporary site is deleted
+        say(f"http://127.0.0.1:{running.server_address[1]}/  (Ctrl-C ends it)")
+        try:
+            running.serve_forever()
+        except KeyboardInterrupt:
+            return 0
     return 0
 
 
-def build_site(store: Path, out: Path, args: argparse.Namespace) -> Built:
-    """Build the site of a store. Raises UserError and DataError as `site.build` does."""
-    from colbench.pages.store import RenderStore
-    from colbench_leaderboard.site.build import build
-    from colbench_leaderboard.standings import read_standings
-
-    standings = read_standings(store)
-    tasks, browser = _tasks(standings, args.sources), _browser(standings, args)
-    return build(store, standings, out, tasks, renders=RenderStore(), browser=browser)
-
-
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
-    """The environment in which this machine renders, where its verification has put pictures; "" without a browser."""
-    from colbench.domains.frontend.resources import make_renderer
+    """Return the environment in which this machine renders pictures; "" if no board has any, or without a browser."""
+    from colbench.registry import get_domain
 
-    if all(board.domain == "backend" for board in standings.boards):
+    boards = (get_domain(board.domain) for board in standings.boards)
+    domain = next((domain for domain in boards if domain.pictured), None)
+    if domain is None:
         return ""
     config = read_config(args, base=RunConfig())
     try:
-        return make_renderer(config).environment
+        return domain.resources(config, ()).environment
     except UserError:
         if config.browser is not None:
             raise
@@ -85,11 +121,9 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """The tasks of these sources, and the bundled ones that a board is about; what else a bundle names is not read."""
+    """Return the tasks of these sources, and of the boards' sources that are a domain's own; no others are read."""
     from colbench.plugins import resolve_tasks
-    from colbench_leaderboard.tracks import OWN
+    from colbench_leaderboard.bundle.tracks import own_sources
 
-    bundled = [board.source for board in standings.boards if board.source in OWN]
-    return [
-        task for source in dict.fromkeys((*bundled, *sources)) for task in resolve_tasks(source)
-    ]
+    own = [board.source for board in standings.boards if board.source in own_sources()]
+    return [task for source in dict.fromkeys((*own, *sources)) for task in resolve_tasks(source)]

@@ -1,25 +1,33 @@
-"""`colbench submit pack`: make the bundle of a run: its transcripts and pins, and what you say of your system."""
+"""`colbench submit pack`: make the bundle of a run: its transcripts and pins, and what you say about your system."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.errors import UserError
+from colbench_leaderboard.cli.output import say_field
 
 if TYPE_CHECKING:
-    from colbench_leaderboard.parcel import Parcel
+    from colbench_leaderboard.bundle.draft import Draft
 
 
 def add_to(actions: Any) -> None:
     """Add the action."""
     parser = actions.add_parser("pack", help="make the bundle of a run", description=__doc__)
-    parser.add_argument("folder", metavar="RUN", help="the run's folder")
+    parser.add_argument("folder", metavar="RUN", nargs="?", help="the run's folder")
     parser.add_argument(
         "--meta",
         metavar="FILE",
-        help="what you say of your system; `colbench submit template` shows the questions",
+        help="what you say about your system: the answers to the questions of --template",
+    )
+    parser.add_argument(
+        "--template",
+        metavar="FILE",
+        help="write the questions to a new file (`-`: print them) for --meta, and stop",
     )
     parser.add_argument(
         "--interactive", action="store_true", help="be asked, and keep the answers in --meta"
@@ -27,50 +35,68 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--out",
         metavar="BUNDLE",
-        help="the bundle, a folder, or an archive where it ends in .tar.gz (default: RUN/bundle)",
+        help="the bundle, a folder, or an archive if it ends in .tar.gz (default: RUN/bundle)",
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would be sent, and stop")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check, say what is in it, and write it."""
-    from colbench_leaderboard.pack import pack
-    from colbench_leaderboard.parcel import parcel
-    from colbench_leaderboard.submission import read_submission
+    """Draft the bundle, print what is in it, and write it."""
+    if args.template is not None:
+        return _write_template(args.template)
+    from colbench_leaderboard.bundle.draft import draft
+    from colbench_leaderboard.bundle.pack import pack
+    from colbench_leaderboard.bundle.submission import read_submission
 
+    if args.folder is None:
+        raise UserError("RUN is missing: the run's folder, which `colbench eval --out RUN` makes")
     folder = Path(args.folder)
-    if args.interactive:
-        meta = Path(args.meta or folder / "submission.toml")
-        _ask(folder, meta)
-    elif args.meta is None:
-        raise UserError(
-            "--meta is missing: a file that `colbench submit template --out FILE` begins; or add --interactive"
-        )
-    else:
-        meta = Path(args.meta)
-    ready = parcel(folder, read_submission(meta))
+    ready = draft(folder, read_submission(_meta(args, folder)))
     _show(ready)
     if args.dry_run:
         return 0
     out = Path(args.out or folder / "bundle")
     digest = pack(ready, out)
-    _line("digest", digest)
-    _line("bundle", str(out))
-    _line("next", f"colbench verify {_quoted(out)}")
+    say_field("digest", digest)
+    say_field("bundle", str(out))
+    say_field("next", f"colbench verify {shlex.quote(str(out))}")
     return 0
+
+
+def _write_template(file: str) -> int:
+    from colbench_leaderboard.bundle.submission import template
+
+    if file == "-":
+        sys.stdout.write(template())
+    else:
+        _write_new(Path(file), template(), "--template")
+    return 0
+
+
+def _meta(args: argparse.Namespace, folder: Path) -> Path:
+    """Return the file with the answers, written now with `--interactive`."""
+    if args.interactive:
+        meta = Path(args.meta or folder / "submission.toml")
+        _ask(folder, meta)
+        return meta
+    if args.meta is None:
+        raise UserError(
+            "--meta is missing: a file that `colbench submit pack --template FILE` begins; or add --interactive"
+        )
+    return Path(args.meta)
 
 
 def _ask(folder: Path, meta: Path) -> None:
     from colbench.run_folder import RunFolder
+    from colbench_leaderboard.bundle.submission import to_toml
     from colbench_leaderboard.cli.submit.questions import ask
-    from colbench_leaderboard.cli.submit.template import write_new
-    from colbench_leaderboard.submission import to_toml
 
-    RunFolder(folder).record()  # nobody wants to be asked about a run that is not there
+    RunFolder(folder).record()  # a missing run is reported before any question
     if meta.exists():
         raise UserError(
-            f"--interactive: {meta} is there already; say --meta {_quoted(meta)} without --interactive to use it"
+            f"--interactive: {meta} is there already; say --meta {shlex.quote(str(meta))} without --interactive "
+            "to use it"
         )
     if not meta.parent.is_dir():
         raise UserError(f"--meta {meta}: there is no folder {meta.parent}; make it first")
@@ -80,43 +106,38 @@ def _ask(folder: Path, meta: Path) -> None:
         raise UserError(
             "--interactive: nobody answers; fill in a file, and name it with --meta"
         ) from cause
-    write_new(meta, to_toml(answers), "--meta")
-    _line("answers", str(meta))
+    _write_new(meta, to_toml(answers), "--meta")
+    say_field("answers", str(meta))
 
 
-def _show(ready: Parcel) -> None:
-    """What is sent, and what is not."""
-    from colbench.command import printable
+def _write_new(path: Path, text: str, flag: str) -> None:
+    """Write a file that does not exist yet. Raises UserError that names the flag."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as cause:
+        raise UserError(f"{flag} {path}: cannot be written: {cause.strerror}") from cause
+
+
+def _show(ready: Draft) -> None:
+    """Print what is sent, and what is not."""
     from colbench.numbers import count
-    from colbench_leaderboard.private import names_home
+    from colbench_leaderboard.bundle.redaction import names_home
 
     tasks = ready.lock.tasks
     cells = (
         f"{count(tasks.count, 'task')} x {tasks.trials} = {count(len(ready.rollouts), 'dialogue')}"
     )
-    _line("system", f"{printable(ready.submission.name)} ({ready.submission.track} track)")
-    _line("tasks", f"{tasks.source}: {cells}, word by word")
-    _line("pins", f"ColBench {ready.lock.colbench} ({ready.lock.commit or 'commit not known'})")
-    _line("not sent", "scores, times, token ids, logs; paths, addresses, commands")
+    say_field("system", f"{ready.submission.name} ({ready.submission.track} track)")
+    say_field("tasks", f"{tasks.source}: {cells}, word by word")
+    say_field("pins", f"ColBench {ready.lock.colbench} ({ready.lock.commit or 'commit not known'})")
+    say_field("not sent", "scores, times, token ids, logs; paths, addresses, commands")
     if ready.left_out:
-        _line("", ", ".join(map(printable, ready.left_out)))
-    if ready.beside:
-        _line("", f"{count(ready.beside, 'dialogue')} that the run no longer has in its grid")
+        say_field("", ", ".join(ready.left_out))
+    if ready.outside:
+        say_field("", f"{count(ready.outside, 'dialogue')} that the run no longer has in its grid")
     if homes := sum(map(names_home, ready.rollouts)):
-        _line(
+        say_field(
             "take care", f"{count(homes, 'dialogue')} with the path of your home folder in the text"
         )
-    _line("licence", f"the transcripts become public under {ready.submission.licence}")
-
-
-def _line(name: str, value: str) -> None:
-    from colbench.console import console
-
-    console().print(f"[dim]{name:<9}[/dim]", end="", highlight=False)
-    console().print(value, highlight=False, markup=False, soft_wrap=True)
-
-
-def _quoted(path: Path) -> str:
-    import shlex
-
-    return shlex.quote(str(path))
+    say_field("licence", f"the transcripts become public under {ready.submission.licence}")

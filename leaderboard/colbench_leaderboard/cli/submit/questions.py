@@ -1,4 +1,4 @@
-"""The questions of a submission, asked one after the other."""
+"""Asking the questions of a submission one after the other."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from rich.prompt import Confirm, Prompt
 
 from colbench.console import console
-from colbench_leaderboard.people import name_flaw, text_flaw
-from colbench_leaderboard.submission import QUESTIONS
+from colbench_leaderboard.bundle.plain_text import name_flaw, text_flaw
+from colbench_leaderboard.bundle.submission import QUESTIONS
 
 
 def ask() -> dict[str, Any]:
-    """The values of a submission."""
+    """Ask all questions, and return the values of a submission."""
     values: dict[str, Any] = {
         "name": _line("name"),
         "organisation": _line("organisation"),
@@ -62,25 +62,25 @@ def _more(key: str, question: str) -> list[str]:
 def _line(key: str, question: str = "", *, empty: bool = False) -> str:
     while True:
         hint = "; empty: no more" if empty and key == "models.name" else ""
-        said = _said(question or QUESTIONS[key] + hint)
-        flaw = name_flaw(said)
-        if not said and not empty:
+        answer = _answer(question or QUESTIONS[key] + hint)
+        flaw = name_flaw(answer)
+        if not answer and not empty:
             flaw = "has to be answered"
         if not flaw:
-            return said
+            return answer
         _tell(f"That {flaw}.")
 
 
 def _text(key: str, *, empty: bool = False) -> str:
     while True:
-        said = _said(QUESTIONS[key])
-        flaw = text_flaw(said) or ("" if said or empty else "has to be answered")
+        answer = _answer(QUESTIONS[key])
+        flaw = text_flaw(answer) or ("" if answer or empty else "has to be answered")
         if not flaw:
-            return said
+            return answer
         _tell(f"That {flaw}.")
 
 
-def _said(question: str) -> str:
+def _answer(question: str) -> str:
     return Prompt.ask(_shown(question), console=console(), default="", show_default=False).strip()
 
 

@@ -1,0 +1,33 @@
+"""Telling whether one source is a copy of another, by comparing their parts in order.
+
+Domains split a source into parts that renaming and layout do not change; see `Domain.copied`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from colbench.items import TOKEN
+
+ALIKE = 0.97
+"""Share of the parts from which two sources count as the same."""
+LEAST = 20
+"""Parts of a reference; anyone may have written a shorter one."""
+LONGER = 3
+"""An answer with this many times the parts of the reference is no copy."""
+
+
+def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:
+    """Return True if the parts of an answer are nearly those of the reference."""
+    if len(reference) < LEAST or not 1 / LONGER < len(parts) / len(reference) < LONGER:
+        return False
+    if reference == parts:
+        return True
+    match = SequenceMatcher(None, reference, parts, autojunk=False)
+    return match.real_quick_ratio() >= ALIKE and match.quick_ratio() >= ALIKE <= match.ratio()
+
+
+def token_parts(source: str) -> tuple[str, ...]:
+    """Split a source in any language into its lower-case words, numbers and signs."""
+    return tuple(token.lower() for token in TOKEN.findall(source))

@@ -1,0 +1,83 @@
+"""The syntax of a program as parts that renaming, layout and comments do not change."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+
+from colbench.copies import LONGER, is_copy
+
+NAMES = ("id", "arg", "name", "attr")
+
+Syntax = tuple[object, ...]
+
+
+def copies(reference: str, source: str) -> bool:
+    """Return True if a program is the reference, or nearly."""
+    longest = LONGER * len(reference) + 1000
+    return is_copy(
+        _syntax_of_reference(reference), syntax(source) if len(source) <= longest else ()
+    )
+
+
+def syntax(source: str) -> Syntax:
+    """Return the parts of a program in order, names numbered as they come; empty if it is not valid Python.
+
+    Docstrings and annotations are left out.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    numbers: dict[str, int] = {}
+    return tuple(part for node in _nodes(tree) for part in _parts(node, numbers))
+
+
+_syntax_of_reference = lru_cache(maxsize=4)(syntax)
+"""Trials of a task follow one another."""
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes except docstrings and annotations, each before its children."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        children = [
+            child
+            for name, value in ast.iter_fields(node)
+            if name not in ("annotation", "returns", "type_comment", "type_params")
+            for child in (value if isinstance(value, list) else [value])
+            if isinstance(child, ast.AST)
+            and not isinstance(child, ast.expr_context)
+            and not _is_docstring(child)
+        ]
+        waiting.extend(reversed(children))
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    """Return True for a text that stands alone and so does nothing."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _constant(value: object) -> str:
+    """Return a constant's beginning; an integer in hex, because Python limits the decimal digits that it writes."""
+    return (hex(value) if type(value) is int else repr(value))[:200]
+
+
+def _parts(node: ast.AST, numbers: dict[str, int]) -> Iterator[object]:
+    yield type(node).__name__
+    if isinstance(node, ast.Constant):
+        yield _constant(node.value)
+    for field in NAMES:
+        name = getattr(node, field, None)
+        if isinstance(name, str):
+            yield numbers.setdefault(name, len(numbers))

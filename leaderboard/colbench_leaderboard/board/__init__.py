@@ -1,0 +1,1 @@
+"""Boards: the entries of a store, ranked and compared."""

@@ -1,0 +1,197 @@
+"""Comparing an entry with others on the same tasks: differences, tests, and a sentence that sums them up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from colbench.report.baseline import EPSILON
+from colbench.stats import ALPHA, Estimate, holm, mcnemar, rounded, sign_test
+from colbench.stats.differences import Measure, mean_estimates, win_shares
+from colbench.stats.power import least_detectable
+from colbench_leaderboard.board.results import Results
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+TIE_RULE = f"values that differ by at most {EPSILON} are a tie and count half"
+Name = Literal["McNemar", "sign flips", "signs"]
+
+
+class Significance(Struct, frozen=True, kw_only=True):
+    """A two-sided test of no difference."""
+
+    name: Name
+    """`McNemar`: exact, for successes with one trial each. `sign flips`: a permutation test over tasks. `signs`: of
+    tasks won against tasks lost."""
+    p: float
+    adjusted: float
+    """Adjusted by Holm for all comparisons of this measure in a view."""
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """Mine minus theirs, for one measure."""
+
+    mean: Estimate
+    test: Significance
+    only_mine: int | None = None
+    """For McNemar's test, the tasks that only mine solved."""
+    only_theirs: int | None = None
+
+
+class Wins(Struct, frozen=True, kw_only=True):
+    """Tasks on which mine has the higher value; see `TIE_RULE`."""
+
+    won: int
+    lost: int
+    tied: int
+    rate: Estimate
+    """The share of tasks won or, with several trials, of pairs of trials."""
+    test: Significance
+    """Without ties."""
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """An entry compared with another."""
+
+    mine: str
+    """The digest of its bundle."""
+    theirs: str
+    tasks: int
+    value: Difference
+    success: Difference | None
+    """None in a domain without success."""
+    wins: Wins
+    least_detectable: float
+    """The difference of values that would be significant for this pair in 4 of 5 cases."""
+    words: str
+
+
+def separable(results: Results, one: str, other: str) -> bool:
+    """Return True if the values of two entries differ significantly: a sign-flip test at 5 %."""
+    import numpy as np
+
+    means = np.column_stack([results.values(bundle).mean(axis=1) for bundle in (one, other)])
+    return Measure(means).sign_flips(0, [1])[0] <= ALPHA
+
+
+class Comparisons:
+    """The comparisons among the entries of a board."""
+
+    def __init__(self, results: Results) -> None:
+        import numpy as np
+
+        self._bundles = results.bundles
+        self._range = results.bounds[1] - results.bounds[0]
+        self._cells = [results.values(bundle) for bundle in self._bundles]
+        solved = [results.successes(bundle) for bundle in self._bundles]
+        known = [cells for cells in solved if cells is not None]
+        self._solved = known if len(known) == len(solved) else None
+
+        def measure(cells: list[Floats]) -> Measure:
+            return Measure(np.column_stack([each.mean(axis=1) for each in cells]))
+
+        self._values = measure(self._cells)
+        self._successes = measure(self._solved) if self._solved else None
+
+    def pair(self, mine: str, theirs: str) -> Comparison:
+        """Compare an entry with another."""
+        return self.view(mine, [theirs])[0]
+
+    def view(self, mine: str, others: Sequence[str] | None = None) -> tuple[Comparison, ...]:
+        """Compare an entry with each of `others`, by default all; p values are adjusted for their number."""
+        named = [each for each in self._bundles if each != mine] if others is None else others
+        own, columns = self._bundles.index(mine), [self._bundles.index(each) for each in named]
+        if not columns:
+            return ()
+        successes = self._success(own, columns)
+        tasks = len(self._cells[own])
+        return tuple(
+            Comparison(
+                mine=mine,
+                theirs=theirs,
+                tasks=tasks,
+                value=value,
+                success=success,
+                wins=wins,
+                least_detectable=rounded(least_detectable(deviation, tasks)),
+                words=_words(success or value, "success rate" if success else "mean value"),
+            )
+            for theirs, value, success, wins, deviation in zip(
+                named,
+                self._value(own, columns),
+                successes,
+                self._wins(own, columns),
+                self._values.deviations(own, columns),
+                strict=True,
+            )
+        )
+
+    def _value(self, own: int, columns: Sequence[int]) -> list[Difference]:
+        means = self._values.differences(own, columns, (-self._range, self._range))
+        tests = _tests(["sign flips"] * len(columns), self._values.sign_flips(own, columns))
+        return [Difference(mean=mean, test=test) for mean, test in zip(means, tests, strict=True)]
+
+    def _success(self, own: int, columns: Sequence[int]) -> Sequence[Difference | None]:
+        if self._solved is None or self._successes is None:
+            return [None] * len(columns)
+        solved = self._solved
+        means = self._successes.differences(own, columns, (-1.0, 1.0))
+        flips = self._successes.sign_flips(own, columns)
+        only = [_only(solved[own], solved[column]) for column in columns]
+        names: list[Name] = ["McNemar" if each else "sign flips" for each in only]
+        p_values = [
+            mcnemar(*each) if each else flip for each, flip in zip(only, flips, strict=True)
+        ]
+        return [
+            Difference(
+                mean=mean,
+                test=test,
+                only_mine=each[0] if each else None,
+                only_theirs=each[1] if each else None,
+            )
+            for mean, test, each in zip(means, _tests(names, p_values), only, strict=True)
+        ]
+
+    def _wins(self, own: int, columns: Sequence[int]) -> list[Wins]:
+        import numpy as np
+
+        cells = self._cells
+        shares = np.column_stack([win_shares(cells[own], cells[each], EPSILON) for each in columns])
+        rates = mean_estimates(shares, (0.0, 1.0))
+        won, lost = (shares > 0.5).sum(axis=0).tolist(), (shares < 0.5).sum(axis=0).tolist()
+        p_values = [sign_test(*each) for each in zip(won, lost, strict=True)]
+        tests = _tests(["signs"] * len(columns), p_values)
+        return [
+            Wins(won=w, lost=n, tied=len(shares) - w - n, rate=rate, test=test)
+            for w, n, rate, test in zip(won, lost, rates, tests, strict=True)
+        ]
+
+
+def _only(mine: Floats, theirs: Floats) -> tuple[int, int] | None:
+    """Count the tasks that only one of the two solved, mine first; None unless both had one trial."""
+    if mine.shape[1] != 1 or theirs.shape[1] != 1:
+        return None
+    return int((mine > theirs).sum()), int((mine < theirs).sum())
+
+
+def _tests(names: Sequence[Name], p_values: Sequence[float]) -> list[Significance]:
+    tests = zip(names, p_values, holm(p_values), strict=True)
+    return [Significance(name=name, p=p, adjusted=adjusted) for name, p, adjusted in tests]
+
+
+def _words(difference: Difference, measure: str) -> str:
+    """Sum up a comparison in a sentence."""
+    mean, test = difference.mean, difference.test
+    verdict = "ahead" if mean.mean > 0 else "behind"
+    if test.adjusted > ALPHA:
+        verdict = "not separable"
+    points = [f"{100 * each:+.1f}" for each in (mean.mean, mean.low, mean.high)]
+    p = f"p = {test.adjusted:.3g}" if test.adjusted >= 0.001 else "p < 0.001"
+    adjusted = " (adjusted)" if test.adjusted != test.p else ""
+    return f"{verdict}: {points[0]} points in {measure} ({points[1]} to {points[2]}), {p}{adjusted}"

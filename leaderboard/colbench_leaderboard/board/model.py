@@ -1,0 +1,154 @@
+"""The numbers of the boards of a store, as frozen values; everything that the site and the downloads show.
+
+A board holds the entries of one track that were verified on the same tasks of one domain, so that they can be
+compared. `standings.read_standings` reads them from a store, with every file checked against the hash that names it;
+`standings.board_results` returns the results by task, and `comparison.Comparisons` compares two entries by them.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from colbench.stats import Estimate
+from colbench_leaderboard.bundle.schema import Lock, Model, Submission, Track
+from colbench_leaderboard.store.layout import Record
+from colbench_leaderboard.verify.receipt import Receipt, Summary, Tier
+
+
+class Rank(Struct, frozen=True, kw_only=True):
+    """A place on a board by the mean value, with its uncertainty."""
+
+    place: int
+    """From 1; entries with the same mean share it."""
+    low: int
+    high: int
+    """The 95 % interval of the place, by a joint bootstrap over the tasks of all ranked entries."""
+    words: str
+    """A sentence about the entries that it is not separable from."""
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """An entry on its board."""
+
+    bundle: str
+    name: str
+    organisation: str
+    models: tuple[Model, ...]
+    open_weights: bool
+    """True if the weights of every model can be downloaded; False if no model is named."""
+    trained_on_colbench: bool
+    human_in_the_loop: bool
+    tier: Tier
+    """Tier of the receipt; T3 if `rerun` agrees."""
+    rerun: str
+    """The digest of the bundle of the maintainers' own run of the system, or ""."""
+    reruns: str
+    """For such a run the digest of the entry whose system it is; "" for all others."""
+    flags: tuple[str, ...]
+    """Rules with a flag, each once; `rerun.differs` if the maintainers' run does not agree."""
+    rank: Rank | None
+    """None: a reference line, or a maintainers' run."""
+    date: str
+    """Date of acceptance: YYYY-MM-DD."""
+    trials: int
+    value: Estimate
+    """The domain's primary metric."""
+    success: Estimate | None
+    """None in a domain without success."""
+    pass_k: tuple[float, ...]
+    turns: Estimate
+    agent_words: Estimate
+    human_words: Estimate
+    answered: float
+    success_by_turn: tuple[float, ...]
+    undisclosed: float | None
+    tokens: float | None
+    """The agent's prompt and completion tokens per dialogue, as the bundle states them; None unless all are known."""
+    cost: float | None
+    """The agent's US dollars per dialogue, at the price that the run stated; None unless price and tokens are known."""
+
+
+class Ceiling(Struct, frozen=True, kw_only=True):
+    """The score of the reference itself as an answer, by definition and by `colbench validate`."""
+
+    name: str = "reference"
+    value: float = 1.0
+    success: float | None = 1.0
+    """None in a domain without success."""
+
+
+class Board(Struct, frozen=True, kw_only=True):
+    """The entries of a track on the same tasks."""
+
+    key: str
+    """Name in addresses: `standard-backend-` and the first 16 digits of the tasks' hash."""
+    track: Track
+    domain: str
+    source: str
+    """Source of the tasks, as the first entry named it."""
+    tasks_hash: str
+    tasks: int
+    rows: tuple[Row, ...]
+    """The ranked entries, the best first."""
+    lines: tuple[Row, ...]
+    """Unranked rows, the best first: the reference lines, and the maintainers' own runs."""
+    ceiling: Ceiling
+    least_detectable: float | None
+    """The difference of two means that is significant in 4 of 5 cases (two-sided, 5 %): the median over all pairs of
+    ranked entries; None for fewer than two."""
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """An entry on a board, without its trajectories and scores."""
+
+    bundle: str
+    board: str
+    """The board's key."""
+    accepted: Record
+    """The latest record that accepted it."""
+    current: Record
+    """The record that names the current receipt: accepted or rescored."""
+    submission: Submission
+    lock: Lock
+    receipt: Receipt
+    summary: Summary
+
+
+class Delta(Struct, frozen=True, kw_only=True):
+    """The effect of a rescoring; published with the entry."""
+
+    record: int
+    """Number of the record."""
+    bundle: str
+    cells: int
+    differing: int
+    """Cells whose value has changed."""
+    value_before: float
+    value_after: float
+    success_before: float | None
+    success_after: float | None
+
+
+class Reported(Struct, frozen=True, kw_only=True):
+    """A line of the paper's Table 2, in percent, as reported there and not recomputed."""
+
+    setting: str
+    model: str
+    tests: float
+    success: float
+    cosine: float
+    win: float
+
+
+class Standings(Struct, frozen=True, kw_only=True):
+    """Everything in a store."""
+
+    head: str
+    """SHA-256 of the log's last line; whoever keeps it can tell later that nothing before was changed."""
+    records: tuple[Record, ...]
+    boards: tuple[Board, ...]
+    """Standard before open, then by domain."""
+    entries: dict[str, Entry]
+    """Entries on a board, by digest."""
+    deltas: tuple[Delta, ...]
+    reported: tuple[Reported, ...]

@@ -1,0 +1,188 @@
+"""Bundles as `.tar.gz` archives: written reproducibly, and unpacked as a stream without trusting anything in it.
+
+Unpacking takes what `write` makes and what common tools make of plain files with short names: no links, devices, sparse
+files or extended headers, one gzip stream, nothing after its end, and never more bytes than allowed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from colbench.errors import DataError
+from colbench_leaderboard.bundle.files import FOLDERS, MOST_BYTES, add_name, require_size
+from colbench_leaderboard.bundle.refused import Refused
+
+ARCHIVE = ".tar.gz"
+BLOCK = 512
+CHUNK = 1 << 16
+MOST_RATIO = 100
+"""Times that an archive may grow, once it is larger than `FREE` bytes."""
+FREE = 16 << 20
+"""Bytes up to which the ratio is not checked."""
+KINDS = {
+    b"1": "a hard link",
+    b"2": "a symbolic link",
+    b"3": "a device",
+    b"4": "a device",
+    b"6": "a named pipe",
+}
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive into an empty folder.
+
+    Raises Refused: `archive.…`; DataError if the archive cannot be read.
+    """
+    for name in FOLDERS:
+        (folder / name).mkdir()
+    names: set[str] = set()
+    try:
+        packed = archive.open("rb")
+    except OSError as cause:
+        raise DataError(f"{archive}: cannot be read: {cause.strerror}") from cause
+    with packed:
+        stream = Expanded(packed, most=MOST_BYTES, ratio=MOST_RATIO)
+        for member in _members(stream):
+            if member.folder and member.name.rstrip("/") in FOLDERS:
+                continue
+            add_name(member.name, names)
+            require_size(member.name, member.size)
+            with (folder / member.name).open("xb") as file:
+                file.writelines(_content(stream, member.size))
+
+
+def write(path: Path, files: Iterable[tuple[str, Path]], level: int = 9) -> None:
+    """Write an archive of files under these names: the same bytes for the same contents, by anybody, at any time.
+
+    `level`: of compression, 1 to 9.
+    """
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile("", "wb", level, raw, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+    ):
+        for name, file in files:
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = file.stat().st_size, 0o644
+            with file.open("rb") as body:
+                archive.addfile(member, body)
+
+
+class Header(NamedTuple):
+    """The tar header of a member."""
+
+    name: str
+    size: int
+    folder: bool
+
+
+class Expanded:
+    """The decompressed content of a gzip stream.
+
+    Raises Refused: `archive.size` beyond `most` bytes, `archive.ratio` if it grows more than `ratio` times,
+    `archive.damaged` if it is not exactly one whole gzip stream.
+    """
+
+    def __init__(self, packed: BinaryIO, *, most: int, ratio: int) -> None:
+        self._packed = packed
+        self._gzip = zlib.decompressobj(wbits=31)
+        self._most, self._ratio = most, ratio
+        self._taken = self._made = 0
+
+    def read(self, size: int) -> bytes:
+        """Return the next `size` bytes; fewer only at the end."""
+        parts = []
+        while size > 0 and (part := self._some(min(size, CHUNK))):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _some(self, size: int) -> bytes:
+        while not self._gzip.eof:
+            fresh = self._gzip.unconsumed_tail
+            if not fresh:
+                fresh = self._packed.read(CHUNK)
+                self._taken += len(fresh)
+            if not fresh:
+                raise Refused("archive.damaged", "the archive is cut off")
+            try:
+                part = self._gzip.decompress(fresh, size)
+            except zlib.error as cause:
+                raise Refused("archive.damaged", f"not a gzip archive: {cause}") from cause
+            self._watch(len(part))
+            if part:
+                return part
+        if self._gzip.unused_data or self._packed.read(1):
+            raise Refused("archive.damaged", "there is something behind the end of the archive")
+        return b""
+
+    def _watch(self, fresh: int) -> None:
+        self._made += fresh
+        if self._made > self._most:
+            raise Refused("archive.size", f"more than {self._most} bytes when expanded")
+        if self._made > FREE and self._made > self._ratio * self._taken:
+            raise Refused("archive.ratio", f"it expands to more than {self._ratio} times its size")
+
+
+def _members(stream: Expanded) -> Iterator[Header]:
+    """Yield the members in order; the content of each must be read with `_content` before the next.
+
+    Raises Refused: `archive.kind`, `archive.link`, `archive.damaged`.
+    """
+    while True:
+        block = stream.read(BLOCK)
+        if len(block) < BLOCK:
+            raise Refused("archive.damaged", "the archive has no end")
+        if not any(block):
+            break
+        yield _header(block)
+    while rest := stream.read(CHUNK):
+        if any(rest):
+            raise Refused("archive.damaged", "there is something behind the end of the archive")
+
+
+def _content(stream: Expanded, size: int) -> Iterator[bytes]:
+    """Yield the content of the current member in parts."""
+    left = size
+    while left:
+        part = stream.read(min(left, CHUNK))
+        if not part:
+            raise Refused("archive.damaged", "the archive is cut off")
+        left -= len(part)
+        yield part
+    stream.read(-size % BLOCK)
+
+
+def _header(block: bytes) -> Header:
+    name = _text(block[:100])
+    prefix = _text(block[345:500]) if block[257:263] == b"ustar\0" else ""
+    name = f"{prefix}/{name}" if prefix else name
+    total = sum(block[:148]) + 8 * 32 + sum(block[156:])
+    if _octal(block[148:156], name) != total:
+        raise Refused("archive.damaged", "a header's checksum is wrong", file=name)
+    kind = block[156:157]
+    if kind not in (b"0", b"\0", b"5"):
+        what = KINDS.get(kind, "neither a plain file nor a folder")
+        rule = "archive.link" if kind in (b"1", b"2") else "archive.kind"
+        hint = "" if kind in KINDS else "; `colbench submit pack --out X.tar.gz` makes an archive"
+        raise Refused(rule, f"it is {what}{hint}", file=name)
+    size = _octal(block[124:136], name)
+    if kind == b"5" and size:
+        raise Refused("archive.damaged", "a folder with content", file=name)
+    return Header(name, size, kind == b"5")
+
+
+def _text(field: bytes) -> str:
+    return field.partition(b"\0")[0].decode("utf-8", "backslashreplace")
+
+
+def _octal(field: bytes, name: str) -> int:
+    digits = field.strip(b" \0")
+    if not digits or any(digit not in b"01234567" for digit in digits):
+        raise Refused("archive.damaged", "a header with a number that is none", file=name)
+    return int(digits, 8)

@@ -1,0 +1,139 @@
+"""The draft of a bundle: what of a run is published, and every reason why it may not be."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from colbench.config import digest
+from colbench.errors import UserError
+from colbench.flags import command_flags
+from colbench.rollout import Rollout
+from colbench.run_folder import RunFolder, RunRecord
+from colbench.runner import Cell, plan
+from colbench.selection import recorded_tasks
+from colbench.task import Task
+from colbench_leaderboard.bundle.redaction import PublicRecord, public_record, public_spec
+from colbench_leaderboard.bundle.schema import Lock, LockedTasks, Submission
+from colbench_leaderboard.bundle.tracks import departures
+
+NAMED = 5
+"""Cells that an error names."""
+
+
+class Draft(NamedTuple):
+    """The contents of a bundle, and what of the run is left out."""
+
+    submission: Submission
+    lock: Lock
+    rollouts: tuple[Rollout, ...]
+    """By task and trial."""
+    left_out: tuple[str, ...]
+    """Names of configuration that is not published, or only in part."""
+    outside: int
+    """Rollouts of the folder that are not in the run's grid, and not published."""
+
+
+def draft(run: Path, submission: Submission) -> Draft:
+    """Draft the bundle of a run's folder.
+
+    Raises UserError with every reason against it: mixed configurations, an unfinished grid, a run that is not
+    for the track.
+    """
+    folder = RunFolder(run)
+    record = folder.record()
+    tasks = recorded_tasks(folder, record)
+    by_key = {rollout.key: rollout for rollout in folder.rollouts()}
+    cells = plan(tasks, record.config.trials, record.digest, record.config.seed)
+    public = public_record(record)
+    lock = _lock(record, public, _domain(tasks))
+    flaws = [*_mixed(record, by_key.values()), *_unfinished(record, run, cells, by_key)]
+    if submission.track == "standard" and (reasons := departures(lock)):
+        listed = "".join(f"\n    {reason}" for reason in reasons)
+        flaws.append(
+            f'it is not for the track "standard", but for "open" (`track` says which):{listed}'
+        )
+    if flaws:
+        raise UserError("\n".join([f"{run} cannot be sent in:", *(f"  {flaw}" for flaw in flaws)]))
+    chosen = sorted((by_key[cell.key] for cell in cells), key=lambda one: (one.task_id, one.trial))
+    outside = len(by_key) - len(chosen)
+    return Draft(submission, lock, tuple(chosen), public.left_out, outside)
+
+
+def _lock(record: RunRecord, public: PublicRecord, domain: str) -> Lock:
+    return Lock(
+        colbench=record.colbench,
+        commit=record.commit,
+        python=record.python,
+        started=record.started,
+        config=public.config,
+        pins=public.pins,
+        digest=public.digest,
+        sandbox=public.sandbox,
+        environment=public.environment,
+        tasks=LockedTasks(
+            source=public_spec(record.tasks.source),
+            count=record.tasks.count,
+            hash=record.tasks.hash,
+            domain=domain,
+            trials=record.config.trials,
+        ),
+    )
+
+
+def _domain(tasks: Sequence[Task]) -> str:
+    domains = sorted({task.domain for task in tasks})
+    if len(domains) > 1:
+        raise UserError(
+            f"the run has tasks of {' and '.join(domains)}, and an entry is for one domain; run again with "
+            f"--domain {domains[0]}"
+        )
+    return domains[0]
+
+
+def _mixed(record: RunRecord, rollouts: Iterable[Rollout]) -> list[str]:
+    """Return the signs that the folder holds another configuration than that of `run.json`."""
+    flaws = []
+    if digest(record.pins) != record.digest:
+        flaws.append("run.json: its digest is not that of its pins; it was changed by hand")
+    if changed := _changed(record):
+        flaws.append(f"run.json: `config` and `pins` do not agree on {', '.join(changed)}")
+    others = [one for one in rollouts if one.key != _key(one, record.digest)]
+    if others:
+        first = others[0]
+        flaws.append(
+            f"rollouts.jsonl: {len(others)} of another configuration than run.json's, such as trial {first.trial} of "
+            f"{first.task_id}; keep one configuration in a folder"
+        )
+    return flaws
+
+
+def _changed(record: RunRecord) -> list[str]:
+    files = {"agent_prompt", "human_prompt"}  # pinned by their content, and may no longer exist
+    stated = replace(record.config, agent_prompt=None, human_prompt=None).pins()
+    stated = msgspec.json.decode(msgspec.json.encode(stated))  # in the form in which pins are read
+    pinned = record.pins.get("config", {})
+    return sorted(name for name in stated.keys() - files if stated[name] != pinned.get(name))
+
+
+def _key(rollout: Rollout, run: str) -> str:
+    return digest([rollout.task_id, rollout.task_hash, rollout.trial, run])
+
+
+def _unfinished(
+    record: RunRecord, run: Path, cells: Sequence[Cell], by_key: Mapping[str, Rollout]
+) -> list[str]:
+    missing = [cell for cell in cells if not (cell.key in by_key and by_key[cell.key].settled)]
+    if not missing:
+        return []
+    named = ", ".join(f"trial {cell.trial} of {cell.task.id}" for cell in missing[:NAMED])
+    more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+    command = shlex.join(["colbench", "eval", *command_flags(record.config), "--out", str(run)])
+    return [
+        f"{len(missing)} of {len(cells)} dialogues are missing: {named}{more}. To run them:\n    {command}"
+    ]

@@ -1,0 +1,118 @@
+"""Packing a draft: the same run and the same submission give the same bytes."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from colbench.errors import UserError
+from colbench.rollout import Rollout
+from colbench_leaderboard.bundle import archive
+from colbench_leaderboard.bundle.draft import Draft
+from colbench_leaderboard.bundle.encoding import canonical
+from colbench_leaderboard.bundle.files import manifest, trajectory_file
+from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.bundle.redaction import find_secret, scrub
+from colbench_leaderboard.bundle.refused import Refused
+from colbench_leaderboard.bundle.schema import BLOBS, LOCK, MANIFEST, PER_FILE, SUBMISSION
+from colbench_leaderboard.bundle.trajectories import to_trajectory
+
+
+def pack(draft: Draft, out: Path) -> str:
+    """Write the bundle, a `.tar.gz` if `out` ends so, else a folder, and return its digest.
+
+    Before it is moved to `out` it is read as a receiver reads it. Raises UserError if something else is at `out`,
+    if a text seems to hold a secret, or if a receiver would refuse the bundle.
+    """
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        scratch = tempfile.TemporaryDirectory(prefix=".colbench-pack-", dir=out.parent)
+    except OSError as cause:
+        raise UserError(f"--out {out}: cannot be written: {cause.strerror}") from cause
+    with scratch:
+        writer = _Writer(Path(scratch.name) / "bundle")
+        writer.fill(draft)
+        made = writer.archived() if out.name.endswith(archive.ARCHIVE) else writer.folder
+        digest = _digest(made)
+        if out.exists() or out.is_symlink():
+            _require_same(out, digest)
+        else:
+            made.rename(out)
+    return digest
+
+
+class _Writer:
+    """Writes the files of a bundle."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.names: set[str] = set()
+
+    def fill(self, draft: Draft) -> None:
+        self._put(SUBMISSION, canonical(draft.submission))
+        self._put(LOCK, canonical(draft.lock))
+        rollouts = draft.rollouts
+        for number, start in enumerate(range(0, len(rollouts), PER_FILE)):
+            lines = map(self._line, rollouts[start : start + PER_FILE])
+            self._put(trajectory_file(number), b"".join(lines))
+        self._put(MANIFEST, manifest(self.folder, self.names))
+
+    def archived(self) -> Path:
+        path = self.folder.with_name("archive")
+        archive.write(path, ((name, self.folder / name) for name in sorted(self.names)))
+        return path
+
+    def _line(self, rollout: Rollout) -> bytes:
+        def blob(name: str, content: bytes) -> None:
+            self._put(f"{BLOBS}/{name}", content)
+
+        where = f"trial {rollout.trial} of {rollout.task_id}"
+        if rollout.failure:
+            reason = scrub(rollout.failure.reason)
+            rollout = replace(rollout, failure=replace(rollout.failure, reason=reason))
+        line = canonical(to_trajectory(rollout, blob))
+        _require_no_secret(line, where)
+        return line + b"\n"
+
+    def _put(self, name: str, content: bytes) -> None:
+        if name in self.names:
+            return
+        _require_no_secret(content, name)
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        self.names.add(name)
+
+
+def _require_no_secret(content: bytes, where: str) -> None:
+    """Raise UserError if a content seems to hold a secret."""
+    if what := find_secret(content):
+        raise UserError(
+            f"{where} holds what looks like {what}; nothing was written. A bundle is public: see that the run has no "
+            "secret in it, and replace one that has been in a transcript"
+        )
+
+
+def _digest(made: Path) -> str:
+    """Return the digest of a new bundle. Raises UserError if a receiver would refuse it."""
+    try:
+        with read_bundle(made) as bundle:
+            bundle.check_cells()
+            return bundle.digest
+    except Refused as cause:
+        raise UserError(
+            f"a receiver would refuse the bundle, and nothing was written: {cause}"
+        ) from cause
+
+
+def _require_same(out: Path, digest: str) -> None:
+    try:
+        with read_bundle(out) as existing:
+            same = existing.digest == digest
+    except Refused:
+        same = False
+    if not same:
+        raise UserError(f"--out {out} holds something else; remove it, or name another place")

@@ -1,0 +1,126 @@
+"""Checks of text that strangers write and others read: nothing invisible, nothing that looks like something else."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import datetime
+
+from colbench_leaderboard.bundle.refused import Refused
+from colbench_leaderboard.bundle.schema import SUBMISSION, Submission
+
+LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[^\s<>\"'`\\]*)?", re.ASCII)
+HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Unicode categories of invisible characters: controls, formats, private and unassigned ones."""
+BLANK = re.compile(
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U000e0100-\U000e01ef]"
+)
+"""Characters of other categories that are drawn as nothing: fillers, blanks and variation selectors."""
+JOINERS = {"\u200c", "\u200d", "\ufe0e", "\ufe0f"}
+"""Invisible characters that some scripts and emoji need; allowed in free text only."""
+ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
+"""Alphabets whose letters look alike."""
+MOST_MARKS = 2
+"""Combining marks on one letter."""
+POINT = "·"
+"""Stands for any sign between two digits, as in 2.5."""
+TWINS = str.maketrans(
+    "АВЕЅЗІЈКМНОРСТУХҮԌԚԜаезіјкморсѕтухүѵһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧαικνορτυχօսոհցΙ01|",
+    "ABES3IJKMHOPCTYXYGQWae3ijkmopcstyxyvhdqwlABEZHIKMNOPTYXaikvoptuxounhgIolI",
+)
+"""Cyrillic, Greek and Armenian letters and digits that look like Latin letters, from Unicode's list of confusables."""
+
+
+def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
+    """Raise Refused if a text can deceive: `submission.name`, `submission.text`, `submission.link`.
+
+    HTML is allowed, because every text is shown as text.
+    """
+    for key, text in _lines(submission):
+        if flaw := name_flaw(text):
+            raise Refused("submission.name", f"`{key}` {flaw}", file=file)
+    for key, text in _texts(submission):
+        if flaw := text_flaw(text):
+            raise Refused("submission.text", f"`{key}` {flaw}", file=file)
+    if submission.link and not LINK.fullmatch(submission.link):
+        raise Refused("submission.link", "`link` is no plain https:// address", file=file)
+
+
+def name_flaw(text: str) -> str:
+    """Return a description of the flaw in a name, or ""."""
+    if flaw := text_flaw(text, line=True):
+        return flaw
+    if text != " ".join(text.split(" ")).strip() or "  " in text:
+        return "has spaces before, behind or twice"
+    for word in re.findall(r"\w+", text):
+        found = sorted({name for char in word if (name := _alphabet(char))})
+        if len(found) > 1:
+            return f"mixes letters of {' and '.join(map(str.title, found))} in a word: {word!a}"
+    return ""
+
+
+def text_flaw(text: str, *, line: bool = False) -> str:
+    """Return a description of the flaw in a free text or, with `line`, in a text of one line; or ""."""
+    allowed = set() if line else {"\n", "\t", *JOINERS}
+    marks = 0
+    for char in text:
+        kind = unicodedata.category(char)
+        if (kind in HIDDEN or BLANK.match(char)) and char not in allowed:
+            return f"holds a character that cannot be seen: U+{ord(char):04X}"
+        if kind == "Zs" and char != " " and line:
+            return f"holds a space that is none: U+{ord(char):04X}"
+        marks = marks + 1 if kind in ("Mn", "Me") else 0
+        if marks > MOST_MARKS:
+            return f"has more than {MOST_MARKS} marks on one letter"
+    if unicodedata.normalize("NFC", text) != text:
+        return "is not in Unicode's normal form C"
+    return ""
+
+
+def skeleton(name: str) -> str:
+    """Return how a name looks to a hasty reader: names with the same skeleton are confusable.
+
+    Case, accents, spaces and signs are dropped, except a sign between two digits; look-alike letters and digits become
+    Latin letters.
+    """
+    whole = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFKD", name))
+    seen = whole.translate(TWINS).casefold().replace("i", "l")
+    return "".join(filter(_tells_apart, seen)) or name
+
+
+def is_time(text: str) -> bool:
+    """Return True if a text is a possible time in ISO 8601."""
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _tells_apart(char: str) -> bool:
+    """Return True for letters, digits and signs that belong to them, such as vowel signs of Hindi, but not accents."""
+    is_sign = unicodedata.category(char)[0] == "M" and "COMBINING" not in unicodedata.name(char, "")
+    return char.isalnum() or char == POINT or is_sign
+
+
+def _alphabet(char: str) -> str:
+    name = unicodedata.name(char, "")
+    return next((alphabet for alphabet in ALPHABETS if name.startswith(alphabet)), "")
+
+
+def _lines(submission: Submission) -> Iterator[tuple[str, str]]:
+    yield "name", submission.name
+    yield "organisation", submission.organisation
+    yield "contact", submission.contact
+    for author in submission.authors:
+        yield "authors", author
+    for model in submission.models:
+        yield "models.name", model.name
+        yield "models.revision", model.revision
+        yield "models.licence", model.licence
+
+
+def _texts(submission: Submission) -> Iterator[tuple[str, str]]:
+    yield "description", submission.description
+    yield "disclosures.training_notes", submission.disclosures.training_notes
+    yield "disclosures.tools", submission.disclosures.tools

@@ -1,0 +1,179 @@
+"""Reading a bundle that somebody sent, a folder or a `.tar.gz`, without trusting anything in it.
+
+    with read_bundle(path) as bundle:
+        bundle.submission, bundle.lock, bundle.digest
+        for cell in bundle.cells():
+            cell.file, cell.line, cell.rollout
+
+Anything that cannot be read safely or does not follow the schema raises `Refused`, which names rule, file and line.
+A bundle that was read is well-formed, no more: `verify` finds out whether it is true.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from colbench.rollout import Rollout
+from colbench_leaderboard.bundle.archive import unpack
+from colbench_leaderboard.bundle.encoding import decode, require_flat, sha256
+from colbench_leaderboard.bundle.files import (
+    MIB,
+    SIZES,
+    open_file,
+    parse_manifest,
+    plain_files,
+    read_file,
+    require_manifest,
+    trajectory_file,
+)
+from colbench_leaderboard.bundle.plain_text import require_plain
+from colbench_leaderboard.bundle.refused import Refused
+from colbench_leaderboard.bundle.schema import (
+    BLOBS,
+    LOCK,
+    MANIFEST,
+    PER_FILE,
+    SCHEMA,
+    SUBMISSION,
+    TRAJECTORIES,
+    Lock,
+    Submission,
+    Trajectory,
+)
+from colbench_leaderboard.bundle.submission import score_key
+from colbench_leaderboard.bundle.trajectories import BlobReader, to_rollout
+
+Part = TypeVar("Part", Submission, Lock)
+MOST_LINE = 8 * MIB
+"""Bytes of a trajectory, without its blobs."""
+MOST_COUNTED = 1 << 40
+"""The largest accepted number of tokens or requests, trial or seed."""
+
+
+class Cell(NamedTuple):
+    """A dialogue of the bundle, unscored, with its place in the files."""
+
+    file: str
+    line: int
+    rollout: Rollout
+
+
+class Bundle:
+    """A bundle whose files are those of its manifest; leaving it (`with`) removes what was unpacked."""
+
+    def __init__(
+        self, folder: Path, unpacked: tempfile.TemporaryDirectory[str] | None = None
+    ) -> None:
+        self.folder = folder
+        self._unpacked = unpacked
+        self.files = plain_files(folder)
+        """The names of all files."""
+        manifest = read_file(folder, MANIFEST)
+        self.digest = sha256(manifest)
+        require_manifest(folder, parse_manifest(manifest), self.files - {MANIFEST})
+        self.submission = _part(folder, SUBMISSION, Submission)
+        require_plain(self.submission)
+        self.lock = _part(folder, LOCK, Lock)
+        require_flat([self.lock.config, self.lock.pins], LOCK)
+
+    def __enter__(self) -> Bundle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._unpacked:
+            self._unpacked.cleanup()
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the dialogues by task and trial, one in memory at a time.
+
+        Raises Refused: `trajectories.files`, `trajectories.order`, `trajectories.number`, `words.…`, `blob.…`,
+        `json.…`, `schema.trajectory`.
+        """
+        blobs = BlobReader(self.folder)
+        domain, run = self.lock.tasks.domain, self.lock.digest
+        before: tuple[str, int] | None = None
+        for file, line, content in self._lines():
+            trajectory = decode(content, Trajectory, most=MOST_LINE, file=file, line=line)
+            here = (trajectory.task_id, trajectory.trial)
+            if before is not None and here <= before:
+                message = (
+                    f"trial {here[1]} of {here[0]!a}: cells are sorted by task and trial, each once"
+                )
+                raise Refused("trajectories.order", message, file=file, line=line)
+            before = here
+            _require_counts(trajectory, file, line)
+            blobs.check(trajectory, file, line)
+            yield Cell(file, line, to_rollout(trajectory, blobs.text, domain=domain, run=run))
+        prefix = f"{BLOBS}/"
+        for name in sorted(name for name in self.files if name.startswith(prefix)):
+            if name.removeprefix(prefix) not in blobs.used:
+                raise Refused("blob.unused", "no trajectory names it", file=name)
+
+    def check_cells(self) -> None:
+        """Read every dialogue. Raises Refused as `cells` does."""
+        for _ in self.cells():
+            pass
+
+    def _lines(self) -> Iterator[tuple[str, int, bytes]]:
+        names = sorted(name for name in self.files if name.startswith(f"{TRAJECTORIES}/"))
+        for number, name in enumerate(names):
+            if name != (expected := trajectory_file(number)):
+                raise Refused("trajectories.files", f"{expected} is missing before it", file=name)
+            line = 0
+            with open_file(self.folder, name) as file:
+                while content := file.readline(MOST_LINE + 2):
+                    line += 1
+                    if not content.endswith(b"\n"):
+                        message = f"no line break at its end, or more than {MOST_LINE} bytes"
+                        raise Refused("json.size", message, file=name, line=line)
+                    yield name, line, content[:-1]
+            last = number == len(names) - 1
+            if not (line == PER_FILE or (last and 0 < line < PER_FILE)):
+                message = f"{line} lines; every file but the last has {PER_FILE}, the last 1 to {PER_FILE}"
+                raise Refused("trajectories.files", message, file=name)
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Open the bundle in a folder or a `.tar.gz`, which is unpacked into a new temporary folder.
+
+    Raises Refused if it is not well-formed, DataError if there is nothing to read.
+    """
+    if path.is_symlink():
+        raise Refused("archive.link", f"{path} is a symbolic link; name what it leads to")
+    if path.is_dir():
+        return Bundle(path)
+    unpacked = tempfile.TemporaryDirectory(prefix="colbench-bundle-")
+    try:
+        unpack(path, Path(unpacked.name))
+        return Bundle(Path(unpacked.name), unpacked)
+    except BaseException:
+        unpacked.cleanup()
+        raise
+
+
+def _part(folder: Path, name: str, kind: type[Part]) -> Part:
+    content = read_file(folder, name)
+    try:
+        part = decode(content, kind, most=SIZES[name], file=name)
+    except Refused as found:
+        if found.rule == "schema.submission" and (key := score_key(json.loads(content))):
+            message = f"`{key}`: nobody says their own score; it is recomputed from the transcripts"
+            raise Refused("submission.score", message, file=name) from found
+        raise
+    if part.schema != SCHEMA:
+        raise Refused("schema.version", f"{part.schema[:40]!a}, expected {SCHEMA}", file=name)
+    return part
+
+
+def _require_counts(trajectory: Trajectory, file: str, line: int) -> None:
+    usages = [u for turn in trajectory.turns for u in (turn.agent_usage, turn.human_usage) if u]
+    numbers = [trajectory.seed, trajectory.trial]
+    numbers += [n for u in usages for n in (u.prompt_tokens, u.completion_tokens, u.requests)]
+    for number in numbers:
+        if not 0 <= number <= MOST_COUNTED:
+            message = f"a number that is less than 0 or more than {MOST_COUNTED}"
+            raise Refused("trajectories.number", message, file=file, line=line)

@@ -1,0 +1,161 @@
+"""Removing private data from what a run publishes: file locations, addresses, commands and secrets.
+
+Commands and addresses in the configuration are reduced to their kind, files to their names; arguments are published if
+they are numbers or booleans. `find_secret` is the last line of defense: it searches everything that would be published.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.config import RunConfig, digest, without_address
+from colbench.rollout import Rollout, encode_rollout
+from colbench.run_folder import RunRecord
+
+KEPT_BACK = (
+    "agent_endpoint",
+    "agent_env",
+    "baseline",
+    "browser",
+    "clip_weights",
+    "human_price",
+)
+"""Fields of the configuration that are not published at all."""
+LEFT_OUT = ("scorers",)
+"""Fields that a bundle does not have, because they choose scores, which it does not have either."""
+FILES = ("agent_prompt", "human_prompt")
+"""Fields that are published as the hash of the file."""
+COMMAND = "command"
+"""A key of an agent's description that is not published."""
+FILE_ENDS = (".py", ".jsonl", ".json", ".parquet", ".gz", ".txt", ".md")
+SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+HARMLESS = {"max_tokens", "max_completion_tokens"}
+PATH = re.compile(
+    r"(?<![\w.:/~])(?:~/|/|[A-Za-z]:\\)(?:[^\s/\\:;,'\"()]+[/\\])*([^\s/\\:;,'\"()]+)"
+)
+ADDRESS = re.compile(r"\b([a-z][a-z0-9+.-]*)://[^\s'\"<>]+", re.IGNORECASE)
+SHAPES = {
+    "an API key": rb"\bsk-[A-Za-z0-9_-]{20,}",
+    "a Hugging Face token": rb"\bhf_[A-Za-z0-9]{30,}",
+    "a GitHub token": rb"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})",
+    "an AWS key": rb"\bAKIA[0-9A-Z]{16}\b",
+    "a Google API key": rb"\bAIza[0-9A-Za-z_-]{35}",
+    "a Slack token": rb"\bxox[abprs]-[0-9A-Za-z-]{10,}",
+    "a private key": rb"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+}
+SECRETS = {what: re.compile(shape) for what, shape in SHAPES.items()}
+SHORTEST = 12
+"""Characters of an environment variable from which its value can be told from common words."""
+
+
+class PublicRecord(Struct, frozen=True, kw_only=True):
+    """The part of a run's record that is published."""
+
+    config: dict[str, Any]
+    pins: dict[str, Any]
+    digest: str
+    sandbox: str
+    environment: str
+    left_out: tuple[str, ...]
+    """Names of fields that are not published, or only in part."""
+
+
+def public_record(record: RunRecord) -> PublicRecord:
+    """Return the public part of a run's record, with pins that match the redacted configuration."""
+    left_out: list[str] = []
+    config = _config(record.config, left_out)
+    pins: dict[str, Any] = {
+        part: _redacted(value, part, left_out) for part, value in record.pins.items()
+    }
+    hashes = {name: record.pins["config"].get(name) for name in FILES}
+    pins["config"] = msgspec.to_builtins(config.pins()) | hashes
+    published = {**msgspec.to_builtins(config), **hashes}
+    return PublicRecord(
+        config={name: value for name, value in published.items() if name not in LEFT_OUT},
+        pins=pins,
+        digest=digest(pins),
+        sandbox=scrub(record.sandbox),
+        environment=scrub(" ".join(record.environments.values())),
+        left_out=tuple(left_out),
+    )
+
+
+def scrub(text: str) -> str:
+    """Return a text with paths reduced to file names and addresses removed."""
+    return PATH.sub(r"\1", ADDRESS.sub(r"\1:…", text))
+
+
+def public_spec(spec: str) -> str:
+    """Return a spec without its location: `cmd` for `cmd:python /a/agent.py`, `agent.py:A` for `/a/agent.py:A`."""
+    if spec.startswith("cmd:"):
+        return "cmd"
+    return scrub(":".join(map(_base, without_address(spec).split(":"))))
+
+
+def find_secret(content: bytes, environment: Mapping[str, str] | None = None) -> str:
+    """Return the kind of secret that a text seems to hold, without revealing it, or ""."""
+    for what, shape in SECRETS.items():
+        if shape.search(content):
+            return what
+    environment = os.environ if environment is None else environment
+    for name, value in environment.items():
+        if SECRETIVE.search(name) and len(value) >= SHORTEST and value.encode() in content:
+            return f"the value of the environment variable {name}"
+    return ""
+
+
+def names_home(rollout: Rollout, home: Path | None = None) -> bool:
+    """Return True if a text of a dialogue contains the home folder of the current user, which they may not want."""
+    folder = str(home or Path.home()).encode()
+    return folder.count(b"/") > 1 and folder in encode_rollout(rollout)
+
+
+def _config(config: RunConfig, left_out: list[str]) -> RunConfig:
+    usual = RunConfig()
+    changes: dict[str, Any] = {name: getattr(usual, name) for name in KEPT_BACK}
+    changes |= dict.fromkeys(FILES)
+    hidden = (*KEPT_BACK, *LEFT_OUT)
+    left_out += [name for name in hidden if getattr(config, name) != getattr(usual, name)]
+    for name in ("agent", "human", "tasks"):
+        changes[name] = public_spec(given := getattr(config, name))
+        if changes[name] != given:
+            left_out.append(f"{name} (sent as {changes[name]})")
+    for name in ("agent_args", "human_args"):
+        args = getattr(config, name)
+        changes[name] = {key: value for key, value in args.items() if _harmless(key, value)}
+        left_out += [f"{name}.{key}" for key in args if key not in changes[name]]
+    return replace(config, **changes)
+
+
+def _redacted(value: Any, part: str, left_out: list[str]) -> Any:
+    """Return how the agent, the human or the browser described itself, without private data."""
+    if isinstance(value, str):
+        return scrub(value)
+    if not isinstance(value, dict):
+        return value
+    if COMMAND in value:
+        left_out.append(f"{part}.{COMMAND}")
+    return {
+        scrub(str(key)): _redacted(each, part, left_out)
+        for key, each in value.items()
+        if key != COMMAND
+    }
+
+
+def _harmless(name: str, value: Any) -> bool:
+    if name in HARMLESS:
+        return True
+    return not isinstance(value, str) and not SECRETIVE.search(name)
+
+
+def _base(part: str) -> str:
+    is_path = part.startswith(("/", "~", ".")) or part.endswith(FILE_ENDS)
+    return part.rstrip("/").rpartition("/")[2] if is_path else part

@@ -1,0 +1,34 @@
+"""The error for a bundle or branch that breaks a rule, and safe printing of strangers' texts."""
+
+from __future__ import annotations
+
+from colbench.command import printable
+from colbench.errors import DataError
+
+LONGEST = 600
+"""Characters of a message, which may quote a stranger's key."""
+
+
+class Refused(DataError):  # noqa: N818 - a verdict
+    """A broken rule; `rule`, `file`, `line` and `message` are those of a `verify.receipt.Finding`.
+
+    `file` is a path in the bundle, or "" for the whole bundle; lines count from 1. All of it is safe to print.
+    """
+
+    def __init__(self, rule: str, message: str, *, file: str = "", line: int | None = None) -> None:
+        self.rule, self.line = rule, line
+        self.file, self.message = shown(file), cut(" ".join(printable(message).split()), LONGEST)
+        place = f"{self.file}, line {line}: " if line else f"{self.file}: " if file else ""
+        super().__init__(f"{place}{self.message} ({rule})")
+
+
+def shown(name: str, width: int = 120) -> str:
+    """Return a name that somebody else chose, safe for a message: escaped to ASCII and cut to `width`."""
+    safe = name.encode("ascii", "backslashreplace").decode()
+    safe = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in safe)
+    return cut(safe, width)
+
+
+def cut(text: str, width: int) -> str:
+    """Return the text, cut to `width` characters."""
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,138 @@
+"""The submission bundle: the transcripts and pins of a run, and nothing that could be a score.
+
+    submission.json         `Submission`: the system and the people behind it
+    lock.json               `Lock`: every pin of the run
+    trajectories/NNN.jsonl  `Trajectory`: canonical JSON, one per line, sorted by task and trial
+    blobs/SHA256            texts longer than `LONG` bytes, named by the SHA-256 of their UTF-8
+    MANIFEST.sha256         `SHA256  PATH` of every other file, sorted; its own SHA-256 is the bundle's digest
+
+A bundle is a folder, or a `.tar.gz` archive of one. It holds no task's body, tests, reference or reward.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from colbench.messages import Usage
+from colbench.rollout import Failure
+
+SUBMISSION, LOCK, MANIFEST = "submission.json", "lock.json", "MANIFEST.sha256"
+TRAJECTORIES, BLOBS = "trajectories", "blobs"
+SCHEMA = "colbench.bundle/1"
+LONG = 16 * 1024
+PER_FILE = 1000
+"""Trajectories in a file, at most."""
+
+Track = Literal["standard", "open"]
+"""`standard`: a domain's test tasks, the prescribed human, 10 turns, a clean harness. `open`: anything."""
+Text = Annotated[str, Meta(max_length=2000)]
+Line = Annotated[str, Meta(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Short = Annotated[str, Meta(max_length=120)]
+Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model that the system uses."""
+
+    name: Line
+    revision: Short = ""
+    """A version, or the hash of the weights."""
+    open_weights: bool = False
+    licence: Short = ""
+
+
+class Disclosures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Facts that a reader must know; all questions must be answered."""
+
+    trained_on_colbench: bool
+    """True if it was trained on any task, dialogue or generator of ColBench, test tasks or not."""
+    training_notes: Text = ""
+    human_in_the_loop: bool
+    tools: Annotated[str, Meta(min_length=1, max_length=2000)]
+    """Tools of the agent besides its model, such as search; "none"."""
+
+
+class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`submission.json`; before packing, the same keys in TOML."""
+
+    schema: str = SCHEMA
+    name: Line
+    """Name of the system, as the board shows it."""
+    organisation: Line
+    authors: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=100)]
+    contact: Line
+    track: Track
+    description: Text
+    link: Annotated[str, Meta(max_length=500)] = ""
+    """An `https://` address."""
+    models: Annotated[tuple[Model, ...], Meta(max_length=20)]
+    """Empty if the system uses no model."""
+    disclosures: Disclosures
+    licence: Literal["CC-BY-4.0", "CC0-1.0"] = "CC-BY-4.0"
+    """License of the transcripts."""
+
+
+class LockedTasks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The grid: every one of these tasks, `trials` times."""
+
+    source: str
+    count: int
+    hash: str
+    """As in `run.json`."""
+    domain: str
+    trials: int
+
+
+class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`lock.json`."""
+
+    schema: str = SCHEMA
+    colbench: str
+    commit: str
+    python: str
+    started: str
+    config: dict[str, Any]
+    """The public part of the configuration in `run.json`; see `redaction`."""
+    pins: dict[str, Any]
+    digest: str
+    """Digest of `pins`; that of `run.json` unless something private was left out of them."""
+    sandbox: str
+    environment: str = field(name="browser")
+    """Version and settings of the tools that produced the scores, such as the browser, whose name the key keeps."""
+    tasks: LockedTasks
+
+
+class Blob(Struct, frozen=True, forbid_unknown_fields=True):
+    """Reference to a long text in `blobs/`."""
+
+    blob: Digest
+
+
+Words = str | Blob
+"""A text of a dialogue."""
+
+
+class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One reply of the agent and the human's response to it."""
+
+    raw: Words
+    said: Words
+    human: Words | None = None
+    agent_usage: Usage | None = None
+    human_usage: Usage | None = None
+
+
+class Trajectory(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One dialogue: a cell of the grid."""
+
+    task_id: str
+    task_hash: Digest
+    trial: Annotated[int, Meta(ge=0)]
+    seed: int
+    request: Words
+    turns: tuple[Turn, ...]
+    answer: Words | None = None
+    ended_by: Literal["answer", "limit", "failure"]
+    failure: Failure | None = None

@@ -1,0 +1,206 @@
+"""`submission.toml`: the questions about a system, their template, and reading the answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.config_errors import explain
+from colbench.errors import DataError
+from colbench_leaderboard.bundle.plain_text import require_plain
+from colbench_leaderboard.bundle.schema import Disclosures, Model, Submission
+
+QUESTIONS = {
+    "name": "name of the system, as the board shows it",
+    "organisation": "who made it: an organisation, or yourself",
+    "authors": "who is to be named, one or more",
+    "contact": "where questions reach you: an e-mail address or a profile",
+    "track": '"standard" (bundled or official test tasks, the keyless human, 10 turns, a clean harness) or "open"',
+    "description": "what the system is, in a few sentences",
+    "link": "an https:// address of a paper or repository; may be empty",
+    "models": "the models that it uses; none is an answer",
+    "licence": 'licence of the transcripts: "CC-BY-4.0" or "CC0-1.0"',
+    "models.name": "a model's name, such as Qwen/Qwen3-8B",
+    "models.revision": "its version, or the commit of its weights; may be empty",
+    "models.open_weights": "whether its weights can be downloaded",
+    "models.licence": "its licence; may be empty",
+    "disclosures.trained_on_colbench": (
+        "whether it was trained on any task, dialogue or generator of ColBench, its test tasks included or not"
+    ),
+    "disclosures.training_notes": "if so, on what; may be empty",
+    "disclosures.human_in_the_loop": "whether a person had a part in its replies",
+    "disclosures.tools": 'what it may use besides its model, such as search; "none"',
+}
+"""The question behind each key."""
+SCORES = {
+    "acc",
+    "accuracy",
+    "cosine",
+    "grade",
+    "grades",
+    "mean",
+    "metric",
+    "metrics",
+    "pass",
+    "passed",
+    "rank",
+    "ranking",
+    "result",
+    "results",
+    "reward",
+    "rewards",
+    "score",
+    "scored",
+    "scores",
+    "ssim",
+    "success",
+    "successes",
+    "value",
+    "values",
+    "win",
+    "wins",
+}
+"""Words in keys that would be scores; a submission has none, because every number is recomputed."""
+TEMPLATE = {
+    "name": "",
+    "organisation": "",
+    "authors": [""],
+    "contact": "",
+    "track": "standard",
+    "description": "",
+    "link": "",
+    "licence": "CC-BY-4.0",
+}
+
+
+def read_submission(path: Path) -> Submission:
+    """Read the submission in a TOML file.
+
+    Raises DataError that names file and key if the file is not TOML, has a key for a score or an unknown key, or leaves
+    a question open; Refused if a text could deceive.
+    """
+    try:
+        values = tomllib.loads(path.read_text("utf-8"))
+    except OSError as cause:
+        raise DataError(f"--meta: {path} cannot be read: {cause.strerror}") from cause
+    except ValueError as cause:
+        raise DataError(f"--meta: {path} is not valid TOML: {cause}") from cause
+    return submission_of(values, str(path))
+
+
+def submission_of(values: dict[str, Any], file: str) -> Submission:
+    """Build the submission from parsed values; raises as `read_submission` does."""
+    if key := score_key(values):
+        raise DataError(
+            f"{file}: `{key}`: nobody says their own score; it is recomputed from the transcripts. Delete the key"
+        )
+    if unknown := list(_unknown(values)):
+        raise DataError(f"{file}: unknown key `{unknown[0]}`; known are {', '.join(QUESTIONS)}")
+    if open_questions := list(_unanswered(values)):
+        asked = "\n".join(f"  {key}: {QUESTIONS[key]}" for key in open_questions)
+        raise DataError(f"{file}: not answered:\n{asked}")
+    try:
+        submission = msgspec.convert(values, Submission)
+    except msgspec.ValidationError as cause:
+        problem = explain(cause, Submission, values)
+        key = re.sub(r"\[\d*\.*\]", "", problem.key)
+        question = f" ({QUESTIONS[key]})" if key in QUESTIONS else ""
+        raise DataError(
+            f"{file}: `{key or 'all'}`{question}: {problem.reason}{problem.given}"
+        ) from cause
+    require_plain(submission, file)
+    return submission
+
+
+def score_key(values: Any) -> str:
+    """Return the first key, with its parents, that would be a score, or ""."""
+    for key, _ in keys(values):
+        words = re.findall(r"[a-z]+", re.sub(r"([A-Z])", r" \1", key.rpartition(".")[2]).lower())
+        if SCORES.intersection(words):
+            return key
+    return ""
+
+
+def keys(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every key of nested dictionaries, with its parents, and its value."""
+    if isinstance(values, list):
+        for value in values:
+            yield from keys(value, prefix)
+    elif isinstance(values, dict):
+        for key, value in values.items():
+            yield f"{prefix}{key}", value
+            yield from keys(value, f"{prefix}{key}.")
+
+
+def to_toml(values: dict[str, Any]) -> str:
+    """Write a submission's values as TOML, each after its question."""
+    lines: list[str] = []
+    tables = {key: value for key, value in values.items() if key in ("models", "disclosures")}
+    lines += _pairs("", {key: value for key, value in values.items() if key not in tables})
+    if not tables.get("models"):
+        lines += [
+            f"# models: {QUESTIONS['models']}; for each, a table [[models]]",
+            "models = []",
+            "",
+        ]
+    for model in tables.get("models", []):
+        lines += ["[[models]]", *_pairs("models.", model)]
+    lines += ["[disclosures]", *_pairs("disclosures.", tables.get("disclosures", {}))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def template() -> str:
+    """Return a submission.toml to fill in."""
+    model = ("name", "revision", "open_weights", "licence")
+    example = [f"# {name} = …  # {QUESTIONS[f'models.{name}']}" for name in model]
+    questions = Disclosures.__struct_fields__
+    return "\n".join(
+        [
+            *_pairs("", TEMPLATE),
+            f"# models: {QUESTIONS['models']}",
+            "models = []",
+            "# or, instead of that line, for each at the end of the file:",
+            "# [[models]]",
+            *example,
+            "",
+            "[disclosures]",
+            *(f"# {name} = …  # {QUESTIONS[f'disclosures.{name}']}" for name in questions),
+            "",
+        ]
+    )
+
+
+def _pairs(prefix: str, values: dict[str, Any]) -> list[str]:
+    lines = []
+    for key, value in values.items():
+        text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        lines += [f"# {QUESTIONS[prefix + key]}", f"{key} = {text}", ""]
+    return lines
+
+
+def _unknown(values: dict[str, Any]) -> Iterator[str]:
+    known = {*QUESTIONS, "disclosures"}
+    return (key for key, _ in keys(values) if key not in known)
+
+
+def _unanswered(values: dict[str, Any]) -> Iterator[str]:
+    yield from _missing(Submission, values, "")
+    for model in values.get("models", []) if isinstance(values.get("models"), list) else []:
+        yield from _missing(Model, model, "models.")
+    yield from _missing(Disclosures, values.get("disclosures", {}), "disclosures.")
+
+
+def _missing(kind: type[Struct], values: Any, prefix: str) -> Iterator[str]:
+    if not isinstance(values, dict):
+        return
+    for field in msgspec.structs.fields(kind):
+        empty = values.get(field.name) in (None, "", [""])
+        if field.required and empty and field.name != "disclosures":
+            yield prefix + field.name

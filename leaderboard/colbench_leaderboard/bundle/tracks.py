@@ -1,0 +1,63 @@
+"""The rules of the standard track, under which two entries differ in nothing but the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from colbench.registry import domain_names, get_domain
+from colbench_leaderboard.bundle.schema import Lock
+
+HUMAN = "keyless"
+TURNS = 10
+
+
+def own_sources() -> frozenset[str]:
+    """Return the task sources that a bundle may name, because the receiver has the same: those of installed domains."""
+    return frozenset().union(*(get_domain(name).own_sources for name in domain_names()))
+
+
+def is_standard(source: str) -> bool:
+    """Return True if a task source is one of the standard track, in any installed domain."""
+    return any(_size(source, get_domain(name).leaderboard_sets) for name in domain_names())
+
+
+def departures(lock: Lock) -> list[str]:
+    """Return the reasons why a run is not for the standard track, for people."""
+    return [*_tasks(lock), *_rules(lock), *_harness(lock.commit)]
+
+
+def _size(source: str, sets: Mapping[str, int]) -> int | None:
+    return sets.get(source, sets.get(f"{source}/test"))
+
+
+def _tasks(lock: Lock) -> Iterator[str]:
+    source, count, domain = lock.tasks.source, lock.tasks.count, lock.tasks.domain
+    sets = get_domain(domain).leaderboard_sets if domain in domain_names() else {}
+    size = _size(source, sets)
+    if size is None:
+        yield f"its tasks are {source!a}; the track has {', '.join(sets) or 'none of this domain'}"
+    elif count != size:
+        yield f"it has {count} of the {size} tasks of {source}"
+    elif lock.config.get("limit") is not None or lock.config.get("task_ids"):
+        yield "its tasks were chosen by `limit` or `task_ids`"
+
+
+def _rules(lock: Lock) -> Iterator[str]:
+    config = lock.config
+    if config.get("max_turns") != TURNS:
+        yield f"it has {config.get('max_turns')!a} turns; the track has {TURNS}"
+    if config.get("human") != HUMAN:
+        yield f"its human is {config.get('human')!a}; the track has {HUMAN}"
+    elif config.get("human_args") or config.get("human_prompt"):
+        yield "its human has arguments or a prompt of its own"
+    if config.get("sandbox_packages"):
+        yield "its answers may import packages beside the standard library"
+    if config.get("allow_unsafe_sandbox"):
+        yield "it was allowed an unsafe sandbox"
+
+
+def _harness(commit: str) -> Iterator[str]:
+    if not commit:
+        yield "the commit of its harness is not known, as it did not run from a checkout"
+    elif commit.endswith("-dirty"):
+        yield f"its harness was changed and not committed: {commit}"

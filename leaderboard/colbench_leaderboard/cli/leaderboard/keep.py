@@ -1,0 +1,202 @@
+"""`colbench leaderboard init`, `accept`, `remove` and `rescore`: keep a store."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from colbench.errors import DataError
+from colbench_leaderboard.cli.output import say, say_decision, say_objections
+from colbench_leaderboard.cli.verify import REFUSED, add_store_flags, verify_for_store
+
+
+def add_to(actions: Any) -> None:
+    """Add the actions."""
+    _add_init(actions)
+    _add_accept(actions)
+    _add_remove(actions)
+    _add_rescore(actions)
+
+
+def _add_init(actions: Any) -> None:
+    parser = actions.add_parser("init", help="begin an empty store", description="Begin a store.")
+    parser.add_argument("store", metavar="STORE", help="a new folder, or a fresh git repository")
+    parser.set_defaults(run=init)
+
+
+def _add_accept(actions: Any) -> None:
+    parser = actions.add_parser(
+        "accept",
+        help="take a bundle in, or record why not",
+        description="Verify a bundle and take it into a store, or record that it is refused.",
+    )
+    parser.add_argument("store", metavar="STORE")
+    parser.add_argument("bundle", metavar="BUNDLE", help="a folder or a .tar.gz")
+    parser.add_argument(
+        "--verified",
+        metavar="DIR",
+        help="the receipt that `colbench verify` wrote; without this the bundle is verified now",
+    )
+    apart = parser.add_mutually_exclusive_group()
+    apart.add_argument(
+        "--refuse", metavar="REASON", help="record that it is refused, and why; it is published"
+    )
+    apart.add_argument(
+        "--reruns",
+        metavar="DIGEST",
+        help="the entry whose system you ran yourself for this bundle: it is not ranked, and that entry becomes T3",
+    )
+    apart.add_argument(
+        "--reference-line",
+        action="store_true",
+        help="show it as a line to compare with, such as `blank`, outside the ranks",
+    )
+    add_store_flags(parser)
+    parser.set_defaults(run=accept)
+
+
+def _add_remove(actions: Any) -> None:
+    parser = actions.add_parser(
+        "remove",
+        help="take an entry off",
+        description="Take an entry off its board; the record of it, and of the reason, stays.",
+    )
+    parser.add_argument("store", metavar="STORE")
+    parser.add_argument("bundle", metavar="DIGEST", help="of the bundle, or its first digits")
+    parser.add_argument("--reason", required=True, help="why; it is published")
+    parser.add_argument(
+        "--delete", action="store_true", help="delete the bundle's files, not only the entry"
+    )
+    parser.set_defaults(run=remove)
+
+
+def _add_rescore(actions: Any) -> None:
+    parser = actions.add_parser(
+        "rescore",
+        help="verify all entries again",
+        description="Verify every entry again after a change of the rules; changes are published.",
+    )
+    parser.add_argument("store", metavar="STORE")
+    parser.add_argument("--reason", required=True, help="why; it is published")
+    parser.add_argument("--only", metavar="DIGEST", help="one bundle, by its first digits")
+    add_store_flags(parser)
+    parser.set_defaults(run=rescore)
+
+
+def init(args: argparse.Namespace) -> int:
+    """Make the store."""
+    from colbench_leaderboard.store.repository import make_store
+
+    make_store(Path(args.store))
+    say(
+        f"{args.store}: an empty store; `colbench leaderboard accept {args.store} BUNDLE` takes an entry in"
+    )
+    return 0
+
+
+def accept(args: argparse.Namespace) -> int:
+    """Verify a bundle, and accept or refuse it. Returns 1 if the receipt refuses it."""
+    from colbench_leaderboard.store.decisions import require_reason
+    from colbench_leaderboard.store.layout import bundle_folder
+    from colbench_leaderboard.store.log import read_log
+
+    store = Path(args.store)
+    decide = _accept if args.refuse is None else _refuse
+    if args.refuse is not None:
+        require_reason(args.refuse, "--refuse")
+    if args.verified:
+        return decide(args, Path(args.verified))
+    standing = [bundle_folder(store, each) for each in read_log(store).standing()]
+    against = standing if args.refuse is None else []
+    outcome = verify_for_store(args, Path(args.bundle), against)
+    with tempfile.TemporaryDirectory(prefix="colbench-accept-") as made:
+        outcome.write(Path(made))
+        if outcome.receipt.tier is not None or args.refuse is not None:
+            return decide(args, Path(made))
+    say_objections(outcome.receipt)
+    say("Nothing was recorded; --refuse REASON does that.")
+    return REFUSED
+
+
+def _accept(args: argparse.Namespace, verified: Path) -> int:
+    from colbench_leaderboard.store import decisions
+    from colbench_leaderboard.store.entries import read_receipt
+    from colbench_leaderboard.store.log import find, read_log
+
+    store = Path(args.store)
+    record = decisions.accept(
+        store,
+        Path(args.bundle),
+        verified,
+        reference_line=args.reference_line,
+        reruns=find(read_log(store), args.reruns) if args.reruns else "",
+    )
+    say_objections(read_receipt(store, record))
+    say_decision(record, read_log(store).head)
+    return 0
+
+
+def _refuse(args: argparse.Namespace, verified: Path) -> int:
+    from colbench_leaderboard.store import decisions
+    from colbench_leaderboard.store.log import read_log
+
+    store = Path(args.store)
+    record = decisions.refuse(store, verified, args.refuse)
+    say_decision(record, read_log(store).head)
+    return 0
+
+
+def remove(args: argparse.Namespace) -> int:
+    """Record the removal of an entry."""
+    from colbench_leaderboard.store import decisions
+    from colbench_leaderboard.store.log import find, read_log
+
+    store = Path(args.store)
+    bundle = find(read_log(store), args.bundle)
+    record = decisions.remove(store, bundle, args.reason, delete=args.delete)
+    say_decision(record, read_log(store).head)
+    return 0
+
+
+def rescore(args: argparse.Namespace) -> int:
+    """Record new scores where they changed. Returns 1 if the new rules refuse an entry."""
+    from colbench_leaderboard.store.decisions import require_reason
+    from colbench_leaderboard.store.log import find, read_log
+
+    require_reason(args.reason)
+    log = read_log(Path(args.store))
+    wanted = [find(log, args.only)] if args.only else list(log.standing())
+    refused = [bundle for bundle in wanted if not _rescore(args, bundle)]
+    for bundle in refused:
+        say(
+            f"{bundle}: refused by the new rules, and still on the board; `remove` takes it off",
+            "red",
+        )
+    return REFUSED if refused else 0
+
+
+def _rescore(args: argparse.Namespace, bundle: str) -> bool:
+    """Verify an entry again and record changes; False if it is refused now."""
+    from colbench_leaderboard.store import decisions
+    from colbench_leaderboard.store.audit import verified_against
+    from colbench_leaderboard.store.layout import bundle_folder
+    from colbench_leaderboard.store.log import read_log
+
+    store = Path(args.store)
+    record = read_log(store).standing().get(bundle)
+    if record is None:
+        raise DataError(f"bundle {bundle} does not stand in {store}")
+    folder = bundle_folder(store, bundle)
+    outcome = verify_for_store(args, folder, verified_against(store, record))
+    if outcome.receipt.tier is None:
+        return False
+    with tempfile.TemporaryDirectory(prefix="colbench-rescore-") as made:
+        outcome.write(Path(made))
+        changed = decisions.rescore(store, bundle, Path(made), args.reason)
+    if changed:
+        say_decision(changed, read_log(store).head)
+    else:
+        say(f"{bundle}: the same")
+    return True

@@ -1,0 +1,190 @@
+"""Output of the leaderboard's commands: progress, verdicts and plain lines, safe to print in a terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from colbench.console import console, errors, printable
+from colbench.registry import get_domain
+
+if TYPE_CHECKING:
+    from colbench.stats import Estimate
+    from colbench_leaderboard.bundle.refused import Refused
+    from colbench_leaderboard.store.layout import Record
+    from colbench_leaderboard.verify.receipt import Finding, Outcome, Receipt, Summary
+    from colbench_leaderboard.verify.verification import Seen
+
+TIERS = {
+    "T0": "well-formed",
+    "T1": "rescored",
+    "T2": "rescored, and the simulated human asked again",
+    "T3": "run again by the maintainers",
+}
+MEANS = "The scores follow from the transcripts; who wrote those, nobody can see from here."
+STYLES = {"refusal": "red", "flag": "yellow", "note": "dim"}
+INTERVAL = 10.0
+"""Seconds between two lines of progress without a terminal."""
+
+
+def say(line: str, style: str = "") -> None:
+    """Print a line."""
+    console().print(printable(line), style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def say_field(name: str, value: str) -> None:
+    """Print a value after its dimmed name."""
+    console().print(f"[dim]{name:<9}[/dim]", end="", highlight=False)
+    console().print(printable(value), highlight=False, markup=False, soft_wrap=True)
+
+
+def say_decision(record: Record, head: str) -> None:
+    """Print a decision, and the log's new head."""
+    say(f"record {record.number}: {record.decision} {record.bundle}")
+    say(f"head     {head}", "dim")
+
+
+def say_objections(receipt: Receipt) -> None:
+    """Print the refusals and flags of a receipt, and its tier; its notes are for the record."""
+    for found in receipt.findings:
+        if found.severity != "note":
+            say(f"{found.severity:<8} {found.rule}: {_located(found)}", STYLES[found.severity])
+    say(f"tier     {receipt.tier}" if receipt.tier else "refused")
+
+
+def say_refusal(path: Path, refused: Refused) -> None:
+    """Print why a bundle could not be read."""
+    say(f"{path}: refused, and not read any further", "bold red")
+    say(f"  {refused}")
+
+
+def say_outcome(outcome: Outcome, out: Path) -> None:
+    """Print the verdict, the numbers and the findings."""
+    receipt = outcome.receipt
+    verdict, color = _verdict(receipt)
+    say(verdict, f"bold {color}")
+    if outcome.summary:
+        for name, value in _numbers(outcome.summary, receipt):
+            say(f"  {name:<14}{value}")
+        say(f"  {MEANS}", "dim")
+    order = list(STYLES)
+    for found in sorted(receipt.findings, key=lambda each: order.index(each.severity)):
+        say(f"{found.severity:<8} {found.rule}", STYLES[found.severity])
+        say(f"         {_located(found)}")
+    say(f"bundle   {receipt.bundle}")
+    say(f"tasks    {receipt.tasks}")
+    say(f"receipt  {out}")
+
+
+def as_json(outcome: Outcome) -> str:
+    """Return receipt and summary as JSON."""
+    return to_json({"receipt": outcome.receipt, "summary": outcome.summary})
+
+
+def refusal_as_json(refused: Refused) -> str:
+    """Return the reason why a bundle could not be read as JSON."""
+    fields = {name: getattr(refused, name) for name in ("rule", "file", "line", "message")}
+    return to_json({"receipt": None, "summary": None, "refusal": fields})
+
+
+def to_json(content: object) -> str:
+    """Return a value as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+def _located(found: Finding) -> str:
+    """Return the message of a finding after its place."""
+    line = f", line {found.line}" if found.line else ""
+    return f"{found.file}{line}: {found.message}" if found.file else found.message
+
+
+def _verdict(receipt: Receipt) -> tuple[str, str]:
+    if receipt.tier is None:
+        refusals = sum(each.severity == "refusal" for each in receipt.findings)
+        return f"refused, for {refusals} reason{'s' if refusals != 1 else ''}", "red"
+    flags = sum(each.severity == "flag" for each in receipt.findings)
+    flagged = f", with {flags} flag{'s' if flags != 1 else ''}" if flags else ""
+    verdict = f"accepted{flagged}: {receipt.tier}, {TIERS[receipt.tier]}"
+    return verdict, "yellow" if flags else "green"
+
+
+def _numbers(summary: Summary, receipt: Receipt) -> Iterator[tuple[str, str]]:
+    domain = get_domain(summary.domain)
+    yield "tasks", f"{summary.tasks:,} x {summary.trials}"
+    if summary.success:
+        yield "success", _estimate(summary.success, percent=True)
+    yield domain.primary.label, _estimate(summary.value, percent=domain.primary.bounds == (0, 1))
+    yield "turns", _estimate(summary.turns)
+    yield "agent words", _estimate(summary.agent_words)
+    yield "human words", _estimate(summary.human_words)
+    if summary.undisclosed is not None:
+        yield (
+            "untold",
+            f"{100 * summary.undisclosed:.1f} % of what is hidden was used before it was told",
+        )
+    if receipt.replayed:
+        yield "human", f"{receipt.replayed:,} replies, the same when asked again"
+
+
+def _estimate(found: Estimate, *, percent: bool = False) -> str:
+    if percent:
+        return f"{100 * found.mean:.1f} %  ({100 * found.low:.1f} to {100 * found.high:.1f})"
+    return f"{found.mean:.2f}  ({found.low:.2f} to {found.high:.2f})"
+
+
+@contextmanager
+def progress() -> Iterator[Seen]:
+    """Show the progress of verifying: a bar for each stage in a terminal, elsewhere a line now and then."""
+    with (_bars if errors().is_terminal else _lines)() as seen:
+        yield seen
+
+
+@contextmanager
+def _bars() -> Iterator[Seen]:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<8}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    stages: dict[str, Callable[[int, int], None]] = {}
+    with Progress(*columns, console=errors(), transient=True) as bars:
+
+        def stage(name: str, total: int) -> Callable[[int, int], None]:
+            bar = bars.add_task(name, total=total)
+            return lambda done, total: bars.update(bar, completed=done, total=total)
+
+        def seen(name: str, done: int, total: int) -> None:
+            if name not in stages:
+                stages[name] = stage(name, total)
+            stages[name](done, total)
+
+        yield seen
+
+
+@contextmanager
+def _lines() -> Iterator[Seen]:
+    last = time.monotonic()
+
+    def seen(name: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= INTERVAL:
+            last = time.monotonic()
+            print(f"{name} {done}/{total}", file=errors().file, flush=True)
+
+    yield seen

@@ -1,0 +1,209 @@
+"""Auditing a store: everything in it must follow from its log.
+
+Every file that the log names must exist unchanged, and no others may. With a verifier each bundle is also verified
+again, and the results must equal the stored files byte for byte.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import ParamSpec
+
+from msgspec import Struct
+
+from colbench.errors import DataError, UserError
+from colbench_leaderboard.bundle.encoding import sha256
+from colbench_leaderboard.store.entries import (
+    read_kept_bundle,
+    read_receipt,
+    read_scores,
+    read_summary,
+)
+from colbench_leaderboard.store.layout import (
+    BUNDLE,
+    ENTRIES,
+    LOG,
+    VERIFIED,
+    Record,
+    bundle_folder,
+    entry_folder,
+    verified_folder,
+)
+from colbench_leaderboard.store.log import Log, read_log
+from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, Summary
+from colbench_leaderboard.verify.scores import summarize
+from colbench_leaderboard.verify.transcripts import duplicated
+
+P = ParamSpec("P")
+Verifier = Callable[[Path, list[Path], Path], None]
+"""Verifies the bundle in a folder against others, and writes the files of `verify.receipt` into a third folder."""
+MARKS = {".gitkeep"}
+"""Files in `entries/` that the log need not name."""
+
+
+class Audit(Struct, frozen=True, kw_only=True):
+    """The result of an audit."""
+
+    head: str
+    records: int
+    standing: int
+    """Entries that are on a board."""
+    verified: int
+    """Of those, verified again and found the same."""
+    faults: tuple[str, ...]
+    """Deviations from the log: the file or record, and how it differs."""
+
+
+def audit(
+    store: Path,
+    *,
+    head: str | None = None,
+    verifier: Verifier | None = None,
+    seen: Callable[[str, int, int], None] | None = None,
+) -> Audit:
+    """Audit a store from its log's first line.
+
+    `head`: a head of the log noted earlier. `seen` is called with a stage, how many entries are done, and how
+    many there are. Raises DataError if the log itself is inconsistent.
+    """
+    log = read_log(store, head)
+    torn = ["the last line has no line break: it is no decision"] if log.torn else []
+    faults = [f"{LOG}: {each}" for each in torn]
+    for record in log.records:
+        faults += _faults(_check_record, store, record)
+    faults += _unnamed(store, log)
+    for record in log.latest().values():
+        faults += _faults(_check_bundle, store, record)
+    standing = list(log.standing().values())
+    found = []
+    for number, record in enumerate(standing, start=1):
+        found.append(_faults(_recompute, store, record, verifier))
+        if seen:
+            seen("auditing", number, len(standing))
+    return Audit(
+        head=log.head,
+        records=len(log.records),
+        standing=len(standing),
+        verified=sum(not each for each in found) if verifier else 0,
+        faults=tuple(dict.fromkeys([*faults, *chain.from_iterable(found)])),
+    )
+
+
+def _faults(check: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> list[str]:
+    try:
+        check(*args, **kwargs)
+    except UserError as error:
+        return [str(error)]
+    return []
+
+
+def _check_record(store: Path, record: Record) -> None:
+    """Raise DataError unless the receipt of a record and the files that it names exist and agree with the record."""
+    if not record.receipt:
+        return
+    receipt = read_receipt(store, record)
+    folder = verified_folder(store, record.bundle, record.receipt)
+    if record.decision != "refused" and receipt.tier is None:
+        raise DataError(
+            f"{folder / RECEIPT}: refuses the bundle, but record {record.number} took it"
+        )
+    if receipt.tier is None and not receipt.summary:
+        return
+    read_summary(store, record, receipt)
+    read_scores(store, record, receipt)
+
+
+def _recompute(store: Path, record: Record, verifier: Verifier | None) -> None:
+    """Raise UserError unless an entry's numbers follow from its transcripts or, without a verifier, from its scores."""
+    if verifier:
+        _verify(store, record, verifier)
+    else:
+        _check_summary(store, record)
+
+
+def _check_summary(store: Path, record: Record) -> None:
+    """Raise DataError unless the summary follows from the scores, except for `undisclosed`."""
+    receipt = read_receipt(store, record)
+    summary, scores = read_summary(store, record, receipt), read_scores(store, record, receipt)
+    recomputed = summarize(
+        scores,
+        domain=summary.domain,
+        trials=summary.trials,
+        max_turns=len(summary.success_by_turn),
+        undisclosed=(),
+    )
+    for name in Summary.__struct_fields__:
+        stated, found = getattr(summary, name), getattr(recomputed, name)
+        if stated != found and name != "undisclosed":
+            folder = verified_folder(store, record.bundle, record.receipt)
+            raise DataError(
+                f"{folder / SUMMARY}: {name} is {stated}, but from {SCORES} it is {found}"
+            )
+
+
+def _check_bundle(store: Path, record: Record) -> None:
+    """Raise DataError unless the bundle of a latest record exists, or was deleted, as the record says."""
+    folder = bundle_folder(store, record.bundle)
+    gone = record.deleted
+    if gone and folder.exists():
+        raise DataError(f"{folder}: exists, but record {record.number} says that it was deleted")
+    if record.decision == "refused" or gone:
+        return
+    if not folder.is_dir():
+        raise DataError(f"{folder}: is missing; record {record.number} names it")
+    with read_kept_bundle(store, record.bundle) as found:
+        if found.digest != record.bundle:
+            raise DataError(f"{folder}: its manifest's SHA-256 is {found.digest}")
+
+
+def _unnamed(store: Path, log: Log) -> list[str]:
+    """Return a fault for each file in `entries/` that the log does not name."""
+    named: dict[Path, set[str]] = {store / ENTRIES: set(MARKS)}
+    for record in log.records:
+        entry = entry_folder(store, record.bundle)
+        named[store / ENTRIES].add(record.bundle)
+        named.setdefault(entry, set()).add(VERIFIED)
+        if record.decision != "refused":
+            named[entry].add(BUNDLE)
+        receipts = named.setdefault(entry / VERIFIED, set())
+        if record.receipt:
+            receipts.add(record.receipt)
+            named[entry / VERIFIED / record.receipt] = {RECEIPT, SCORES, SUMMARY}
+    return list(chain.from_iterable(_unexpected(folder, names) for folder, names in named.items()))
+
+
+def _unexpected(folder: Path, names: set[str]) -> Iterator[str]:
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_symlink():
+            yield f"{path}: is a symbolic link"
+        elif path.name not in names:
+            yield f"{path}: is not named by the log"
+
+
+def verified_against(store: Path, record: Record) -> list[Path]:
+    """Return the folders of the bundles that share transcripts according to a record's receipt, except deleted ones."""
+    named = (bundle_folder(store, each) for each in duplicated(read_receipt(store, record)))
+    return [folder for folder in named if folder.is_dir()]
+
+
+def _verify(store: Path, record: Record, verifier: Verifier) -> None:
+    """Raise DataError unless verifying the bundle again gives exactly the stored files."""
+    stored = verified_folder(store, record.bundle, record.receipt)
+    against = verified_against(store, record)
+    if len(against) < len(duplicated(read_receipt(store, record))):
+        raise DataError(
+            f"{stored / RECEIPT}: names a bundle with the same transcripts that was deleted since, so that it cannot "
+            f"be made again; `colbench leaderboard rescore --only {record.bundle[:12]}` makes one without"
+        )
+    with tempfile.TemporaryDirectory(prefix="colbench-audit-") as made:
+        folder = bundle_folder(store, record.bundle)
+        verifier(folder, against, Path(made))
+        for name in (SCORES, SUMMARY, RECEIPT):
+            found = (Path(made) / name).read_bytes() if (Path(made) / name).exists() else b""
+            if found != (stored / name).read_bytes():
+                raise DataError(
+                    f"{stored / name}: is not what verifying the bundle gives, which has the SHA-256 {sha256(found)}"
+                )

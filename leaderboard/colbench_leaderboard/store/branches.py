@@ -1,0 +1,181 @@
+"""Entries as commits on branches of a leaderboard's repository: making one, and checking those of a pull request.
+
+A commit is made of git's own objects, so that no hook, filter or line-end setting can change a byte of the bundle, and
+nobody's working tree is touched. Names in a pull request are strangers': they are compared and never run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from colbench.errors import UserError
+from colbench_leaderboard.bundle.encoding import sha256
+from colbench_leaderboard.bundle.files import NAMES, SIZES
+from colbench_leaderboard.bundle.read import Bundle
+from colbench_leaderboard.bundle.refused import Refused
+from colbench_leaderboard.bundle.schema import MANIFEST
+from colbench_leaderboard.store.git import Git, is_url, shown_url
+from colbench_leaderboard.store.layout import BUNDLE, ENTRIES
+
+PLAIN = "100644"
+"""Git's mode of a plain file."""
+COMMIT = re.compile(r"[0-9a-f]{40}")
+ENTRY = re.compile(rf"{ENTRIES}/([0-9a-f]{{64}})/{BUNDLE}/(.+)", re.ASCII)
+
+
+class Branch(NamedTuple):
+    """A new branch with an entry."""
+
+    repository: Path
+    name: str
+    commit: str
+    folder: str
+    """Of the bundle, in the repository."""
+
+
+@contextmanager
+def open_repository(to: str) -> Iterator[Path]:
+    """Open the repository of `--to`: a local working tree, or a temporary clone of an address.
+
+    Raises UserError if it is neither.
+    """
+    if Path(to).is_dir():
+        yield _work_tree(Path(to))
+    elif is_url(to):
+        with tempfile.TemporaryDirectory(prefix="colbench-push-") as scratch:
+            clone = Path(scratch) / "repository.git"
+            Git(Path(scratch))(
+                "clone", "--quiet", "--bare", "--depth=1", "--no-tags", "--", to, str(clone)
+            )
+            yield clone
+    else:
+        raise UserError(
+            f"--to {shown_url(to)}: neither a folder nor an address that git takes "
+            "(https://…, ssh://…, file://… or user@host:path)"
+        )
+
+
+def commit_entry(bundle: Bundle, where: Path) -> Branch:
+    """Put a bundle on a new branch of a repository. Raises UserError if it already exists, or git fails."""
+    git = Git(where)
+    name, folder = _branch_name(bundle), f"{ENTRIES}/{bundle.digest}/{BUNDLE}"
+    base = _head(git)
+    if git("ls-tree", "--name-only", base, "--", folder).strip():
+        raise UserError(f"{where}: the entry is there already, {folder}")
+    if git.attempt(("rev-parse", "--verify", "--quiet", f"refs/heads/{name}")).returncode == 0:
+        raise UserError(
+            f"{where}: there is a branch {name} already; delete it with `git branch -D {name}` to start over"
+        )
+    tree = _tree(git, bundle, base, folder)
+    message = f"Entry: {bundle.submission.name}\n\nBundle {bundle.digest}\n"
+    commit = git("commit-tree", tree, "-p", base, "-F", "-", stdin=message.encode()).strip()
+    git("branch", "--", name, commit)
+    return Branch(where, name, commit, folder)
+
+
+def push(branch: Branch, to: str) -> None:
+    """Push a branch to an address. Raises UserError with git's error message if that fails."""
+    ref = f"refs/heads/{branch.name}"
+    git = Git(branch.repository)
+    if git("ls-remote", "--", to, ref).strip():
+        raise UserError(
+            f"--to {shown_url(to)}: there is a branch {branch.name} already, so this bundle was sent before; open "
+            f"a pull request from it, or delete it there (git push {shown_url(to)} --delete {branch.name})"
+        )
+    git("push", "--quiet", "--", to, f"{ref}:{ref}")
+
+
+def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
+    """Return the digests of the entries that commit `head` adds since it branched off from commit `base`.
+
+    Raises Refused if it does anything but add plain files of bundles: `change.kind`, `change.path`, `change.mode`,
+    `change.none`, `change.digest`; UserError if a commit is invalid.
+    """
+    if not (COMMIT.fullmatch(base) and (head == "HEAD" or COMMIT.fullmatch(head))):
+        raise UserError("--added-since and --until are commits: 40 hexadecimal digits")
+    digests = set()
+    for status, mode, path in _changes(Git(repository), base, head):
+        found = ENTRY.fullmatch(path)
+        if not (found and NAMES.fullmatch(found[2])):
+            message = f"an entry adds files of {ENTRIES}/DIGEST/{BUNDLE}/ and changes nothing else"
+            raise Refused("change.path", message, file=path)
+        if status != "A":
+            raise Refused("change.kind", "it is there already; an entry never changes", file=path)
+        if mode != PLAIN:
+            raise Refused("change.mode", f"mode {mode}: it is no plain file", file=path)
+        digests.add(found[1])
+    if not digests:
+        raise Refused("change.none", "there is no new entry")
+    for digest in digests:
+        _require_digest(Git(repository), head, digest)
+    return sorted(digests)
+
+
+def _branch_name(bundle: Bundle) -> str:
+    """Return `submission/NAME-DIGEST`, in plain letters."""
+    name = re.sub(r"[^a-z0-9]+", "-", bundle.submission.name.lower()).strip("-")[:40]
+    return f"submission/{name or 'entry'}-{bundle.digest[:12]}"
+
+
+def _work_tree(folder: Path) -> Path:
+    found = Git(folder).attempt(("rev-parse", "--show-toplevel"))
+    top = Path(os.fsdecode(found.stdout.rstrip(b"\n"))) if found.returncode == 0 else None
+    if top is None or top != folder.resolve():
+        raise UserError(f"--to {folder}: no working tree of a git repository; name its top folder")
+    return folder
+
+
+def _head(git: Git) -> str:
+    found = git.attempt(("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
+    if found.returncode:
+        raise UserError(
+            f"{git.repository}: it has no commit yet; begin a leaderboard with `colbench leaderboard init`"
+        )
+    return found.stdout.decode().strip()
+
+
+def _tree(git: Git, bundle: Bundle, base: str, folder: str) -> str:
+    """Write the tree of commit `base` with the bundle in it, and return its hash."""
+    names = sorted(bundle.files)
+    paths = "".join(f"{(bundle.folder / name).resolve()}\n" for name in names)
+    if paths.count("\n") != len(names):
+        raise UserError(f"{bundle.folder}: its path has a line break, which git cannot be told")
+    hashes = git("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(paths))
+    lines = "".join(
+        f"{PLAIN} {each}\t{folder}/{name}\n"
+        for each, name in zip(hashes.split(), names, strict=True)
+    )
+    with tempfile.TemporaryDirectory(prefix="colbench-index-") as scratch:
+        index = {"GIT_INDEX_FILE": str(Path(scratch) / "index")}
+        git("read-tree", base, environment=index)
+        git("update-index", "--add", "--index-info", stdin=lines.encode(), environment=index)
+        return git("write-tree", environment=index).strip()
+
+
+def _changes(git: Git, base: str, head: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the status, the new file mode and the path of each change."""
+    common = git("merge-base", base, head).strip()
+    raw = git("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", common, head)
+    fields = raw.split("\0")
+    for about, path in zip(fields[0:-1:2], fields[1::2], strict=True):
+        _, mode, _, _, status = about.split(" ")
+        yield status, mode, path
+
+
+def _require_digest(git: Git, head: str, digest: str) -> None:
+    """Raise Refused unless an entry's folder is named by the digest of its bundle."""
+    path = f"{ENTRIES}/{digest}/{BUNDLE}/{MANIFEST}"
+    name = f"{head}:{path}"
+    size = git.attempt(("cat-file", "-s", name))
+    if size.returncode or int(size.stdout) > SIZES[MANIFEST]:
+        raise Refused("change.digest", "it is missing, or too large", file=path)
+    if sha256(git.attempt(("cat-file", "blob", name)).stdout) != digest:
+        raise Refused(
+            "change.digest", "its SHA-256 is not the name of the entry's folder", file=path
+        )

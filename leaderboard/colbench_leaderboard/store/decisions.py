@@ -1,0 +1,214 @@
+"""Decisions about bundles: the files that each puts into the store, and its record in the log.
+
+Files are written first and the record last, so that a killed process leaves no record without its files;
+`colbench leaderboard audit` names leftover files, and repeating the command completes the decision.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from colbench.errors import DataError, UserError
+from colbench_leaderboard.bundle.encoding import sha256
+from colbench_leaderboard.bundle.plain_text import skeleton
+from colbench_leaderboard.bundle.read import Bundle, read_bundle
+from colbench_leaderboard.bundle.refused import shown
+from colbench_leaderboard.store.entries import parse, parse_scores, read_named, read_receipt
+from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
+from colbench_leaderboard.store.log import Log, require_latest, writing
+from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, Receipt, Summary
+
+
+def accept(
+    store: Path, bundle: Path, verified: Path, *, reference_line: bool = False, reruns: str = ""
+) -> Record:
+    """Take a bundle in, with the result of verifying it; `reference_line` and `reruns` are those of its record.
+
+    `bundle`: a folder or a `.tar.gz`; `verified`: the folder with its receipt. Raises UserError if the receipt refuses
+    the bundle or is about another, if the store holds the bundle already, or if its name looks like that of an entry
+    of the same board.
+    """
+    with writing(store) as log, read_bundle(bundle) as found:
+        require_latest(log.log, found.digest, "accepted")
+        receipt = _whole(verified, found.digest)
+        if receipt.tier is None:
+            raise UserError(
+                f"{bundle}: the receipt refuses it: {_reasons(receipt)}; "
+                "`colbench leaderboard accept --refuse REASON` records that"
+            )
+        if not reruns:
+            _require_own_name(store, log.log, found, receipt)
+        _keep_bundle(store, found)
+        digest = _keep_verified(store, found.digest, verified)
+        return log.append(
+            "accepted",
+            found.digest,
+            receipt=digest,
+            reference_line=reference_line,
+            reruns=reruns,
+        )
+
+
+def refuse(store: Path, verified: Path, reason: str) -> Record:
+    """Record that a bundle is not taken in, and why; only its receipt is kept."""
+    require_reason(reason, "--refuse")
+    receipt = _receipt(verified)
+    with writing(store) as log:
+        require_latest(log.log, receipt.bundle, "refused")
+        digest = _keep_verified(store, receipt.bundle, verified)
+        record = log.append("refused", receipt.bundle, receipt=digest, reason=reason)
+        shutil.rmtree(bundle_folder(store, receipt.bundle), ignore_errors=True)
+        return record
+
+
+def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Record:
+    """Take an entry off its board, and record why; with `delete` the bundle's files are deleted, too."""
+    require_reason(reason)
+    with writing(store) as log:
+        require_latest(log.log, bundle, "removed")
+        record = log.append("removed", bundle, reason=reason, deleted=delete)
+        if delete:
+            shutil.rmtree(bundle_folder(store, bundle))
+        return record
+
+
+def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | None:
+    """Replace the scores of an entry after a change of the rules; None if nothing has changed."""
+    require_reason(reason)
+    with writing(store) as log:
+        require_latest(log.log, bundle, "rescored")
+        if _whole(verified, bundle).tier is None:
+            raise UserError(
+                f"bundle {bundle}: by the new rules it is refused; `colbench leaderboard remove` takes it off"
+            )
+        if log.log.latest()[bundle].receipt == sha256(_content(verified / RECEIPT)):
+            return None
+        digest = _keep_verified(store, bundle, verified)
+        return log.append("rescored", bundle, receipt=digest, reason=reason)
+
+
+def require_reason(reason: str, flag: str = "--reason") -> None:
+    """Raise UserError if a reason is empty."""
+    if not reason.strip():
+        raise UserError(f"{flag}: say why; it is published")
+
+
+def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -> None:
+    """Raise UserError if an entry on the same board has a name that looks like this bundle's."""
+    about = bundle.submission
+    reruns = {record.bundle for record in log.records if record.reruns}
+    for other, record in log.standing().items():
+        if other in reruns or read_receipt(store, record).tasks != receipt.tasks:
+            continue
+        with read_bundle(bundle_folder(store, other)) as existing:
+            theirs = existing.submission
+        if theirs.track == about.track and skeleton(theirs.name) == skeleton(about.name):
+            raise UserError(
+                f"the name '{shown(about.name)}' looks like '{shown(theirs.name)}', entry {other[:12]} of the same "
+                "board, and a reader has to tell them apart: it has to be sent in under another name, or `remove` "
+                "takes the other off"
+            )
+
+
+def _keep_bundle(store: Path, bundle: Bundle) -> None:
+    """Copy the files of a bundle that was read safely, and check the copy."""
+    folder = bundle_folder(store, bundle.digest)
+    if folder.exists():
+        if (existing := read_bundle(folder).digest) != bundle.digest:
+            raise DataError(f"{folder}: holds the bundle {existing}")
+        return
+    part = _part(folder)
+    for name in sorted(bundle.files):
+        (part / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(bundle.folder / name, part / name, follow_symlinks=False)
+    if read_bundle(part).digest != bundle.digest:
+        raise DataError(f"{bundle.folder}: changed while it was read")
+    _move(part, folder)
+
+
+def _keep_verified(store: Path, bundle: str, verified: Path) -> str:
+    """Copy a receipt and the files that it names into the store, and return its hash."""
+    receipt = _content(verified / RECEIPT)
+    digest = sha256(receipt)
+    folder = verified_folder(store, bundle, digest)
+    part = _part(folder)
+    for name in (RECEIPT, SCORES, SUMMARY):
+        if (verified / name).exists():
+            (part / name).write_bytes(_content(verified / name))
+    _check(part)
+    if folder.exists():
+        shutil.rmtree(part)
+    else:
+        _move(part, folder)
+    return digest
+
+
+def _part(folder: Path) -> Path:
+    """Make an empty folder next to `folder`, to be moved there."""
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    return part
+
+
+def _move(part: Path, folder: Path) -> None:
+    """Move a folder into place once all of it is on disk."""
+    for path in [*part.rglob("*"), part]:
+        _sync(path)
+    part.rename(folder)
+    _sync(folder.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _whole(verified: Path, bundle: str) -> Receipt:
+    """Return the receipt in a folder. Raises unless it is complete and about all dialogues of this bundle."""
+    receipt = _receipt(verified)
+    if receipt.bundle != bundle:
+        raise UserError(f"{verified / RECEIPT}: is about the bundle {receipt.bundle}, not {bundle}")
+    if any(found.rule == "replay.sample" for found in receipt.findings):
+        raise UserError(
+            f"{verified / RECEIPT}: is of a sample (--replay); an entry is accepted on all its dialogues, so that "
+            "everybody finds the same"
+        )
+    _check(verified)
+    return receipt
+
+
+def _check(verified: Path) -> None:
+    """Raise DataError unless the files are those that the receipt names; a refused bundle may have none."""
+    receipt = _receipt(verified)
+    for name, digest in ((SCORES, receipt.scores), (SUMMARY, receipt.summary)):
+        if digest or receipt.tier is not None:
+            content = read_named(verified / name, digest)
+            if name == SCORES:
+                parse_scores(content, verified / name)
+            else:
+                parse(content, Summary, verified / name)
+
+
+def _receipt(verified: Path) -> Receipt:
+    path = verified / RECEIPT
+    return parse(_content(path), Receipt, path)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as cause:
+        raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
+
+
+def _reasons(receipt: Receipt) -> str:
+    refusals = [
+        f"{each.rule}: {each.message}" for each in receipt.findings if each.severity == "refusal"
+    ]
+    return "; ".join(refusals[:3]) + (f" and {len(refusals) - 3} more" if len(refusals) > 3 else "")

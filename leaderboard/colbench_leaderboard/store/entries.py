@@ -1,0 +1,85 @@
+"""Reading the files of an entry in a store, each checked against the hash that the log, or its receipt, names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from colbench.errors import DataError
+from colbench_leaderboard.bundle.encoding import sha256
+from colbench_leaderboard.bundle.read import Bundle, read_bundle
+from colbench_leaderboard.bundle.refused import Refused
+from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
+from colbench_leaderboard.verify.receipt import (
+    RECEIPT,
+    SCORES,
+    SUMMARY,
+    CellScore,
+    Receipt,
+    Summary,
+)
+
+Kind = TypeVar("Kind", Receipt, Summary)
+
+
+def read_kept_bundle(store: Path, bundle: str) -> Bundle:
+    """Open an entry's bundle in the store. Raises DataError that names its folder if it is damaged."""
+    folder = bundle_folder(store, bundle)
+    try:
+        return read_bundle(folder)
+    except Refused as damaged:
+        raise DataError(f"{folder}: {damaged}") from damaged
+
+
+def read_receipt(store: Path, record: Record) -> Receipt:
+    """Return the receipt that a record names. Raises DataError if it is missing or another one."""
+    path = verified_folder(store, record.bundle, record.receipt) / RECEIPT
+    receipt = parse(read_named(path, record.receipt), Receipt, path)
+    if receipt.bundle != record.bundle:
+        raise DataError(f"{path}: is about the bundle {receipt.bundle}")
+    return receipt
+
+
+def read_summary(store: Path, record: Record, receipt: Receipt) -> Summary:
+    """Return the summary that a receipt names. Raises DataError if it is missing or another one."""
+    path = verified_folder(store, record.bundle, record.receipt) / SUMMARY
+    return parse(read_named(path, receipt.summary), Summary, path)
+
+
+def read_scores(store: Path, record: Record, receipt: Receipt) -> list[CellScore]:
+    """Return the scores that a receipt names, by task and trial. Raises DataError if they are missing or others."""
+    path = verified_folder(store, record.bundle, record.receipt) / SCORES
+    return parse_scores(read_named(path, receipt.scores), path)
+
+
+def read_named(path: Path, digest: str) -> bytes:
+    """Return the content of a file with this SHA-256. Raises DataError if it is missing or has another."""
+    try:
+        content = path.read_bytes()
+    except OSError as cause:
+        raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
+    if (found := sha256(content)) != digest:
+        raise DataError(f"{path}: its SHA-256 is {found}, but it is named as {digest}")
+    return content
+
+
+def parse(content: bytes, kind: type[Kind], path: Path) -> Kind:
+    """Parse the content of a file. Raises DataError that names it."""
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        raise DataError(f"{path}: {cause}") from cause
+
+
+def parse_scores(content: bytes, path: Path) -> list[CellScore]:
+    """Parse the lines of a file of scores. Raises DataError that names file and line."""
+    decoder = msgspec.json.Decoder(CellScore)
+    scores = []
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            scores.append(decoder.decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+            raise DataError(f"{path}, line {number}: {cause}") from cause
+    return scores

@@ -1,0 +1,83 @@
+"""Running git safely in a stranger's repository: no hooks, no helpers named by its configuration, no shell."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from colbench.errors import UserError
+
+QUIET = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "submodule.recurse=false",
+    "protocol.ext.allow=never",
+)
+"""Settings that override those of any repository."""
+URL = re.compile(r"(?:https|ssh|file)://[^\s\x00-\x1f]+|[\w.-]+@[\w.-]+:[^\s\x00-\x1f]+", re.ASCII)
+
+
+class Git:
+    """Runs git in a repository, without a shell."""
+
+    def __init__(self, repository: Path) -> None:
+        self.repository = repository
+
+    def __call__(
+        self,
+        *words: str,
+        stdin: bytes | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> str:
+        """Run a git command and return its output. Raises UserError with its error message if it fails."""
+        done = self.attempt(words, stdin=stdin, environment=environment)
+        if done.returncode:
+            message = shown_url(done.stderr.decode("utf-8", "replace").replace("\r", "").strip())
+            raise UserError(f"git {words[0]} failed in {self.repository}: {message}")
+        return done.stdout.decode("utf-8", "surrogateescape")
+
+    def attempt(
+        self,
+        words: Sequence[str],
+        *,
+        stdin: bytes | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run a git command and return the process, whether or not it failed."""
+        settings = [word for each in QUIET for word in ("-c", each)]
+        command = ["git", *settings, "-C", str(self.repository), *words]
+        try:
+            return subprocess.run(  # noqa: S603 - a list of arguments, no shell
+                command,
+                input=stdin if stdin is not None else b"",
+                capture_output=True,
+                check=False,
+                env=safe_environment() | dict(environment or {}),
+            )
+        except FileNotFoundError as cause:
+            raise UserError("git is not installed") from cause
+
+
+def safe_environment() -> dict[str, str]:
+    """Return the environment without variables that redirect git, limited to files, ssh and https as transports."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return kept | {
+        "GIT_ALLOW_PROTOCOL": "https:ssh:file",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "LC_ALL": "C",
+    }
+
+
+def is_url(text: str) -> bool:
+    """Return True if a text is a git address of an accepted kind."""
+    return bool(URL.fullmatch(text)) and not text.startswith("-")
+
+
+def shown_url(text: str) -> str:
+    """Return a text without the user names and passwords in its addresses."""
+    return re.sub(r"://[^/\s@]+@", "://", text)

@@ -1,0 +1,68 @@
+"""The layout of a store: bundles, their receipts, and an append-only, hash-chained log of decisions.
+
+    STORE/log.jsonl                          `Record`: canonical JSON, one per line
+    STORE/entries/DIGEST/bundle/             the bundle as submitted, unpacked
+    STORE/entries/DIGEST/verified/RECEIPT/   the files of `verify.receipt`; RECEIPT is the SHA-256 of its receipt.json
+
+Everything shown is built from the log and from the files that it names by hash; nothing else may be in `entries/`.
+No file of an entry is ever rewritten: a rescored entry gets another folder in `verified/`, and the earlier ones stay.
+A refused entry has no `bundle/`, and a removed one has none if its record says so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from colbench_leaderboard.bundle.schema import Digest, Text
+
+LOG, ENTRIES, BUNDLE, VERIFIED = "log.jsonl", "entries", "bundle", "verified"
+FIRST = "0" * 64
+ADDRESS = 12
+"""Digits of a digest that name an entry on the site; no two accepted bundles share them."""
+Decision = Literal["accepted", "refused", "removed", "rescored"]
+
+
+DigestOrNone = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")]
+Time = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
+
+
+class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A decision about a bundle."""
+
+    number: int
+    """From 1, without a gap."""
+    previous: Digest
+    """SHA-256 of the line before without its line break; `FIRST` on the first line."""
+    time: Time
+    """Time of the decision: UTC, ISO 8601, to the second, by the clock of the maintainer."""
+    decision: Decision
+    bundle: Digest
+    receipt: DigestOrNone = ""
+    """SHA-256 of receipt.json; for accepted, refused and rescored."""
+    reason: Text = ""
+    """For refused, removed and rescored."""
+    reference_line: bool = False
+    """For accepted: shown unranked, as a line to compare with, such as `blank`."""
+    reruns: DigestOrNone = ""
+    """For accepted: the entry whose system the maintainers ran for this one. It is not ranked, and if its results
+    agree, that entry is T3."""
+    deleted: bool = False
+    """For removed: the bundle's files were deleted."""
+
+
+def entry_folder(store: Path, bundle: str) -> Path:
+    """Return the folder of an entry."""
+    return store / ENTRIES / bundle
+
+
+def bundle_folder(store: Path, bundle: str) -> Path:
+    """Return the folder of an entry's bundle."""
+    return entry_folder(store, bundle) / BUNDLE
+
+
+def verified_folder(store: Path, bundle: str, receipt: str) -> Path:
+    """Return the folder of an entry's receipt with this hash and the files that it names."""
+    return entry_folder(store, bundle) / VERIFIED / receipt

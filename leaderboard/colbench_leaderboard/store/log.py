@@ -1,0 +1,222 @@
+"""The log of decisions: read with every check, appended to by one process at a time.
+
+Each line holds the hash of the line before, so that no line can be changed, moved, added or removed without rewriting
+all lines after it. Whoever keeps the head, the hash of the last line, can detect that too, as well as a truncated log:
+see `head` in `read_log`. A last line without a line break was left by a killed process; it is no decision.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from colbench.errors import DataError, UserError
+from colbench_leaderboard.bundle.encoding import canonical, decode, sha256
+from colbench_leaderboard.bundle.plain_text import is_time
+from colbench_leaderboard.bundle.refused import Refused
+from colbench_leaderboard.store.layout import ADDRESS, FIRST, LOG, Decision, Record
+
+MOST_LINE = 64 * 1024
+AFTER: dict[str, tuple[Decision, ...]] = {
+    "": ("accepted", "refused"),
+    "refused": ("accepted", "refused"),
+    "removed": ("accepted", "refused"),
+    "accepted": ("rescored", "removed"),
+    "rescored": ("rescored", "removed"),
+}
+"""Decisions that may follow the last one about a bundle."""
+
+
+class Log(Struct, frozen=True, kw_only=True):
+    """A consistent log."""
+
+    records: tuple[Record, ...]
+    head: str
+    """SHA-256 of the last line; `FIRST` for an empty log."""
+    torn: bool
+    """True if an incomplete line follows, which is not part of the log."""
+
+    def latest(self) -> dict[str, Record]:
+        """Return the last record of each bundle, in the order of their first."""
+        return {record.bundle: record for record in self.records}
+
+    def standing(self) -> dict[str, Record]:
+        """Return for each bundle that is on a board the record that names its current receipt."""
+        return {
+            bundle: record
+            for bundle, record in self.latest().items()
+            if record.decision in ("accepted", "rescored")
+        }
+
+
+def read_log(store: Path, head: str | None = None) -> Log:
+    """Read the log of a store.
+
+    `head`: a head noted earlier, whose line must still exist. Raises DataError that names line and reason if the log
+    was tampered with.
+    """
+    try:
+        content = (store / LOG).read_bytes()
+    except OSError as cause:
+        raise DataError(
+            f"{store} is not a store: {LOG} cannot be read ({cause.strerror}); `colbench leaderboard init` makes one"
+        ) from cause
+    log = parse_log(content)
+    if (
+        head is not None
+        and head != FIRST
+        and head not in {r.previous for r in log.records} | {log.head}
+    ):
+        raise DataError(
+            f"{LOG}: no line has the hash {head} that was noted earlier; the log was truncated or rewritten"
+        )
+    return log
+
+
+def parse_log(content: bytes) -> Log:
+    """Parse a log. Raises DataError as `read_log` does."""
+    *lines, rest = content.split(b"\n")
+    head, records = FIRST, []
+    before: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = decode(line, Record, most=MOST_LINE, file=LOG, line=number)
+            _check(record, number, head, before)
+        except Refused as cause:
+            raise DataError(f"{cause.file}, line {number}: {cause.message}") from cause
+        records.append(record)
+        head = sha256(line)
+    return Log(records=tuple(records), head=head, torn=bool(rest))
+
+
+def _check(record: Record, number: int, head: str, before: dict[str, str]) -> None:
+    """Raise Refused unless the record may come next; `before`, the last decision by bundle, is updated."""
+
+    def require(condition: object, message: str) -> None:
+        if not condition:
+            raise Refused("log.chain", message, file=LOG, line=number)
+
+    require(
+        record.previous == head,
+        f"`previous` is {record.previous}, but the line before has the hash {head}: a line was changed, moved or cut",
+    )
+    require(record.number == number, f"`number` is {record.number}")
+    require(is_time(record.time), f"`time` is {record.time}, which is not a time")
+    last = before.get(record.bundle, "")
+    require(
+        record.decision in AFTER[last],
+        f"{record.decision} cannot come after {last or 'nothing'} for bundle {record.bundle}",
+    )
+    removed = record.decision == "removed"
+    require(removed != bool(record.receipt), "`receipt` has to be there, but not for removed")
+    require(
+        (record.decision != "accepted") == bool(record.reason.strip()),
+        "`reason` has to be there, but not for accepted",
+    )
+    require(removed or not record.deleted, "`deleted` is for removed only")
+    require(
+        record.decision == "accepted" or not (record.reference_line or record.reruns),
+        "`reference_line` and `reruns` are for accepted only",
+    )
+    require(not (record.reference_line and record.reruns), "`reference_line` or `reruns`, not both")
+    require(
+        not record.reruns or before.get(record.reruns) in ("accepted", "rescored"),
+        f"`reruns`: no entry {record.reruns} stands",
+    )
+    before[record.bundle] = record.decision
+
+
+class LogWriter:
+    """A log locked by this process; records are on disk when `append` returns."""
+
+    def __init__(self, path: Path, file: int) -> None:
+        self._path, self._file = path, file
+        self._content = path.read_bytes()
+        self.log = parse_log(self._content)
+        """The current log."""
+
+    def append(self, decision: Decision, bundle: str, **fields: str | bool) -> Record:
+        """Write a record. Raises DataError if it may not come next, UserError if it cannot be written."""
+        values = {
+            "number": len(self.log.records) + 1,
+            "previous": self.log.head,
+            "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "decision": decision,
+            "bundle": bundle,
+            **fields,
+        }
+        record = msgspec.convert(values, Record)
+        whole = self._content[: self._content.rfind(b"\n") + 1] + canonical(record) + b"\n"
+        self.log = parse_log(whole)
+        self._write(whole)
+        self._content = whole
+        return record
+
+    def _write(self, whole: bytes) -> None:
+        """Write the last line, over an incomplete one that a killed process may have left."""
+        start = whole.rfind(b"\n", 0, -1) + 1
+        try:
+            os.ftruncate(self._file, start)
+            os.pwrite(self._file, whole[start:], start)
+            os.fsync(self._file)
+        except OSError as cause:
+            os.ftruncate(self._file, start)
+            raise UserError(f"{self._path}: cannot be written: {cause.strerror}") from cause
+
+
+@contextmanager
+def writing(store: Path) -> Iterator[LogWriter]:
+    """Lock the log of a store to append to it.
+
+    Raises UserError if another process has it, DataError if there is no log or it is damaged (`read_log`).
+    """
+    path = store / LOG
+    try:
+        file = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError as cause:
+        if path.is_file() and not path.is_symlink():
+            raise UserError(
+                f"{path} cannot be written ({cause.strerror}); nothing was changed"
+            ) from cause
+        raise DataError(
+            f"{store} is not a store: {LOG} cannot be written ({cause.strerror}); `colbench leaderboard init` makes one"
+        ) from cause
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield LogWriter(path, file)
+    except BlockingIOError as cause:
+        raise UserError(f"{store} is in use by another colbench process") from cause
+    finally:
+        os.close(file)
+
+
+def require_latest(log: Log, bundle: str, decision: Decision) -> None:
+    """Raise UserError unless this decision about a bundle is possible now."""
+    last = log.latest().get(bundle)
+    if decision not in AFTER[last.decision if last else ""]:
+        state = f"was {last.decision} (record {last.number})" if last else "is not in the store"
+        raise UserError(f"bundle {bundle} {state}; it cannot be {decision} now")
+    like = [each for each in log.latest() if each[:ADDRESS] == bundle[:ADDRESS] and each != bundle]
+    if decision == "accepted" and like:
+        raise UserError(
+            f"bundle {bundle} begins like {like[0]}, and the site names entries by their first {ADDRESS} digits; "
+            "that cannot be chance: look at who sent the two"
+        )
+
+
+def find(log: Log, prefix: str) -> str:
+    """Return the digest of the one bundle in the log with this prefix. Raises UserError unless there is exactly one."""
+    found = [bundle for bundle in log.latest() if bundle.startswith(prefix)]
+    if len(found) != 1:
+        many = f"{len(found)} bundles start" if found else "no bundle in the log starts"
+        raise UserError(
+            f"{prefix or 'DIGEST'}: {many} like this; give more of the digest, as the log has it"
+        )
+    return found[0]

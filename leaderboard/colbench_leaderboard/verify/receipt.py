@@ -1,0 +1,181 @@
+"""The result of verifying a bundle: three files, the same byte for byte wherever it is verified with the same tasks.
+
+    verified/scores.jsonl   `CellScore`: canonical JSON, one line for each cell of the grid, by task and trial
+    verified/summary.json   `Summary`
+    verified/receipt.json   `Receipt`
+
+No time, machine or path is in them. Values are rounded to `Metric.digits` first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from colbench.errors import UserError
+from colbench.stats import Estimate
+from colbench.version import __version__
+from colbench_leaderboard.bundle.encoding import canonical, sha256
+
+SCHEMA = "colbench.receipt/1"
+SCORES, SUMMARY, RECEIPT = "scores.jsonl", "summary.json", "receipt.json"
+Tier = Literal["T0", "T1", "T2", "T3"]
+"""T0: well-formed. T1: rescored. T2: the simulated human was replayed. T3: the maintainers ran it again."""
+Severity = Literal["refusal", "flag", "note"]
+"""A refusal keeps an entry out; a flag is shown with it; a note is for the record."""
+
+
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One violation of a rule."""
+
+    rule: str
+    """Its short name, such as `grid.missing-cell`; docs/leaderboard.md lists all of them."""
+    severity: Severity
+    file: str
+    """In the bundle; "" for the whole bundle."""
+    line: int | None = None
+    """From 1."""
+    message: str
+
+
+class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The recomputed score and counts of a cell."""
+
+    task_id: str
+    trial: int
+    value: float
+    """The domain's primary metric."""
+    success: bool | None
+    """None in a domain without success."""
+    official: float | None = None
+    """The value in the official scoring mode, if there is one."""
+    turns: int
+    answered: bool
+    agent_words: int
+    human_words: int
+    agent_tokens: int | None = None
+    """As the bundle states them; None if it does not."""
+    failure: str = ""
+    """The boundary of the failure that makes a cell count 0."""
+    by_turn: tuple[float, ...] = ()
+    """The value if the dialogue had ended after each turn; empty if the scorer does not judge turns."""
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """The numbers of an entry."""
+
+    domain: str
+    tasks: int
+    trials: int
+    value: Estimate
+    success: Estimate | None
+    """None in a domain without success."""
+    pass_k: tuple[float, ...]
+    """pass^k for k = 1 to the number of trials; empty in a domain without success."""
+    turns: Estimate
+    agent_words: Estimate
+    human_words: Estimate
+    answered: float
+    success_by_turn: tuple[float, ...]
+    """Share of the dialogues that had succeeded by turn 1, 2, …; without success, the mean value by turn."""
+    undisclosed: float | None
+    """Mean share of the hidden facts that an answer used before the human had told them."""
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """The verdict."""
+
+    schema: str = SCHEMA
+    bundle: str
+    """Digest of the bundle."""
+    colbench: str
+    """The version that verified."""
+    tasks: str
+    """The hash of the receiver's own tasks."""
+    scorer: str
+    tier: Tier | None
+    """None: refused."""
+    findings: tuple[Finding, ...]
+    replayed: int
+    """Replies of the human that were generated again and are the same."""
+    scores: str
+    """SHA-256 of scores.jsonl."""
+    summary: str
+    """SHA-256 of summary.json."""
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """A receipt and the files that it names; if the bundle is refused, `summary` is None and `scores` is empty."""
+
+    receipt: Receipt
+    summary: Summary | None = None
+    scores: tuple[CellScore, ...] = ()
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The files by name; for a refused bundle only the receipt."""
+        receipt = {RECEIPT: canonical(self.receipt)}
+        if self.summary is None:
+            return receipt
+        return {SCORES: _lines(self.scores), SUMMARY: canonical(self.summary), **receipt}
+
+    def write(self, folder: Path) -> None:
+        """Write the files, and remove those of an earlier verdict. Raises UserError that names `--out`."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in (SCORES, SUMMARY, RECEIPT):
+                (folder / name).unlink(missing_ok=True)
+            for name, content in self.files.items():
+                (folder / name).write_bytes(content)
+        except OSError as cause:
+            raise UserError(f"--out {folder}: cannot be written: {cause.strerror}") from cause
+
+
+def refused(bundle: str, tasks: str, findings: tuple[Finding, ...]) -> Outcome:
+    """Return the outcome for a refused bundle."""
+    return Outcome(
+        receipt=Receipt(
+            bundle=bundle,
+            colbench=__version__,
+            tasks=tasks,
+            scorer="",
+            tier=None,
+            findings=findings,
+            replayed=0,
+            scores="",
+            summary="",
+        )
+    )
+
+
+def accepted(
+    bundle: str,
+    tasks: str,
+    findings: tuple[Finding, ...],
+    *,
+    scorer: str,
+    tier: Tier,
+    replayed: int,
+    summary: Summary,
+    scores: Sequence[CellScore],
+) -> Outcome:
+    """Return the outcome for an accepted bundle, which may have flags."""
+    receipt = Receipt(
+        bundle=bundle,
+        colbench=__version__,
+        tasks=tasks,
+        scorer=scorer,
+        tier=tier,
+        findings=findings,
+        replayed=replayed,
+        scores=sha256(_lines(scores)),
+        summary=sha256(canonical(summary)),
+    )
+    return Outcome(receipt=receipt, summary=summary, scores=tuple(scores))
+
+
+def _lines(scores: Sequence[CellScore]) -> bytes:
+    return b"".join(canonical(score) + b"\n" for score in scores)

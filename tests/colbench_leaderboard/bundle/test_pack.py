@@ -1,0 +1,177 @@
+"""`colbench submit pack`: what is sent, what is not, and which runs cannot be sent."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tarfile
+
+import pytest
+
+from colbench.cli import main
+from colbench.rollout import encode_rollout, read_rollouts
+from colbench_leaderboard.bundle.read import read_bundle
+
+
+def pack(run, meta, *flags):
+    return main(["submit", "pack", str(run), "--meta", str(meta), *flags])
+
+
+def refused(run, meta, capsys, *flags):
+    """What a refused run is told; nothing is written."""
+    capsys.readouterr()
+    assert pack(run, meta, *flags) == 2
+    assert not (run / "bundle").exists()
+    assert not [path for path in run.iterdir() if path.name.startswith(".colbench-pack")]
+    return capsys.readouterr().err
+
+
+def track(meta, name):
+    meta.write_text(re.sub(r"track = .*", f'track = "{name}"', meta.read_text()))
+    return meta
+
+
+def test_the_same_run_gives_the_same_bytes_as_a_folder_and_as_an_archive(run, meta, tmp_path):
+    contents = set()
+    for name in ("one.tar.gz", "two.tar.gz"):
+        assert pack(run, meta, "--out", str(tmp_path / name)) == 0
+        contents.add((tmp_path / name).read_bytes())
+    assert len(contents) == 1
+    assert pack(run, meta, "--out", str(tmp_path / "folder")) == 0
+    with tarfile.open(tmp_path / "one.tar.gz") as archive:
+        members = archive.getmembers()
+        for member in members:
+            assert (
+                archive.extractfile(member).read()
+                == (tmp_path / "folder" / member.name).read_bytes()
+            )
+    assert [m.name for m in members] == sorted(m.name for m in members)
+    assert {(m.mtime, m.uid, m.gid, m.uname, m.gname, m.mode) for m in members} == {
+        (0, 0, 0, "", "", 0o644)
+    }
+
+
+def test_what_is_sent_and_what_is_not_is_said_before_it_is_written(run, meta, tmp_path, capsys):
+    capsys.readouterr()
+    assert pack(run, meta, "--out", str(tmp_path / "bundle"), "--dry-run") == 0
+    said = capsys.readouterr().out
+    assert "3 tasks x 2 = 6 dialogues, word by word" in said
+    assert "not sent" in said
+    assert "CC-BY-4.0" in said
+    assert not (tmp_path / "bundle").exists()
+
+
+def test_packing_again_changes_nothing_and_nothing_else_is_written_over(
+    run, meta, tmp_path, capsys
+):
+    out = tmp_path / "bundle"
+    assert pack(run, meta, "--out", str(out)) == 0
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    assert pack(run, meta, "--out", str(out)) == 0
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+    meta.write_text(meta.read_text().replace("Guesser", "Other"))
+    assert "holds something else" in refused(run, meta, capsys, "--out", str(out))
+    mine = tmp_path / "mine.tar.gz"
+    mine.write_text("mine")
+    assert "holds something else" in refused(run, meta, capsys, "--out", str(mine))
+    assert mine.read_text() == "mine"
+
+
+def test_dialogues_beside_the_runs_grid_are_not_sent(run, meta, copied, tmp_path, capsys):
+    fewer = copied(run, lambda record: record["config"].update(trials=1))
+    assert pack(fewer, meta, "--out", str(tmp_path / "bundle")) == 0
+    assert "3 dialogues that the run no longer has in its grid" in capsys.readouterr().out
+    with read_bundle(tmp_path / "bundle") as bundle:
+        assert [cell.rollout.trial for cell in bundle.cells()] == [0, 0, 0]
+        assert bundle.lock.tasks.trials == 1
+
+
+def test_an_unfinished_grid_is_refused_with_the_command_that_goes_on(run, meta, copied, capsys):
+    short = copied(run)
+    rollouts = sorted(read_rollouts(run / "rollouts.jsonl"), key=lambda one: one.trial)
+    (short / "rollouts.jsonl").write_bytes(b"".join(map(encode_rollout, rollouts[:-2])))
+    said = refused(short, meta, capsys)
+    assert "2 of 6 dialogues are missing: trial 1 of " in said
+    assert rollouts[-1].task_id in said
+    command = shlex.split(next(line for line in said.splitlines() if "colbench eval" in line))
+    assert main(command[1:]) == 0
+    assert pack(short, meta) == 0
+
+
+def test_a_cell_that_failed_for_others_is_owed(run, meta, copied, capsys):
+    failing = copied(run)
+    text = (run / "rollouts.jsonl").read_text()
+    first, rest = text.split("\n", 1)
+    broken = json.loads(first) | {
+        "failure": {"boundary": "simulator", "reason": "gone"},
+        "ended_by": "failure",
+        "answer": None,
+        "scores": {},
+    }
+    (failing / "rollouts.jsonl").write_text(json.dumps(broken) + "\n" + rest)
+    assert "1 of 6 dialogues are missing" in refused(failing, meta, capsys)
+
+
+def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys):
+    mixed = copied(run)
+    other = json.loads((run / "rollouts.jsonl").read_text().splitlines()[0]) | {"key": "0" * 64}
+    with (mixed / "rollouts.jsonl").open("a") as file:
+        file.write(json.dumps(other) + "\n")
+    said = refused(mixed, meta, capsys)
+    assert "1 of another configuration than run.json's" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda r: r["config"].update(max_turns=20),
+            "`config` and `pins` do not agree on max_turns",
+        ),
+        (lambda r: r["pins"].update(colbench="9"), "its digest is not that of its pins"),
+    ],
+)
+def test_a_run_record_that_was_changed_by_hand_is_refused(change, said, run, meta, copied, capsys):
+    assert said in refused(copied(run, change), meta, capsys)
+
+
+def test_the_standard_track_is_refused_with_every_reason(run, meta, copied, capsys):
+    said = refused(run, track(meta, "standard"), capsys)
+    assert 'not for the track "standard", but for "open"' in said
+    assert "it has 3 of the 1000 tasks of bundled:backend" in said
+
+
+@pytest.mark.parametrize(
+    ("commit", "reason"),
+    [("abc-dirty", "changed and not committed: abc-dirty"), ("", "is not known")],
+)
+def test_a_harness_that_nobody_can_look_up_is_for_the_open_track(
+    commit, reason, run, meta, copied, capsys
+):
+    folder = copied(run, lambda record: record.update(commit=commit))
+    assert reason in refused(folder, track(meta, "standard"), capsys)
+    assert pack(folder, track(meta, "open"), "--dry-run") == 0
+
+
+def test_what_is_no_run_or_has_no_metadata_is_said(run, meta, tmp_path, capsys):
+    assert pack(tmp_path, meta) == 2
+    assert "is no run folder" in capsys.readouterr().err
+    assert main(["submit", "pack", str(run)]) == 2
+    assert "--meta is missing" in capsys.readouterr().err
+    assert pack(run, tmp_path / "none.toml") == 2
+    assert "none.toml cannot be read" in capsys.readouterr().err
+
+
+def test_a_bundle_that_no_receiver_would_expand_is_not_made_as_an_archive(
+    run, meta, copied, capsys
+):
+    stuck = copied(run)
+    lines = [json.loads(line) for line in (run / "rollouts.jsonl").read_text().splitlines()]
+    for number, line in enumerate(lines):
+        line["turns"][0]["raw"] = f"{number} " + "again " * 600_000
+    (stuck / "rollouts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = refused(stuck, meta, capsys, "--out", str(stuck / "bundle.tar.gz"))
+    assert "(archive.ratio)" in said
+    assert not (stuck / "bundle.tar.gz").exists()
+    assert pack(stuck, meta) == 0

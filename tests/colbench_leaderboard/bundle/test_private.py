@@ -1,0 +1,172 @@
+"""What leaves the machine: no place, address or secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from colbench.cli import main
+from colbench_leaderboard.bundle.redaction import find_secret, public_spec, scrub
+
+SECRET = "correct-horse-battery"
+TALKATIVE = """
+class Agent:
+    def __init__(self, *, password: str = "", temperature: float = 0.0, auth_level: int = 0):
+        self.password = password
+    def describe(self):
+        return {
+            "weights": "/home/somebody/weights/model.bin",
+            "server": "https://me:secret@10.0.0.7:8000/v1",
+            "command": "serve --api-key " + self.password,
+            "version": "2",
+        }
+    async def reply(self, dialogue):
+        raise ValueError("cannot read /home/somebody/cache/x.json from http://10.0.0.7:8000/v1")
+
+class Leaks:
+    async def reply(self, dialogue):
+        return "I WANT TO ANSWER: key = 'sk-" + "a1B2" * 10 + "'"
+"""
+
+
+@pytest.fixture
+def agents(tmp_path):
+    path = tmp_path / "private" / "mine.py"
+    path.parent.mkdir()
+    path.write_text(TALKATIVE)
+    return path
+
+
+def evaluated(agents, name, *flags):
+    out = agents.parent / "run"
+    main(["eval", "--agent", f"{agents}:{name}", "--limit", "1", *flags, "--out", str(out)])
+    return out
+
+
+def test_places_addresses_and_arguments_stay_here(agents, meta, tmp_path, capsys):
+    flags = [
+        f"--agent-arg=password={SECRET}",
+        "--agent-arg=temperature=0.5",
+        "--agent-arg=auth_level=3",
+    ]
+    flags += ["--agent-price", "1,2", "--human-price", "3,4", "--clip-weights", "/home/me/w"]
+    run = evaluated(agents, "Agent", *flags)
+    out = tmp_path / "bundle"
+    capsys.readouterr()
+    assert main(["submit", "pack", str(run), "--meta", str(meta), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    sent = "".join(path.read_text() for path in out.rglob("*") if path.is_file())
+    for private in (
+        SECRET,
+        "somebody/",
+        str(tmp_path),
+        "10.0.0.7",
+        "secret@",
+        "/home",
+        "serve --api",
+    ):
+        assert private not in sent
+    lock = json.loads((out / "lock.json").read_text())
+    assert lock["config"]["agent"] == "mine.py:Agent"
+    assert lock["config"]["agent_args"] == {"temperature": 0.5}
+    assert lock["config"]["agent_price"] == [1.0, 2.0]  # the board's cost goes by it
+    assert lock["config"]["human_price"] is None
+    assert lock["pins"]["config"]["agent_args"] == {"temperature": 0.5}
+    assert lock["pins"]["agent"]["weights"] == "model.bin"
+    assert lock["pins"]["agent"]["version"] == "2"
+    assert lock["pins"]["agent"]["source"].startswith("sha256:")
+    for name in ("agent_args.password", "human_price", "clip_weights", "agent.command"):
+        assert name in said
+    (line,) = (out / "trajectories" / "000.jsonl").read_text().splitlines()
+    assert "cannot read x.json from http:…" in json.loads(line)["failure"]["reason"]
+
+
+def test_a_transcript_with_a_key_in_it_is_not_packed(agents, meta, capsys):
+    run = evaluated(agents, "Leaks")
+    capsys.readouterr()
+    assert main(["submit", "pack", str(run), "--meta", str(meta)]) == 2
+    said = capsys.readouterr().err
+    assert "holds what looks like an API key" in said
+    assert "a1B2" not in said
+    assert not (run / "bundle").exists()
+
+
+def test_the_value_of_a_secret_variable_is_found_and_not_told(run, meta, monkeypatch, capsys):
+    monkeypatch.setenv("MY_API_KEY", "somebody@example.org")  # which the metadata hold
+    assert main(["submit", "pack", str(run), "--meta", str(meta)]) == 2
+    said = capsys.readouterr().err
+    assert "the value of the environment variable MY_API_KEY" in said
+    assert "somebody@" not in said
+
+
+def test_dialogues_that_name_the_home_folder_are_counted(agents, meta, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", "/somewhere/somebody")
+    agents.write_text(
+        "class Agent:\n    async def reply(self, dialogue):\n"
+        '        return "I WANT TO ANSWER: open(\\"/somewhere/somebody/notes\\")"\n'
+    )
+    run = evaluated(agents, "Agent")
+    capsys.readouterr()
+    assert main(["submit", "pack", str(run), "--meta", str(meta), "--dry-run"]) == 0
+    assert "1 dialogue with the path of your home folder in the text" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b"a hf_" + b"aB3" * 12, "a Hugging Face token"),
+        (b"ghp_" + b"a1B2" * 9, "a GitHub token"),
+        (b"AKIA" + b"ABCD" * 4, "an AWS key"),
+        (b"-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
+        (b"the task-based risk-averse sk-learn way", ""),
+        (b"hf_home and ghp", ""),
+    ],
+)
+def test_shapes_of_secrets(text, found):
+    assert find_secret(text, {}) == found
+
+
+def test_short_values_of_variables_are_no_secrets():
+    assert find_secret(b"EMPTY", {"API_KEY": "EMPTY"}) == ""
+    assert find_secret(b"EMPTY", {"HOME_PAGE": "a long enough value"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("spec", "public"),
+    [
+        ("guesser", "guesser"),
+        ("cmd:python /home/me/agent.py --key abc", "cmd"),
+        ("http://10.0.0.7:8000/reply", "http"),
+        ("openai:Qwen/Qwen3-8B@http://10.0.0.7:8000/v1", "openai:Qwen/Qwen3-8B"),
+        ("openai:Qwen/Qwen3-8B", "openai:Qwen/Qwen3-8B"),
+        ("vllm:/data/me/model-8b/", "vllm:model-8b"),
+        ("local:~/checkpoints/last", "local:last"),
+        ("../mine/agent.py:Agent", "agent.py:Agent"),
+        ("package.module:Agent", "package.module:Agent"),
+        ("bundled:backend/test", "bundled:backend/test"),
+        ("/home/me/tasks.jsonl", "tasks.jsonl"),
+        ("file:/home/me/tasks.parquet", "file:tasks.parquet"),
+    ],
+)
+def test_a_spec_is_sent_without_its_place(spec, public):
+    assert public_spec(spec) == public
+
+
+@pytest.mark.parametrize(
+    ("text", "public"),
+    [
+        ("T0 bubblewrap+seccomp · CPython 3.11 · 1 s CPU, 5 s wall a call", None),
+        ("sha256:0123abcd", None),
+        ("colbench_agents.guesser:Guesser", None),
+        ("tokens/s and/or 3/4", None),
+        ("Chromium 131.0.6778.33; assets 3; code 5; Pillow 11.0", None),
+        (f"at {Path.home()}/x/y.py:3", "at y.py:3"),
+        ("'/opt/models/a b'", "'a b'"),
+        (r"C:\Users\me\x.py", "x.py"),
+        ("s3://bucket/key", "s3:…"),
+    ],
+)
+def test_a_text_is_sent_without_places(text, public):
+    assert scrub(text) == (public or text)

@@ -1,0 +1,247 @@
+"""`colbench submit push`, and the receiving side: which entries a branch adds, and the workflow that asks."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import colbench
+from colbench.cli import main
+from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.bundle.refused import Refused
+from colbench_leaderboard.store.branches import new_entries
+from colbench_leaderboard.store.repository import ATTRIBUTES, WORKFLOW, write_repository_files
+
+
+def push(bundle, to, *flags):
+    return main(["submit", "push", str(bundle), "--to", str(to), *flags])
+
+
+def digest_of(bundle):
+    with read_bundle(bundle) as opened:
+        return opened.digest
+
+
+def branches(git, folder):
+    return git("branch", "--format=%(refname:short)", folder=folder).split()
+
+
+def test_an_entry_becomes_a_branch_and_the_working_tree_stays_as_it_is(packed, repository, capsys):
+    git, board = repository, repository.folder
+    hook = board / ".git" / "hooks" / "post-commit"
+    hook.write_text(f"#!/bin/sh\ntouch {board}/hooked\n")
+    hook.chmod(0o755)
+    (board / ".gitattributes").write_text("* text eol=crlf\n")
+    (board / "draft.txt").write_text("unfinished")
+    git("add", "draft.txt")
+    before = git("status", "--porcelain")
+
+    assert push(packed, board) == 0
+    said = capsys.readouterr().out
+    assert "nothing was sent" in said
+    (branch,) = (name for name in branches(git, board) if name != "main")
+    digest = digest_of(packed)
+    assert branch == f"submission/guesser-{digest[:12]}"
+    assert f"push -u origin {branch}" in said
+    assert f"gh pr create --head {branch}" in said
+    assert git("status", "--porcelain") == before
+    assert git("rev-parse", "--abbrev-ref", "HEAD").strip() == "main"
+    assert not (board / "hooked").exists()
+    for path in (path for path in packed.rglob("*") if path.is_file()):
+        name = f"{branch}:entries/{digest}/bundle/{path.relative_to(packed).as_posix()}"
+        assert git("show", name).encode() == path.read_bytes()
+    assert git("show", f"{branch}:README.md") == "A leaderboard.\n"
+
+
+def test_an_entry_is_opened_once(packed, repository, capsys):
+    assert push(packed, repository.folder) == 0
+    assert push(packed, repository.folder) == 2
+    assert "there is a branch submission/guesser-" in capsys.readouterr().err
+    branch = next(name for name in branches(repository, repository.folder) if name != "main")
+    repository("merge", "--quiet", branch)
+    assert push(packed, repository.folder) == 2
+    assert "the entry is there already" in capsys.readouterr().err
+
+
+def test_an_address_is_pushed_to_only_when_that_was_said(
+    packed, archived, repository, tmp_path, capsys
+):
+    bare = tmp_path / "board.git"
+    repository("clone", "--quiet", "--bare", str(repository.folder), str(bare))
+    address = bare.as_uri()
+    assert push(archived(packed), address) == 2  # nobody can be asked
+    assert "add --yes" in capsys.readouterr().err
+    assert branches(repository, bare) == ["main"]
+    assert push(archived(packed), address, "--yes") == 0
+    digest = digest_of(packed)
+    assert f"submission/guesser-{digest[:12]}" in branches(repository, bare)
+    assert "sent" in capsys.readouterr().out
+    assert push(archived(packed), address, "--yes") == 2
+    assert "this bundle was sent before" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "ext::sh -c touch% hacked",
+        "--upload-pack=touch hacked",
+        "-oProxyCommand=touch hacked",
+        "fd::7",
+        "http://example.org/x",
+        "nowhere",
+    ],
+)
+def test_an_address_is_no_command(to, packed, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["submit", "push", str(packed), f"--to={to}", "--yes"]) == 2
+    assert "neither a folder nor an address" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*hacked*"))
+
+
+def test_what_is_no_repository_is_refused(packed, tmp_path, repository, capsys):
+    (tmp_path / "plain").mkdir()
+    assert push(packed, tmp_path / "plain") == 2
+    assert "no working tree of a git repository" in capsys.readouterr().err
+    (repository.folder / "inner").mkdir()
+    assert push(packed, repository.folder / "inner") == 2
+    assert "name its top folder" in capsys.readouterr().err
+    repository("init", "--quiet", str(tmp_path / "empty"))
+    assert push(packed, tmp_path / "empty") == 2
+    assert "it has no commit yet" in capsys.readouterr().err
+
+
+def test_an_environment_that_redirects_git_does_not(packed, repository, tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+    assert push(packed, repository.folder) == 0
+    monkeypatch.undo()
+    assert len(branches(repository, repository.folder)) == 2
+
+
+def test_names_that_a_shell_would_read_become_plain_branches(packed, repository, seal, capsys):
+    path = packed / "submission.json"
+    values = json.loads(path.read_text()) | {"name": '$(touch hacked); `id` && "x" --force'}
+    path.write_bytes(
+        json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    )
+    assert push(seal(packed), repository.folder) == 0
+    branch = next(name for name in branches(repository, repository.folder) if name != "main")
+    assert re.fullmatch(r"submission/touch-hacked-id-x-force-[0-9a-f]{12}", branch)
+    assert not list(repository.folder.glob("hacked"))
+
+
+@pytest.fixture
+def request_of(packed, repository):
+    """A function that opens an entry's branch, changes it, and gives the commits that a workflow compares."""
+
+    def opened(change=lambda entry: None):
+        git = repository
+        base = git("rev-parse", "HEAD").strip()
+        assert push(packed, git.folder) == 0
+        git(
+            "checkout",
+            "--quiet",
+            next(name for name in branches(git, git.folder) if name != "main"),
+        )
+        change(git.folder / "entries" / digest_of(packed))
+        git("add", "--all", "--force")
+        git("commit", "--quiet", "--allow-empty", "--message", "change")
+        return git.folder, base
+
+    return opened
+
+
+def test_the_entries_of_a_branch_are_told_by_their_digests(request_of, packed, capsys):
+    folder, base = request_of()
+    capsys.readouterr()
+    assert main(["leaderboard", "audit", str(folder), "--added-since", base]) == 0
+    assert capsys.readouterr().out == f"{digest_of(packed)}\n"
+
+
+def moved(entry):
+    entry.rename(entry.with_name("f" * 64))
+
+
+def linked(entry):
+    (entry / "bundle" / "blobs").mkdir()
+    (entry / "bundle" / "blobs" / ("a" * 64)).symlink_to("/etc/passwd")
+
+
+def executable(entry):
+    (entry / "bundle" / "lock.json").chmod(0o755)
+
+
+def workflow(entry):
+    path = entry.parents[1] / WORKFLOW
+    path.parent.mkdir(parents=True)
+    path.write_text("on: push\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (moved, "change.digest"),
+        (linked, "change.mode"),
+        (executable, "change.mode"),
+        (workflow, "change.path"),
+        (lambda e: (e.parents[1] / "README.md").write_text("Mine."), "change.path"),
+        (lambda e: (e.parents[1] / "README.md").unlink(), "change.path"),
+        (lambda e: (e / "verified").mkdir() or (e / "verified" / "scores.jsonl").touch(), "change.path"),
+        (lambda e: (e / "bundle" / "$(id)\n.json").touch(), "change.path"),
+        (lambda e: (e.parent / "short").mkdir() or (e.parent / "short" / "x").touch(), "change.path"),
+        (shutil.rmtree, "change.none"),
+    ],
+)  # fmt: skip
+def test_a_branch_that_does_anything_else_is_refused(change, rule, request_of):
+    folder, base = request_of(change)
+    with pytest.raises(Refused) as caught:
+        new_entries(folder, base)
+    assert caught.value.rule == rule
+    assert "\n" not in str(caught.value)
+
+
+def test_an_entry_that_is_there_is_never_changed(request_of, repository):
+    folder, _ = request_of()
+    base = repository("rev-parse", "HEAD").strip()
+    lock = next(folder.glob("entries/*/bundle/lock.json"))
+    lock.write_text("{}")
+    repository("commit", "--quiet", "--all", "--message", "mine now")
+    with pytest.raises(Refused, match="an entry never changes"):
+        new_entries(folder, base)
+
+
+@pytest.mark.parametrize("base", ["HEAD~1", "--output=/tmp/x", "main; id", "a" * 39])
+def test_a_base_that_is_no_commit_is_refused(base, repository, capsys):
+    assert main(["leaderboard", "audit", str(repository.folder), f"--added-since={base}"]) == 2
+    assert "40 hexadecimal digits" in capsys.readouterr().err
+
+
+def test_the_workflow_has_no_secret_no_right_and_nothing_of_strangers_in_a_shell(tmp_path):
+    assert write_repository_files(tmp_path) == [WORKFLOW, ATTRIBUTES]
+    assert write_repository_files(tmp_path) == []
+    text = (tmp_path / WORKFLOW).read_text()
+    assert f'"colbench=={colbench.__version__}"' in text
+    assert re.findall(r"^permissions:\n((?:  .*\n)+)", text, re.MULTILINE) == ["  contents: read\n"]
+    assert "pull_request_target" not in text
+    assert "secrets." not in text
+    assert "persist-credentials: false" in text
+    for action in re.findall(r"uses: (\S+)", text):
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action)
+    scripts = re.findall(r"^ +run: (?:\|\n)?((?:.+\n)+?)(?=^ {6}- |\Z)", text, re.MULTILINE)
+    assert len(scripts) == 3
+    assert not any("${{" in script for script in scripts)
+
+
+def test_the_workflows_scripts_are_shell(tmp_path):
+    write_repository_files(tmp_path)
+    lines = (tmp_path / WORKFLOW).read_text().splitlines()
+    start = next(number for number, line in enumerate(lines) if "stop-commands" in line) - 1
+    script = "\n".join(line.removeprefix(" " * 10) for line in lines[start:])
+    checked = subprocess.run(
+        ["bash", "-n"], input=script, text=True, capture_output=True, check=False
+    )
+    assert (checked.returncode, checked.stderr) == (0, "")

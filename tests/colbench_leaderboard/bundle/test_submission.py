@@ -1,0 +1,156 @@
+"""submission.toml: its questions, read, refused, asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from colbench.cli import main
+from colbench.errors import DataError
+from colbench_leaderboard.bundle.schema import Submission
+from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, to_toml
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("models", "score = 0.9\nmodels", "`score`: nobody says their own score"),
+        ("models", "[results]\nmodels", "`results`: nobody says their own score"),
+        ('tools = "none"', 'tools = "none"\nsuccessRate = 1', "`disclosures.successRate`: nobody says"),
+        ("models", "colour = 1\nmodels", "unknown key `colour`; known are name, organisation"),
+        ('tools = "none"', "", "not answered:\n  disclosures.tools: what it may use"),
+        ('name = "Guesser"', 'name = ""', "not answered:\n  name: name of the system"),
+        ('"open"', '"best"', '`track` ("standard" (bundled'),
+        ("= false\nhuman", '= "no"\nhuman', "`disclosures.trained_on_colbench` (whether it was trained"),
+        ('name = "Guesser"', 'name = "Gu\u202eesser"', "`name` holds a character that cannot be seen: U+202E"),
+        ("models = []", "models = [{}]", "not answered:\n  models.name: a model's name"),
+        ("models = []", "models = 3", "`models` (the models that it uses"),
+        ("[disclosures]", "[disclosures", "is not valid TOML"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_file_key_and_question(old, new, said, meta):
+    text = meta.read_text()
+    assert old in text
+    meta.write_text(text.replace(old, new, 1))
+    with pytest.raises(DataError) as caught:
+        read_submission(meta)
+    assert str(meta) in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_a_model_is_read(meta):
+    model = '[[models]]\nname = "org/model-8b"\nopen_weights = true\n\n[disclosures]'
+    text = meta.read_text().replace("models = []\n", "").replace("[disclosures]", model)
+    meta.write_text(text)
+    (found,) = read_submission(meta).models
+    assert (found.name, found.open_weights, found.revision) == ("org/model-8b", True, "")
+
+
+def test_the_template_asks_every_question_and_is_refused_as_long_as_it_is_empty(tmp_path, capsys):
+    out = tmp_path / "submission.toml"
+    assert main(["submit", "pack", "--template", str(out)]) == 0
+    text = out.read_text()
+    for question in QUESTIONS.values():
+        assert question in text
+    with pytest.raises(DataError, match="not answered"):
+        read_submission(out)
+    assert main(["submit", "pack", "--template", str(out)]) == 2
+    assert "--template" in capsys.readouterr().err
+    assert main(["submit", "pack", "--template", "-"]) == 0
+    assert capsys.readouterr().out == text
+
+
+def test_values_come_back_from_their_toml():
+    values = {
+        "name": 'A "quoted" \\ name',
+        "organisation": "Ö",
+        "authors": ["one", "two"],
+        "contact": "c",
+        "track": "open",
+        "description": "two\nlines",
+        "link": "",
+        "licence": "CC0-1.0",
+        "models": [{"name": "m", "revision": "", "open_weights": False, "licence": ""}] * 2,
+        "disclosures": {
+            "trained_on_colbench": True,
+            "training_notes": "all",
+            "human_in_the_loop": False,
+            "tools": "none",
+        },
+    }
+    assert tomllib.loads(to_toml(values)) == values
+    assert tomllib.loads(to_toml({**values, "models": []})) == {**values, "models": []}
+    assert set(values) == set(Submission.__struct_fields__) - {"schema"}
+
+
+ANSWERS = """Asker
+My group
+A. Person
+B. Person
+
+me@example.org
+open
+Asks.
+https://example.org/asker
+CC0-1.0
+org/model\u200b
+org/model
+main
+y
+Apache-2.0
+
+y
+
+n
+none
+"""
+
+
+def test_asked_on_the_terminal_the_answers_are_kept_and_packed(run, tmp_path):
+    meta, out = tmp_path / "submission.toml", tmp_path / "bundle"
+    command = [sys.executable, "-m", "colbench.cli", "submit", "pack", str(run), "--interactive"]
+    command += ["--meta", str(meta), "--out", str(out)]
+
+    def ask():
+        return subprocess.run(command, input=ANSWERS, capture_output=True, text=True, check=False)
+
+    asked = ask()
+    assert asked.returncode == 0, asked.stderr
+    assert "That holds a character that cannot be seen: U+200B." in asked.stdout
+    submission = read_submission(meta)
+    assert submission.authors == ("A. Person", "B. Person")
+    assert [model.name for model in submission.models] == ["org/model"]
+    assert submission.disclosures.trained_on_colbench is True
+    assert submission.disclosures.training_notes == ""
+    assert (out / "MANIFEST.sha256").exists()
+    again = ask()
+    assert again.returncode == 2
+    assert f"is there already; say --meta {meta} without --interactive" in again.stderr
+
+
+def test_who_stops_answering_has_no_traceback(run, tmp_path):
+    command = [sys.executable, "-m", "colbench.cli", "submit", "pack", str(run), "--interactive"]
+    command += ["--meta", str(tmp_path / "submission.toml")]
+    asked = subprocess.run(command, input="Asker\n", capture_output=True, text=True, check=False)
+    assert asked.returncode == 2
+    assert "Traceback" not in asked.stderr
+    assert not (tmp_path / "submission.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("folder", "meta", "said"),
+    [
+        ("nowhere", "submission.toml", "is no run folder"),
+        ("", "no/where.toml", "there is no folder"),
+    ],
+)
+def test_nobody_answers_a_dozen_questions_in_vain(folder, meta, said, run, tmp_path, capsys):
+    where = tmp_path / folder if folder else run
+    command = ["submit", "pack", str(where), "--interactive", "--meta", str(tmp_path / meta)]
+    assert main(command) == 2
+    asked = capsys.readouterr()
+    assert said in asked.err
+    assert "Name of the system" not in asked.out

@@ -1,0 +1,160 @@
+"""A domain of another package, from a run to a board: its metric has other bounds and digits, no success, and turns."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOMAIN = """
+from colbench.domain import Defaults, Domain, Metric
+from colbench.score import Score
+from colbench.task import Fact, Hidden, Task
+
+
+class Closeness:
+    async def score(self, task, answer):
+        return {"default": self.verdict(task, answer)}
+
+    async def score_turn(self, task, said):
+        return self.verdict(task, said) if said.strip().isdigit() else None
+
+    def verdict(self, task, answer):
+        number = int(answer) if answer.strip().isdigit() else 0
+        value = max(0.0, 10 - abs(number - int(task.hidden.reference)) / 3)
+        return Score(scorer="closeness/1", value=value, success=None, metrics={"closeness": value})
+
+
+class Numbers(Domain):
+    name = "numbers"
+    title = "Guess a number"
+    metrics = (
+        Metric(name="closeness", label="closeness", role="primary", bounds=(0.0, 10.0), digits=2),
+    )
+    defaults = Defaults(tasks="numbers:all", agent="guesser")
+    leaderboard_sets = {"numbers:all": 3}
+    own_sources = frozenset({"numbers:all"})
+
+    def scorer(self, resources):
+        return Closeness()
+
+
+def load(source):
+    return [
+        Task(
+            id=f"number-{n}",
+            domain="numbers",
+            request=f"Guess the number of {n}.",
+            hidden=Hidden(
+                reference=str(n * n),
+                facts=(Fact(name="rule", topics=("rule",), statement=f"It is {n * n}."),),
+            ),
+        )
+        for n in (11, 12, 13)
+    ]
+"""
+AGENT = """
+class Agent:
+    async def reply(self, dialogue):
+        if len(dialogue) == 1:
+            return "100"
+        return "I WANT TO ANSWER: 142"
+"""
+META = """
+name = "Guesser"
+organisation = "ColBench"
+authors = ["A. Person"]
+contact = "a@example.org"
+track = "open"
+description = "Says 142."
+models = []
+
+[disclosures]
+trained_on_colbench = false
+human_in_the_loop = false
+tools = "none"
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """A folder with the package, an agent, and what an entry says of itself."""
+    folder = tmp_path_factory.mktemp("third")
+    information = folder / "numbers-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: numbers\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(
+        "[colbench.domains]\nnumbers = numbers_domain:Numbers\n"
+        "[colbench.tasks]\nnumbers = numbers_domain:load\n"
+    )
+    (folder / "numbers_domain.py").write_text(DOMAIN)
+    (folder / "agent.py").write_text(AGENT)
+    (folder / "submission.toml").write_text(META)
+    return folder
+
+
+def python(place: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def colbench(place: Path, *words: str) -> str:
+    return python(place, "-m", "colbench.cli", *words)
+
+
+@pytest.fixture(scope="module")
+def bundle(place) -> Path:
+    """The bundle of a run on the domain's own tasks."""
+    colbench(place, "eval", "--agent", "agent.py:Agent", "--domain", "numbers", "--out", "run")
+    colbench(place, "submit", "pack", "run", "--meta", "submission.toml", "--out", "bundle")
+    return place / "bundle"
+
+
+def test_a_bundle_of_another_packages_domain_is_verified_with_its_own_tasks(place, bundle):
+    shown = colbench(place, "verify", "bundle", "--out", "verified")
+    assert "closeness     4.44  (1.00 to 9.33)" in shown.replace("\n", " ")
+    summary = json.loads((place / "verified" / "summary.json").read_bytes())
+    assert summary["domain"] == "numbers"
+    assert summary["value"]["mean"] == 4.44
+    assert (summary["success"], summary["pass_k"]) == (None, [])
+    assert summary["success_by_turn"][:2] == [1.0, 4.44]
+    lines = (place / "verified" / "scores.jsonl").read_text().splitlines()
+    cells = [json.loads(line) for line in lines]
+    assert [cell["value"] for cell in cells] == [3.0, 9.33, 1.0]
+    assert cells[0]["by_turn"] == [3.0, 3.0]
+    assert not any("official" in cell for cell in cells)
+    assert all(cell["success"] is None for cell in cells)
+
+
+def test_an_entry_of_another_packages_domain_stands_on_its_board(place, bundle):
+    colbench(place, "leaderboard", "init", "store")
+    colbench(place, "leaderboard", "accept", "store", "bundle")
+    audited = json.loads(colbench(place, "leaderboard", "audit", "store", "--verify", "--json"))
+    assert (audited["standing"], audited["verified"], audited["faults"]) == (1, 1, [])
+    boards = (
+        "from pathlib import Path\n"
+        "from colbench_leaderboard.board.standings import read_standings\n"
+        "(board,) = read_standings(Path('store')).boards\n"
+        "print(board.domain, board.rows[0].name, board.rows[0].success, board.ceiling.success)"
+    )
+    assert python(place, "-c", boards) == "numbers Guesser None None\n"
+
+
+def test_the_tasks_of_the_standard_track_are_those_that_domains_name(place):
+    tracks = (
+        "from colbench_leaderboard.bundle.tracks import is_standard, own_sources\n"
+        "print(is_standard('numbers:all'), 'numbers:all' in own_sources(), is_standard('numbers'))"
+    )
+    assert python(place, "-c", tracks) == "True True False\n"
