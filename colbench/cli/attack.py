@@ -31,7 +31,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=TARGETS[0],
         choices=TARGETS,
-        help="run every shipped exploit against the code sandbox, or hostile pages against the browser (bare: code)",
+        help="run the shipped exploits against the code sandbox, or hostile pages against the browser "
+        "(without a value: code)",
     )
     parser.add_argument(
         "--tier",
