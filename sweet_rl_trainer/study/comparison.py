@@ -36,7 +36,7 @@ def command(results: Results, *only: str) -> str:
     """Makes the study, or some methods' part of it."""
     size = results.scale.removesuffix("-quick")
     seeds = max((row.seed for row in results.rows), default=0) + 1
-    parts = [f"sweet-rl reproduce --scale {size} --seeds {seeds}"]
+    parts = [f"sweet-rl study --scale {size} --seeds {seeds}"]
     parts += ["--quick"] if size != results.scale else []
     return " ".join(parts + [f"--only {name}" for name in only])
 

@@ -108,7 +108,7 @@ def run(
         version=__version__,
         machine=machine(),
         base=_facts(base) | _learnt(graph, out),
-        **dict.fromkeys(PARTS, ()),
+        **dict[str, Any](dict.fromkeys(PARTS, ())),
     )
     if old := set_aside(own, out):
         runner.say(f"what was found here of another study, version or base is kept in {old}")

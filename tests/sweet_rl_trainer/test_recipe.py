@@ -222,3 +222,24 @@ def test_a_recipe_that_is_not_there_is_an_error_that_names_those_that_are(name):
         UserError, match=r"there is no recipe .* neither a file nor one of loop-cpu"
     ):
         read(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('told=[{agent="demonstrator"}]', "told is now collect_privileged"),
+        ("rft.told=[]", "rft.told is now rft.privileged"),
+        ("critic.hidden=none", "critic.hidden is now critic.privileged"),
+        ("critic.weights=sum", "critic.weights is now critic.token_weights"),
+        ("mtdpo.weights=sum", "mtdpo.weights is now mtdpo.token_weights"),
+        ("actor.weights=sum", "actor.weights is now actor.token_weights"),
+        (
+            "rank.scores=critic-without-hidden",
+            "rank.scores 'critic-without-hidden' is now 'critic-unprivileged'",
+        ),
+    ],
+)
+def test_a_former_key_is_refused_with_the_present_one(change, said):
+    with pytest.raises(UserError) as raised:
+        read("tiny-cpu", [change])
+    assert str(raised.value) == f"recipe tiny-cpu: {said}"

@@ -63,7 +63,7 @@ def test_the_tables_name_who_asks_and_who_writes(found):
     assert second.startswith("| Multi-turn DPO | 50.0 % (")
     assert split.split("\n")[2].startswith("| Rejection fine-tuning less Multi-turn DPO | +50.0 (")
     assert "; +25.0 · +25.0 |" in split
-    assert "`sweet-rl reproduce --scale cpu --seeds 2 --only rft --only mtdpo`" in again
+    assert "`sweet-rl study --scale cpu --seeds 2 --only rft --only mtdpo`" in again
     assert "`exchange-1`" in again
 
 

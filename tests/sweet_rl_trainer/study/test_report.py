@@ -54,7 +54,7 @@ def test_the_table_stands_beside_the_paper_s(make, tmp_path):
     assert cells[6:] == ["3.0", "0.0 %", "10.0"]
     repeated = row(section(page, "The paper's comparison").partition("command")[2], "SWEET-RL")
     assert repeated[1] == "0.001 (10) · 0.001 (10) · 0.001 (10)"
-    assert repeated[2] == "`sweet-rl reproduce --scale cpu --seeds 3 --only sweet`"
+    assert repeated[2] == "`sweet-rl study --scale cpu --seeds 3 --only sweet`"
     assert "`evaluate-sweet-2`" in repeated[3]
 
 
@@ -420,7 +420,7 @@ def test_as_many_learning_rates_are_said_to_be_as_many(make):
 
 def test_a_quick_study_is_repeated_as_one(make):
     page = report.markdown(make.results(scale="cpu-quick"), {})
-    assert "`sweet-rl reproduce --scale cpu --seeds 1 --quick --only sweet`" in page
+    assert "`sweet-rl study --scale cpu --seeds 1 --quick --only sweet`" in page
 
 
 def test_results_of_an_unknown_method_are_refused(make, tmp_path):

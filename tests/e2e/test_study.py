@@ -1,4 +1,4 @@
-"""`sweet-rl reproduce --quick`: the whole study in small, killed on its way; asserts only what must hold."""
+"""`sweet-rl study --quick`: the whole study in small, killed on its way; asserts only what must hold."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def study(out: Path, said: Path) -> subprocess.Popen[bytes]:
     environment = os.environ | {"OMP_NUM_THREADS": "2"}  # on which no number may depend
     with said.open("ab") as stream:
         return subprocess.Popen(
-            [BIN / "sweet-rl", "reproduce", *RUN, "--out", out],
+            [BIN / "sweet-rl", "study", *RUN, "--out", out],
             stdout=stream,
             stderr=stream,
             env=environment,

@@ -1,4 +1,4 @@
-"""`sweet-rl reproduce`: repeat the paper's comparison at a small scale.
+"""`sweet-rl study`: repeat the paper's comparison at a small scale.
 
 A base made from nothing, all methods, several seeds, and a report with error bars.
 """
@@ -20,7 +20,7 @@ THREADS = "OMP_NUM_THREADS"
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "reproduce",
+        "study",
         help="repeat the paper's comparison at a small scale",
         description=describe(__doc__),
     )
@@ -48,7 +48,7 @@ def add_to(commands: Any) -> None:
         "--out",
         metavar="DIR",
         type=Path,
-        help="folder for all outputs (default: training/reproduce-SCALE, or training/reproduce-cpu-quick)",
+        help="folder for all outputs (default: training/study-SCALE, or training/study-cpu-quick)",
     )
     parser.set_defaults(run=run)
 
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> None:
         raise UserError(f"--quick: only with scale cpu; leave out --scale {args.scale}, or --quick")
     name = f"{args.scale}-quick" if args.quick else args.scale
     scale = read(name)
-    out: Path = args.out or Path("training") / f"reproduce-{name}"
+    out: Path = args.out or Path("training") / f"study-{name}"
     if out.exists() and not out.is_dir():
         raise UserError(f"--out {out}: is a file; name a new folder, or that of the study")
     console = Console(stderr=True)
