@@ -1,8 +1,14 @@
-"""The check of one task, as `colbench validate` makes it: its reference must score 1 and an empty answer 0."""
+"""Results of checks: of a task (`colbench tasks validate`), of a task set (`datasheet`), of this machine (`doctor`)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+
 from msgspec import Struct
+
+Bar = Callable[[str, int], Callable[[], None]]
+"""Starts a progress bar with a label and a number of steps, and returns the function that counts one step."""
 
 
 class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -16,10 +22,13 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     blank: float | None
     """Score of an empty answer."""
     flaws: tuple[str, ...] = ()
-    constant: bool = False
-    """True if every hidden test expects the same value, so that an answer need not look at its arguments."""
-    unsteady: bool = False
-    """True if the reference does not give the same result twice."""
+    constant: bool | None = None
+    """True if every hidden test expects the same value, so that an answer need not look at its arguments.
+
+    None in a domain without such tests.
+    """
+    unsteady: bool | None = None
+    """True if the reference does not give the same result twice; None where that is not checked separately."""
     floors: dict[str, dict[str, float]] = {}
     """Scores of answers that nobody designed; see `Score.floors`."""
 
@@ -27,6 +36,36 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def sound(self) -> bool:
         """True if the task can be scored: the reference gets 1, an empty answer 0."""
         return self.default == 1 and self.blank == 0 and not self.unsteady
+
+
+class Examination(Struct, frozen=True, kw_only=True):
+    """What a domain's datasheet says after its references were run."""
+
+    notes: tuple[str, ...] = ()
+    """Paragraphs in Markdown, for the statistics."""
+    flaws: Mapping[str, int] = {}
+    """Number of tasks by flaw, in the order to show them."""
+
+
+class Diagnosis(Struct, frozen=True, kw_only=True):
+    """One thing that was checked on this machine."""
+
+    what: str
+    works: bool | None
+    """None: missing or broken, and needed only for something optional."""
+    text: str
+    fix: str = ""
+    """How to get it."""
+
+
+def check_package(name: str, purpose: str, fix: str) -> Diagnosis:
+    """Return whether an optional package is installed, and its version."""
+    try:
+        return Diagnosis(what=name, works=True, text=f"{version(name)} ({purpose})")
+    except PackageNotFoundError:
+        return Diagnosis(
+            what=name, works=None, text=f"not installed; needed for {purpose}", fix=fix
+        )
 
 
 def shorten(text: str, width: int = 60) -> str:

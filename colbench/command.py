@@ -1,6 +1,7 @@
-"""What every command line of the project does around its command: exit codes, errors in a line, the log.
+"""The frame of every command line of the project: exit codes, errors in one line, the log, renamed commands.
 
-Exit code 0: done; 1: not for the user to mend, or a run has unscored cells; 2: a mistake in what was asked.
+Exit code 0: done; 1: a failure that the user did not cause, or a result that is not sound; 2: a wrong command line or
+input; 130: interrupted.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import io
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from colbench.errors import InfrastructureError, UserError
@@ -19,16 +20,22 @@ UNSCORED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters with which a text could take over a terminal: controls but tab and newline, and text direction."""
+"""Characters with which a text could take over a terminal: controls except tab and newline, and text direction."""
 
 
 def printable(text: str) -> str:
-    """A text that somebody else wrote, safe to print."""
+    """Return a text from an untrusted source with its control characters replaced."""
     return CONTROLS.sub("\ufffd", text)
 
 
+def describe(doc: str | None) -> str:
+    """Return the text of a command's `--help`: its module's docstring without the command's name before it."""
+    text = re.sub(r"^`[^`]*`: ", "", doc or "")
+    return text[:1].upper() + text[1:]
+
+
 def run(name: str, command: Callable[[], int]) -> int:
-    """Run a command of the program `name` and return its exit code; no error that is expected has a traceback."""
+    """Run a command of the program `name` and return its exit code. An expected error prints one line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -40,7 +47,7 @@ def run(name: str, command: Callable[[], int]) -> int:
     except InfrastructureError as error:
         return _fail(name, f"{error.boundary}: {error}", UNSCORED)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        return _fail(name, "interrupted; the same command goes on from here", INTERRUPTED)
+        return _fail(name, "interrupted; the same command continues", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         return 0
@@ -49,9 +56,21 @@ def run(name: str, command: Callable[[], int]) -> int:
         return _fail(name, f"{error.strerror or error}{place}", USER_MISTAKE)
 
 
+def refuse_moved(name: str, words: Sequence[str], moved: Mapping[str, str]) -> int:
+    """Report a command of the program `name` that was renamed, and return the exit code; 0 if `words` begin with none.
+
+    `moved` maps old commands, such as `"tasks check"`, to the command lines that replace them.
+    """
+    for old, new in moved.items():
+        parts = old.split()
+        if list(words[: len(parts)]) == parts:
+            return _fail(f"{name} {old}", f"is now `{new}`", USER_MISTAKE)
+    return 0
+
+
 @contextmanager
 def _log_on_stderr() -> Iterator[None]:
-    """Show what long starts have to say, such as a model server that is loading."""
+    """Print log messages to standard error, such as those of a model server that is loading."""
     log, handler = logging.getLogger("colbench"), logging.StreamHandler()
     log.setLevel(logging.INFO)
     log.addHandler(handler)

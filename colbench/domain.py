@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import resources as package_files
 from importlib.metadata import EntryPoint, entry_points
@@ -19,16 +19,17 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from colbench.checks import TaskCheck
+from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
 from colbench.copies import is_copy, token_parts
 from colbench.errors import UserError, describe_exception
 from colbench.facts.human import FactsHuman
-from colbench.interfaces import HumanSimulator, Scorer
+from colbench.interfaces import HumanSimulator, RejectedError, Scorer
 from colbench.items import Items, source_items
 from colbench.models.human import TextHuman, Voice
 from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.render import PageRenderer
+from colbench.presentation import Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.score import Score
 from colbench.task import Task
@@ -74,29 +75,6 @@ class Defaults(Struct, frozen=True, kw_only=True):
     agent: str
     training: str = ""
     """Task source to train on, none of whose tasks is in `tasks`. Empty: the domain has none."""
-
-
-class Draft(Struct, frozen=True, kw_only=True):
-    """The text from which a person who plays the agent starts to write an answer."""
-
-    text: str
-    suffix: str
-    """Of its file's name, such as `.py`."""
-    required: bool
-    """True if the answer must differ from it; else an empty answer means what was shown last."""
-
-
-class ReportPages(Struct, frozen=True, kw_only=True):
-    """Pages of a run's report that only one domain has; they are written next to `report.html`."""
-
-    name: str
-    """Name of the link to the first page, in lower case, such as `gallery`."""
-    description: str
-    """What the pages show."""
-    files: Mapping[str, str]
-    """HTML by file name, the first page first."""
-    addresses: Mapping[str, str]
-    """Address of the part about a task, by the task's id."""
 
 
 class Resources:
@@ -262,6 +240,38 @@ class Domain:
                 return found
 
             return await asyncio.gather(*map(check, tasks))
+
+    async def vet(self, task: Task, resources: Resources) -> None:
+        """Raise RejectedError if a task that a model wrote cannot be used; `resources` have been entered."""
+        found = await check_reference(self.scorer(resources), task)
+        if not found.sound:
+            raise RejectedError("fails", "; ".join(found.flaws) or "an empty answer scores")
+
+    def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
+        """Return the sizes of what some tasks hide, by what is counted, for their datasheet."""
+        return {f"{self.noun}, characters": [len(task.hidden.reference) for task in tasks]}
+
+    async def examine(
+        self,
+        tasks: Sequence[Task],
+        config: RunConfig,
+        sample: int,  # noqa: ARG002
+        bar: Bar,
+    ) -> Examination:
+        """Run the references of some tasks and return what their datasheet says about them.
+
+        `sample`: where running a reference is slow, only those of the first `sample` tasks are run.
+        """
+        checks = await self.check(tasks, config, bar("references", len(tasks)))
+        flaws = {
+            "the reference does not score 1": sum(check.default != 1 for check in checks),
+            "an empty answer does not score 0": sum(check.blank != 0 for check in checks),
+        }
+        return Examination(flaws=flaws)
+
+    def diagnose(self) -> Iterable[Diagnosis]:
+        """Check what the domain needs of this machine besides the code sandbox, for `colbench doctor`."""
+        return ()
 
     def prompt(self, name: str) -> str:
         """Return a prompt: `agent`, `agent_single_turn` or `human`.

@@ -16,12 +16,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from colbench.agent_isolation import isolate, read_isolation
 from colbench.config import RunConfig, config_of, digest, without_address
 from colbench.domain import get_domain
+from colbench.export import encode_lines
 from colbench.interfaces import Agent, HumanSimulator, LogKeeper, StatefulAgent
 from colbench.participants import (
     Role,
@@ -39,7 +39,7 @@ from colbench.run import Run
 from colbench.run_folder import RunFolder, RunRecord, make_record
 from colbench.runner import Cell, Runner, plan
 from colbench.selection import find_tasks, select, task_source
-from colbench.task import Task, row_from_task
+from colbench.task import Task
 
 GIVEN = "given"
 """Task source of a run whose tasks were given as objects; they are kept in its folder."""
@@ -122,7 +122,8 @@ class Evaluation:
             observer.on_start(record)
             with self.folder.writing(record) as writer:
                 if self._given is not None:
-                    self.folder.write(self.folder.tasks_path.name, _encode_tasks(self.tasks))
+                    lines = b"".join(encode_lines(self.tasks))
+                    self.folder.write(self.folder.tasks_path.name, lines)
                 earlier = {rollout.key: rollout for rollout in self.folder.rollouts()}
                 cells = plan(self.tasks, self.config.trials, record.digest, self.config.seed)
                 pending = [cell for cell in cells if not _settled(earlier.get(cell.key))]
@@ -260,7 +261,3 @@ def _slug(spec: str) -> str:
 
 def _settled(rollout: Rollout | None) -> bool:
     return rollout is not None and rollout.settled
-
-
-def _encode_tasks(tasks: Sequence[Task]) -> bytes:
-    return b"".join(msgspec.json.encode(row_from_task(task)) + b"\n" for task in tasks)

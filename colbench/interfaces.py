@@ -187,20 +187,22 @@ class RejectedError(Exception):
 
 
 class TaskIndex(Protocol):
-    """Finds tasks that are nearly the same as one that it knows."""
+    """An index that finds near-duplicates of tasks."""
 
     def add(self, task: Task) -> None:
-        """Remember a task."""
+        """Add a task."""
         ...
 
     def like(self, task: Task) -> str:
-        """Which known task this one is nearly the same as, for people; empty if none."""
+        """Return a description of the indexed task that this one nearly duplicates; empty if there is none."""
         ...
 
 
 class Recipe(Protocol):
-    """How a model is made to write tasks: entry points of the group `colbench.recipes` make one without arguments."""
+    """How a model writes tasks: entry points of the group `colbench.recipes` make one without arguments."""
 
+    domain: str
+    """Name of the domain of the tasks."""
     fingerprint: str
     """SHA-256 of the prompt."""
 
@@ -210,15 +212,15 @@ class Recipe(Protocol):
         ...
 
     def messages(self, text: str) -> list[Message]:
-        """What the model is asked, for one seed text."""
+        """Return the messages that ask the model for a task, given one seed text."""
         ...
 
     def read(self, reply: str) -> Task:
-        """The task that a reply holds. Raises RejectedError unless it is one by its form; nothing is run."""
+        """Return the task in a reply, without running anything. Raises RejectedError if the reply is malformed."""
         ...
 
     def index(self) -> TaskIndex:
-        """An empty index."""
+        """Return an empty index."""
         ...
 
 

@@ -39,7 +39,10 @@ def agent_prompt(path: str | None, domain: str, max_turns: int, pictures: bool =
 
 
 def spec_of(participant: object) -> str:
-    """Return the spec under which an object that was given stands in the run's record."""
+    """Return the spec that a run records for an object: its attribute `spec`, or the path of its class."""
+    named = getattr(participant, "spec", None)
+    if isinstance(named, str):
+        return named
     cls = participant if isinstance(participant, type) else type(participant)
     return f"{cls.__module__}:{cls.__qualname__}"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from colbench.config import RunConfig
 from colbench.domain import Domain, get_domain
 from colbench.errors import UserError
+from colbench.hub import push
 from colbench.messages import Usage
 from colbench.report.baseline import load_baseline
 from colbench.report.dialogues import agent_words, human_words
@@ -131,9 +132,19 @@ class Run:
             row["messages"] = _messages(rollout)
         return Dataset.from_list(rows)
 
-    def push_to_hub(self, repository: str, *, private: bool = True) -> None:
-        """Upload `to_dataset()` to a dataset repository of the Hugging Face Hub, such as `me/my-run`."""
-        self.to_dataset().push_to_hub(repository, private=private)
+    def push_to_hub(self, repository: str, *, private: bool | None = None) -> str:
+        """Upload `to_dataset()` to a dataset repository of the Hugging Face Hub, and return its address.
+
+        Args:
+            repository: Such as `me/my-run`; it is created if there is none.
+            private: Visibility of a repository that is created. None: public, unless its owner's settings say
+                otherwise.
+
+        Raises:
+            UserError: The hub refuses the upload.
+            EndpointError: The hub cannot be reached.
+        """
+        return push(self.to_dataset(), repository, private=private)
 
     def save(self, path: str | Path) -> Run:
         """Copy the run's folder to `path`, which must not exist, and return the run there."""

@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from colbench.cli import (
-    agents,
-    doctor,
-    evaluate,
-    play,
-    render,
-    report,
-    sandbox,
-    score,
-    tasks,
-    validate,
-    view,
-)
-from colbench.command import run
+from colbench.cli import agents, doctor, evaluate, play, render, report, score, tasks, view
+from colbench.cli.moved import MOVED
+from colbench.command import refuse_moved, run
 from colbench.errors import UserError, describe_exception
 from colbench.version import __version__
 
-MORE = "colbench.commands"
+GROUP = "colbench.commands"
 """Entry points: modules with commands of other packages, such as the leaderboard's."""
-COMMANDS = (evaluate, play, score, report, view, render, validate, tasks, agents, sandbox, doctor)
+COMMANDS = (evaluate, play, score, report, view, render, tasks, agents, doctor)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    args = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    if refused := refuse_moved("colbench", words, MOVED):
+        return refused
+    args = parser().parse_args(words)
     return run("colbench", lambda: int(args.run(args)))
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """Return the parser of the whole command line."""
     top = argparse.ArgumentParser(
         prog="colbench", description="How well does an LLM agent work with a person?"
     )
@@ -44,20 +37,20 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add_to(commands)
-    for point in sorted(entry_points(group=MORE)):
-        _add_other(point, commands)
+    for point in sorted(entry_points(group=GROUP)):
+        _add_installed(point, commands)
     return top
 
 
-def _add_other(point: EntryPoint, commands: Any) -> None:
-    """Add another package's command; one that cannot be loaded says so when it is called, and breaks no other."""
+def _add_installed(point: EntryPoint, commands: Any) -> None:
+    """Add another package's command. One that cannot be loaded fails when it is called, and breaks no other."""
     try:
         point.load().add_to(commands)
     except Exception as cause:
         package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
         broken = UserError(
             f"{point.name}: this command of the package {package} cannot be loaded; "
-            f"install it anew or remove it\n{describe_exception(cause)}"
+            f"reinstall the package or remove it\n{describe_exception(cause)}"
         )
         parser = commands.add_parser(
             point.name, help="cannot be loaded", add_help=False, prefix_chars="\0"

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colbench.command import printable
+from colbench.command import describe, printable
 from colbench.errors import EndpointError
 from colbench.evaluation import Evaluation, Observer
 from colbench.flags import add_config_flags, read_config
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser("eval", help="run an agent and report", description=__doc__)
+    parser = commands.add_parser(
+        "eval", help="run an agent on tasks, and report", description=describe(__doc__)
+    )
     add_config_flags(parser)
     parser.add_argument(
         "--out", metavar="DIR", help="the run's folder (default: runs/AGENT-TASKS-…)"
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be run, and stop")
     parser.set_defaults(run=run)
 
 
@@ -116,7 +118,7 @@ def finish(evaluation: Evaluation) -> int:
     code = exit_code(report)
     latest = {rollout.key: rollout for rollout in evaluation.folder.rollouts()}
     if code and any(not rollout.settled for rollout in latest.values()):
-        print("colbench: the same command tries again what is unscored", file=sys.stderr)
+        print("colbench: the same command retries unscored dialogues", file=sys.stderr)
     return code
 
 

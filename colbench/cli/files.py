@@ -1,4 +1,4 @@
-"""Files that a command writes: whole or not at all, and over nothing that is there unless told so."""
+"""Files that a command writes: atomically, and over an existing file only on request."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from colbench.errors import UserError
 
 
 def add_overwrite(parser: argparse.ArgumentParser) -> None:
-    """Add the flag that `written_whole` names."""
-    parser.add_argument("--overwrite", action="store_true", help="replace the file if it is there")
+    """Add the flag that the errors of `written_whole` name."""
+    parser.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
 
 
 @contextmanager
 def written_whole(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """A new file beside `path` to write to; it takes the place of `path` when all went well, and else goes.
+    """Yield a temporary file next to `path`. On success it replaces `path`, on an error it is removed.
 
-    Raises UserError that names `--out` at once if it cannot be written, before any work is done for it.
+    Raises UserError that names `--out` if it cannot be written, before any work is done.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -37,8 +37,8 @@ def written_whole(path: Path, *, overwrite: bool) -> Iterator[Path]:
 
 def _check(path: Path, overwrite: bool) -> None:
     if path.is_dir():
-        raise UserError(f"--out {path}: that is a folder; name a file in it")
+        raise UserError(f"--out {path}: is a folder; name a file in it")
     if not path.parent.is_dir():
         raise UserError(f"--out {path}: there is no folder {path.parent}")
     if path.exists() and not overwrite:
-        raise UserError(f"--out {path}: is there already; --overwrite replaces it")
+        raise UserError(f"--out {path}: already exists; --overwrite replaces it")

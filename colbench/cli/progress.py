@@ -1,4 +1,4 @@
-"""Progress of a run: a live line in a terminal, plain lines now and then elsewhere."""
+"""Progress of a run: a live line in a terminal, a plain line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 PLAIN_INTERVAL = 10.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines when standard error is not a terminal."""
 Seen = Callable[[Rollout], None]
 
 
@@ -37,7 +37,7 @@ class Tally:
             self._count(rollout)
 
     def add(self, rollout: Rollout) -> None:
-        """Count a rollout that was just finished."""
+        """Count a rollout that has just finished."""
         self._count(rollout)
         self.latest = rollout
         self.fresh += 1
@@ -53,11 +53,11 @@ class Tally:
             self.usage["human"] += turn.human_usage or Usage()
 
     def rate(self) -> float:
-        """Dialogues a minute in this attempt."""
+        """Return the dialogues per minute in this attempt."""
         return 60 * self.fresh / max(time.monotonic() - self.start, 1e-9)
 
     def text(self) -> str:
-        """One line: scores, rate, tokens, cost."""
+        """Return one line: scores, rate, tokens, cost."""
         means = ((name, sum(each) / len(each)) for name, each in self.values.items())
         parts = [f"{name} {100 * mean:.1f} %" for name, mean in means]
         parts.append(f"{self.rate():.0f}/min")
@@ -67,7 +67,7 @@ class Tally:
         return " · ".join(parts)
 
     def remaining(self) -> str:
-        """Time to the end at the present rate."""
+        """Return the time left at the present rate."""
         if not self.fresh:
             return "-:--"
         seconds = int(60 * (self.total - self.done) / self.rate())
@@ -84,7 +84,7 @@ class Tally:
 
 
 def _measures(rollout: Rollout, mode: str) -> Iterator[tuple[str, float]]:
-    """Yield what is shown of one dialogue's verdict, by name; nothing if it is unscored."""
+    """Yield the metrics that are shown of one dialogue, by label; none if it is unscored."""
     domain, score = get_domain(rollout.domain), rollout.scores.get(mode)
     value = domain.primary.of(score)
     if value is not None:
@@ -103,13 +103,13 @@ def _short(count: int) -> str:
 
 
 def show_kept(done: int, total: int) -> None:
-    """Say how many dialogues of a run are there already."""
+    """Print how many dialogues of a run are finished already."""
     errors().print(f"[dim]resumed: {done} of {count(total, 'dialogue')} already done[/dim]")
 
 
 @contextmanager
 def progress(total: int, kept: Iterable[Rollout], config: RunConfig) -> Iterator[Seen]:
-    """Show the progress of `total` dialogues; call what this gives with each finished one."""
+    """Show the progress of `total` dialogues; call the yielded function with each finished one."""
     tally = Tally(total, kept, config)
     if tally.done:
         show_kept(tally.done, total)
@@ -146,7 +146,7 @@ def _live(tally: Tally) -> Iterator[Callable[[], None]]:
 
 
 def _overheard(rollout: Rollout | None) -> Iterator[Text]:
-    """The last question and answer of a dialogue, one line each."""
+    """Yield the last question and answer of a dialogue, one line each."""
     from rich.text import Text
 
     turn = next((t for t in reversed(rollout.turns if rollout else ()) if t.human), None)

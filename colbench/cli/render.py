@@ -1,4 +1,4 @@
-"""`colbench render`: render a page as a run would, to look at it."""
+"""`colbench render`: render a page to a picture, as a run would."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.command import describe
 from colbench.config import ScoringMode
 from colbench.errors import UserError
 
@@ -17,28 +18,39 @@ if TYPE_CHECKING:
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser("render", help="render a page to a picture", description=__doc__)
-    parser.add_argument(
-        "file", metavar="FILE", help="a page, or a message that holds one; - for standard input"
+    parser = commands.add_parser(
+        "render", help="render a page to a picture, as a run would", description=describe(__doc__)
     )
-    parser.add_argument("-o", "--out", metavar="PNG", help="default: FILE with the ending .png")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a file with a page, or with a message that has one; -: standard input",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="PNG",
+        help="the picture to write (default: FILE with the suffix .png)",
+    )
     parser.add_argument(
         "--mode",
         choices=("default", "official"),
         default="default",
-        help="official: without the doctype, in the window of the paper's release (default: 1280 pixels wide)",
+        help="default: 1280 pixels wide; official: without the doctype, in the window of the paper's release",
     )
-    parser.add_argument("--browser", metavar="PATH", help="default: the first that is found")
+    parser.add_argument(
+        "--browser", metavar="PATH", help="the browser (default: the first one found)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the picture and say what was left out of it. Returns 1 if the page cannot be rendered."""
+    """Write the picture, and print the addresses that the page was refused. Return 1 if it cannot be rendered."""
     from colbench.pages.extract import extract_page
 
     page = extract_page(_read(args.file), args.mode)
     if page is None:
-        raise UserError(f"{args.file}: holds no page; expected HTML from <html> to </html>")
+        raise UserError(f"{args.file}: has no page; expected HTML from <html> to </html>")
     render = asyncio.run(_render(page, args.mode, args.browser))
     for address in render.refused:
         print(f"refused: {address}", file=sys.stderr)
@@ -49,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         args.out or ("page.png" if args.file == "-" else Path(args.file).with_suffix(".png"))
     )
     out.write_bytes(render.picture)
-    cut = ", cut off at the longest a picture may be" if render.cut else ""
+    cut = ", cut off at the maximum height" if render.cut else ""
     print(f"{out}: {render.width} x {render.height} pixels{cut}")
     return 0
 

@@ -1,4 +1,4 @@
-"""`colbench report`: rebuild the report of a run from its files."""
+"""`colbench report`: rebuild and show the report of a run, or upload its dialogues to the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.cli.export import add_hub_flags, check_hub_flags, uploading
+from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.flags import add_config_flags, read_config
+from colbench.numbers import sentence
 from colbench.report.baseline import load_baseline
 from colbench.run_folder import RunFolder
 from colbench.selection import recorded_tasks
@@ -21,24 +24,42 @@ if TYPE_CHECKING:
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser("report", help="show the report of a run", description=__doc__)
+    parser = commands.add_parser(
+        "report",
+        help="show the report of a run, or upload its dialogues",
+        description=describe(__doc__),
+    )
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     parser.add_argument(
         "--json", action="store_true", help="print report.json instead of the table"
     )
+    add_hub_flags(parser)
     add_config_flags(parser, only=("scoring", "baseline"))
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write report.json and report.html again, and show the one asked for."""
+    """Write report.json and report.html again, show the report, and upload the dialogues if asked to."""
+    check_hub_flags(args)
     folder = RunFolder(Path(args.folder))
     record = folder.record()
     config = read_config(args, base=record.config)
     tasks = recorded_tasks(folder, record)
     baseline = load_baseline(config, tasks)
     write_and_show(folder, tasks, config, baseline, as_json=args.json)
+    if args.push_to_hub:
+        _push(folder, tasks, args)
     return 0
+
+
+def _push(folder: RunFolder, tasks: list[Task], args: argparse.Namespace) -> None:
+    from colbench.numbers import count
+    from colbench.run import Run
+
+    run = Run(folder, tasks=tasks)
+    with uploading():
+        place = run.push_to_hub(args.push_to_hub, private=args.private or None)
+    print(f"{place}: {count(len(run.rollouts), 'dialogue')}", file=sys.stderr)
 
 
 def write_and_show(
@@ -49,7 +70,7 @@ def write_and_show(
     *,
     as_json: bool = False,
 ) -> RunReport:
-    """Write report.json and report.html; print the table, or the JSON. Returns the report."""
+    """Write report.json and report.html, print the table or the JSON, and return the report."""
     from colbench.console import console
     from colbench.report.console import render_table
     from colbench.report.write import write_report
@@ -61,8 +82,12 @@ def write_and_show(
         console().print(render_table(report))
         for warning in report.warnings:
             console().print(f"Take care: {warning}", highlight=False, markup=False, soft_wrap=True)
-        console().print(f"Report: {folder.path / 'report.html'}", highlight=False, soft_wrap=True)
-        for name, file in report.pages.items():
-            shown = f"{name.capitalize()}: {folder.path / file}"
-            console().print(shown, highlight=False, soft_wrap=True)
+        for name, page in pages(folder, report).items():
+            console().print(f"{sentence(name)}: {page}", highlight=False, soft_wrap=True)
     return report
+
+
+def pages(folder: RunFolder, report: RunReport) -> dict[str, Path]:
+    """Return the pages of a run's report by name."""
+    files = {"report": "report.html", **report.pages}
+    return {name: folder.path / file for name, file in files.items()}

@@ -1,4 +1,4 @@
-"""`colbench score`: score the answers of a run again, without asking any model, and say what changed."""
+"""`colbench score`: score the answers of a run again, without asking any model, and show what changed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from colbench.cli.evaluate import exit_code
 from colbench.cli.progress import progress
 from colbench.cli.report import write_and_show
+from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.domain import Metric, get_domain
 from colbench.errors import UserError
@@ -41,7 +42,9 @@ FLAGS = (
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser("score", help="score a run again", description=__doc__)
+    parser = commands.add_parser(
+        "score", help="score the answers of a run again", description=describe(__doc__)
+    )
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     add_config_flags(parser, only=FLAGS)
     parser.set_defaults(run=run)
@@ -50,7 +53,7 @@ def add_to(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score, show the difference, and report.
 
-    Returns 1 if cells are unscored that could be scored, or keep old verdicts because scoring failed, else 0.
+    Return 1 if scoring failed for a dialogue, which stays unscored or keeps its old verdict, else 0.
     """
     folder = RunFolder(Path(args.folder))
     record = folder.record()
@@ -61,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     with folder.lock():
         before = folder.rollouts()
         if not before:
-            raise UserError(f"{folder.path} holds no rollouts to score")
+            raise UserError(f"{folder.path} has no rollouts to score")
         resources = RunResources(config, tasks)
         _require_tools(folder, before, resources)
         scored = asyncio.run(_rescore(before, by_id, resources, config))
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _require_tools(folder: RunFolder, rollouts: Sequence[Rollout], resources: RunResources) -> None:
-    """Raise UserError if scoring again would remove metrics that cannot be taken here."""
+    """Raise UserError if scoring again would remove metrics that cannot be computed here."""
     for name, tools in resources.by_domain.items():
         lost = [metric for metric in tools.lacking() if any(_has(r, metric) for r in rollouts)]
         if lost:
@@ -94,7 +97,7 @@ def _has(rollout: Rollout, metric: str) -> bool:
 def keep_verdicts(
     before: Sequence[Rollout], after: Sequence[Rollout]
 ) -> tuple[list[Rollout], list[Failure]]:
-    """The rollouts after scoring, but as they were where they had verdicts and scoring failed; and why it did."""
+    """Return the rollouts after scoring, with old verdicts where scoring failed, and the failures."""
     kept, failures = [], []
     for old, new in zip(before, after, strict=True):
         lost = new.failure if old.settled and not new.settled else None

@@ -1,4 +1,4 @@
-"""What `colbench tasks synthesize` shows: progress while it runs, and the yield by reason at the end."""
+"""The display of `colbench tasks synthesize`: progress while it runs, and the yield by reason at the end."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from colbench.synthesis.seeds import Seed
 
 PLAIN_INTERVAL = 10.0
-"""Seconds between two lines where there is no terminal."""
-SHOWN_OWED = 3
+"""Seconds between two lines when standard error is not a terminal."""
+SHOWN_PENDING = 3
 
 
 class Spent(Struct):
-    """What one model was paid for, as its server counted."""
+    """The tokens of one model, as its server counted them."""
 
     usage: Usage = Usage()
     uncounted: int = 0
-    """Replies for which the server gave no count; the sums leave them out."""
+    """Replies without a count from the server; the sums leave them out."""
 
     def add(self, usage: Usage | None) -> None:
         """Count one reply."""
@@ -40,14 +40,14 @@ class Spent(Struct):
         self.uncounted += usage is None
 
     def cost(self, price: Price | None) -> float | None:
-        """US dollars; None when the price is unknown."""
+        """Return US dollars; None if the price is unknown."""
         if price is None:
             return None
         used = self.usage
         return (used.prompt_tokens * price[0] + used.completion_tokens * price[1]) / 1e6
 
     def text(self, price: Price | None) -> str:
-        """`12.3 k in, 4.5 k out; $0.12`."""
+        """Return the tokens and their cost, such as `12.3 k in, 4.5 k out; $0.12`."""
         used = self.usage
         if self.uncounted and not used.requests:
             return "not counted; no model server gave a count"
@@ -62,7 +62,7 @@ class Spent(Struct):
 
 
 class Yield:
-    """What became of the texts so far, whichever attempt it was in."""
+    """The outcomes of the texts so far, over all attempts."""
 
     def __init__(
         self,
@@ -90,22 +90,22 @@ class Yield:
 
     @property
     def done(self) -> int:
-        """Texts that something became of."""
+        """Number of texts with an outcome."""
         return self.accepted + self.rejected.total()
 
     @property
-    def owed(self) -> int:
-        """Texts that nothing became of yet."""
+    def pending(self) -> int:
+        """Number of texts without an outcome."""
         return self.texts - self.done
 
     def spending(self) -> Iterator[tuple[str, str]]:
-        """Who was paid and what for."""
+        """Yield what each model was used for, and its tokens and cost."""
         yield "tokens for writing", self.writing.text(self.prices[0])
         if self.guessing.usage.requests or self.guessing.uncounted:
             yield "tokens for guessing", self.guessing.text(self.prices[1])
 
     def text(self) -> str:
-        """One line for the progress: the yield, and what both models were paid for."""
+        """Return one line for the progress: the yield, and the tokens and cost of both models."""
         share = percent(self.accepted / self.done if self.done else None)
         both = (self.writing, self.guessing)
         tokens = sum(spent.usage.prompt_tokens + spent.usage.completion_tokens for spent in both)
@@ -114,13 +114,13 @@ class Yield:
         return f"{share} accepted · {short(tokens)} tokens{paid}"
 
 
-def show(found: Yield, ledger: Ledger, owed: Sequence[str], *, as_json: bool) -> None:
-    """Print the yield: a line for each reason, what is owed and what it cost."""
+def show(found: Yield, ledger: Ledger, pending: Sequence[str], *, as_json: bool) -> None:
+    """Print the yield: a line for each reason, the pending texts, and the cost."""
     if as_json:
         sys.stdout.write(msgspec.json.encode(_summary(found, ledger)).decode() + "\n")
         return
     out = console()
-    for reason in owed[:SHOWN_OWED]:
+    for reason in pending[:SHOWN_PENDING]:
         out.print(printable(f"no outcome: {reason}"), highlight=False, markup=False, soft_wrap=True)
     texts = count(found.texts, "text")
     out.print(
@@ -142,8 +142,8 @@ def _rows(found: Yield) -> Iterator[tuple[str, int]]:
     for reason, words in REASONS.items():
         if found.rejected[reason]:
             yield words, found.rejected[reason]
-    if found.owed:
-        yield "still owed; the same command goes on from here", found.owed
+    if found.pending:
+        yield "still pending; the same command continues", found.pending
 
 
 def _summary(found: Yield, ledger: Ledger) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _summary(found: Yield, ledger: Ledger) -> dict[str, Any]:
         "texts": found.texts,
         "accepted": found.accepted,
         "rejected": dict(found.rejected),
-        "owed": found.owed,
+        "pending": found.pending,
         "writing": found.writing,
         "guessing": found.guessing,
     }
@@ -160,7 +160,7 @@ def _summary(found: Yield, ledger: Ledger) -> dict[str, Any]:
 
 @contextmanager
 def progress(found: Yield) -> Iterator[Callable[[Outcome], None]]:
-    """Show how far it is; call what this gives with each outcome."""
+    """Show the progress; call the yielded function with each outcome."""
     if found.done:
         errors().print(
             f"[dim]resumed: {found.done} of {count(found.texts, 'text')} already done[/dim]"

@@ -1,7 +1,7 @@
-"""`colbench tasks synthesize`: have a model write new tasks from seed texts, and keep those that stand every check.
+"""`colbench tasks synthesize`: have a model write new tasks from seed texts, and keep those that pass every check.
 
-Beside the file of tasks, OUT.rejected.jsonl keeps what was rejected and why. The same command goes on where a killed
-one stopped. Returns 1 when texts are still owed because something did not answer.
+Next to the task file, OUT.rejected.jsonl keeps what was rejected and why. The same command continues where a killed one
+stopped. Returns 1 if texts are still pending because something did not answer.
 """
 
 from __future__ import annotations
@@ -12,42 +12,46 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from colbench.command import describe
 from colbench.config import AtLeastOne, Price, RunConfig
 from colbench.config_errors import explain
+from colbench.domain import Resources, get_domain
 from colbench.errors import EndpointError, UserError
 from colbench.flags import add_config_flags, names, pairs, read_config
 
 if TYPE_CHECKING:
     from colbench.interfaces import Recipe, TaskIndex
-    from colbench.sandbox import CodeSandbox
     from colbench.synthesis.author import Author
     from colbench.synthesis.guess import Guesser
     from colbench.synthesis.records import Ledger, Outcome
     from colbench.synthesis.seeds import Seed
 
 T = TypeVar("T")
+GROUP = "colbench.recipes"
 OPENAI = "openai:"
 ANSWERS_AT_ONCE = {"openai": {"single_turn": True}, "vllm": {"single_turn": True}}
-"""Arguments with which an agent that would else ask gives its answer at once."""
+"""Arguments with which an agent that normally asks answers at once."""
 FLAGS = (
     ("--model", "SPEC", "the model that writes: openai:MODEL[@BASE_URL]"),
     ("--source", "FILE", "the seed texts: one JSON object with a `text` a line, or plain lines"),
     ("--out", "FILE", "the tasks, in the official schema; a name that ends in .jsonl"),
+    ("--recipe", "NAME", "how tasks are written and checked (default: the only one installed)"),
     ("--limit", "N", "only the first N texts"),
-    ("--concurrency", "N", "texts worked on at once (default: 16)"),
-    ("--guess", "SPEC", "reject what this agent solves at once: openai:MODEL[@URL], guesser …"),
+    ("--concurrency", "N", "texts processed at once (default: 16)"),
+    ("--guess", "SPEC", "reject what this agent solves without asking: openai:MODEL, guesser, …"),
     ("--guess-tries", "N", "guesses at each task (default: 1)"),
-    ("--price", "IN,OUT", "US dollars for a million prompt and completion tokens of the model"),
-    ("--guess-price", "IN,OUT", "the same for the agent that guesses"),
+    ("--price", "IN,OUT", "US dollars per million prompt and completion tokens of the model"),
+    ("--guess-price", "IN,OUT", "US dollars per million tokens of the agent that guesses"),
 )
 REPEATED = (
-    ("--against", "SOURCE", "no new task may be nearly one of these: bundled:…, a file …"),
-    ("--model-arg", "NAME=VALUE", "an argument of the model: temperature, max_tokens, seed …"),
+    ("--against", "SOURCE", "reject near-duplicates of these tasks: bundled:…, a file, …"),
+    ("--model-arg", "NAME=VALUE", "an argument of the model: temperature, max_tokens, seed, …"),
     ("--guess-arg", "NAME=VALUE", "an argument of the agent that guesses"),
 )
 REQUIRED = {"--model", "--source", "--out"}
@@ -56,7 +60,7 @@ REQUIRED = {"--model", "--source", "--out"}
 def add_to(actions: Any) -> None:
     """Add the action."""
     parser = actions.add_parser(
-        "synthesize", help="have a model write new tasks", description=__doc__
+        "synthesize", help="write new tasks with a model", description=describe(__doc__)
     )
     for name, metavar, text in FLAGS:
         parser.add_argument(name, metavar=metavar, help=text, required=name in REQUIRED)
@@ -70,22 +74,22 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write what is still owed, and show the yield. Returns the exit code."""
+    """Process the pending texts, and show the yield. Return 1 if texts are still pending, else 0."""
     from colbench.cli.synthesis_yield import Yield, show
 
     synthesis = Synthesis(args)
-    owed: list[str] = []
+    pending: list[str] = []
     try:
-        owed = asyncio.run(synthesis.run())
+        pending = asyncio.run(synthesis.run())
     except EndpointError as error:
-        print(f"colbench: stopped: {error}; the same command goes on from here", file=sys.stderr)
+        print(f"colbench: stopped: {error}; the same command continues", file=sys.stderr)
     found = Yield(synthesis.seeds, synthesis.ledger.lines, synthesis.prices)
-    show(found, synthesis.ledger, owed, as_json=args.json)
-    return 1 if found.owed else 0
+    show(found, synthesis.ledger, pending, as_json=args.json)
+    return 1 if found.pending else 0
 
 
 class Synthesis:
-    """One `colbench tasks synthesize`: what its flags mean, resolved before anything is asked or written."""
+    """One synthesis, with all flags resolved before any request is sent or file is written."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         from colbench.synthesis.author import AuthorOptions
@@ -99,7 +103,7 @@ class Synthesis:
             checked("--guess-price", _numbers(args.guess_price), Price | None),
         )
         self.config = read_config(args, base=RunConfig())
-        self.recipe = _recipe()
+        self.recipe = _recipe(args.recipe)
         self.guesser = _guesser(args)
         options = checked("--model-arg", pairs(args.model_arg, "--model-arg"), AuthorOptions)
         self.author = _author(args.model, self.recipe, options, self.concurrency)
@@ -114,7 +118,6 @@ class Synthesis:
 
     async def run(self) -> list[str]:
         """Process the pending seed texts; return why some of them still are pending."""
-        from colbench.domains.backend.domain import BackendResources
         from colbench.participants import start
 
         if all(seed.key in self.ledger.done for seed in self.seeds):
@@ -123,11 +126,12 @@ class Synthesis:
             await stack.enter_async_context(self.author)
             if self.guesser:
                 await start(stack, "guess", self.guesser.agent)
-            resources = await stack.enter_async_context(BackendResources(self.config))
+            resources = get_domain(self.recipe.domain).resources(self.config, [])
+            await stack.enter_async_context(resources)
             with self.ledger.writing():
-                return await self._run_pending(resources.sandbox)
+                return await self._run_pending(resources)
 
-    async def _run_pending(self, box: CodeSandbox) -> list[str]:
+    async def _run_pending(self, resources: Resources) -> list[str]:
         from colbench.cli.synthesis_yield import Yield, progress
         from colbench.synthesis.pipeline import Pipeline
 
@@ -136,7 +140,8 @@ class Synthesis:
         done = self.ledger.done
         pipeline = Pipeline(
             author=self.author,
-            box=box,
+            domain=get_domain(self.recipe.domain),
+            resources=resources,
             guesser=self.guesser,
             known=self.known,
             concurrency=self.concurrency,
@@ -152,7 +157,7 @@ class Synthesis:
 
 
 def checked(flag: str, value: Any, kind: Any) -> Any:
-    """A flag's value as what it must be. Raises UserError that names the flag."""
+    """Return a flag's value converted to a type. Raises UserError that names the flag."""
     try:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as cause:
@@ -165,13 +170,15 @@ def _numbers(text: str | None) -> list[str] | None:
     return None if text is None else names(text)
 
 
-def _recipe() -> Recipe:
-    from importlib.metadata import entry_points
-
-    points = {point.name: point for point in entry_points(group="colbench.recipes")}
-    if "backend" not in points:
-        raise UserError("the recipe for backend tasks is not installed; install colbench again")
-    recipe: Recipe = points["backend"].load()()
+def _recipe(name: str | None) -> Recipe:
+    """Return the recipe of this name, or the only one installed."""
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    known = ", ".join(sorted(points)) or "none"
+    if name is None and len(points) != 1:
+        raise UserError(f"--recipe: choose one; installed: {known}")
+    if name is not None and name not in points:
+        raise UserError(f"--recipe {name}: unknown; installed: {known}")
+    recipe: Recipe = points[name or next(iter(points))].load()()
     return recipe
 
 
@@ -209,7 +216,7 @@ def _known(recipe: Recipe, sources: list[str]) -> TaskIndex:
 
 
 def _named(theirs: str, ours: str, resolve: Callable[[], T]) -> T:
-    """What a function finds; in what it says of a mistake the flag is ours."""
+    """Return the function's result; in its error messages, replace the flag `theirs` by `ours`."""
     try:
         return resolve()
     except UserError as error:

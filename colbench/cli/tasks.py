@@ -1,4 +1,4 @@
-"""`colbench tasks`: look at tasks; check, write, export and describe task files."""
+"""`colbench tasks`: list, show, check, write, export and describe tasks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import argparse
 import sys
 from typing import Any
 
-from colbench.cli import datasheet, export, synthesize
-from colbench.cli.validate import add_flags
-from colbench.cli.validate import run as validate
+from colbench.cli import datasheet, export, synthesize, validate
+from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.flags import add_config_flags, read_config
+from colbench.numbers import sentence
 from colbench.selection import find_tasks
 from colbench.task import Task, row_from_task
 
@@ -19,27 +19,31 @@ from colbench.task import Task, row_from_task
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "tasks", help="list, show, validate, synthesize, export, datasheet", description=__doc__
+        "tasks",
+        help="list, show, validate, synthesize, export, datasheet",
+        description=describe(__doc__),
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="one line for each task")
-    showing = actions.add_parser("show", help="one task, with what is hidden")
-    showing.add_argument("id", metavar="ID")
-    checking = actions.add_parser("validate", help="check a source: every reference must score 1")
-    checking.add_argument("source", metavar="SOURCE", nargs="?", help="the same as --tasks SOURCE")
-    add_flags(checking)
-    checking.set_defaults(run=check_tasks)
-    synthesize.add_to(actions)
-    export.add_to(actions)
-    datasheet.add_to(actions)
+    listing = _add(actions, "list", "list the tasks, one per line")
+    showing = _add(actions, "show", "show a task with its hidden reference, tests and facts")
+    showing.add_argument("id", metavar="ID", help="the task's id, from `colbench tasks list`")
+    for module in (validate, synthesize, export, datasheet):
+        module.add_to(actions)
     for action, function in ((listing, list_tasks), (showing, show_task)):
         add_config_flags(action, only=("tasks", "domain"))
         action.add_argument("--json", action="store_true", help="print JSON")
         action.set_defaults(run=function)
 
 
+def _add(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(
+        name, help=text, description=f"{sentence(text)}."
+    )
+    return parser
+
+
 def list_tasks(args: argparse.Namespace) -> int:
-    """Print one line for each task: id, first words of the request."""
+    """Print one line for each task: its id and the beginning of its request."""
     _, tasks = find_tasks(read_config(args, base=RunConfig()))
     for task in tasks:
         if args.json:
@@ -52,7 +56,7 @@ def list_tasks(args: argparse.Namespace) -> int:
 
 
 def show_task(args: argparse.Namespace) -> int:
-    """Print one task with everything that is hidden."""
+    """Print one task with its hidden parts."""
     config, tasks = find_tasks(read_config(args, base=RunConfig()))
     found = [task for task in tasks if task.id == args.id]
     if not found:
@@ -64,12 +68,6 @@ def show_task(args: argparse.Namespace) -> int:
     else:
         print(_readable(found[0]))
     return 0
-
-
-def check_tasks(args: argparse.Namespace) -> int:
-    """The same as `colbench validate --tasks SOURCE`."""
-    args.tasks = args.source or args.tasks
-    return validate(args)
 
 
 def _readable(task: Task) -> str:

@@ -1,7 +1,8 @@
-"""`colbench validate`: check tasks. Every reference must score 1 and an empty answer 0.
+"""`colbench tasks validate`: check that tasks can be scored: every reference must score 1 and an empty answer 0.
 
-A page must also render twice to the same picture and blocks. Returns 1 when a reference does not score 1 in the default
-mode, an empty answer does not score 0, a page is not steady, or a row of a task file is malformed.
+In frontend design the reference must also render twice to the same picture and blocks. Returns 1 if a reference does
+not score 1 in the default mode, an empty answer does not score 0, a reference is not steady, or a row of a task file is
+malformed.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.domain import get_domain
 from colbench.errors import UserError
+from colbench.export import encode_lines
 from colbench.flags import add_config_flags, read_config
 from colbench.selection import find_tasks
-from colbench.task import Task, row_from_task
+from colbench.task import Task
 
 if TYPE_CHECKING:
     from colbench.checks import TaskCheck
@@ -42,37 +45,33 @@ FLAGS = (
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """What was found out about a source."""
+    """The result of checking a source."""
 
     source: str
     tasks: int
     default: int
     """References that score 1."""
     official: int | None
-    """None when no reference could be scored so: of pages, without CLIP's weights."""
+    """References that score 1 in official mode; None if none could be scored so, as pages without CLIP's weights."""
     blank: int
     """Tasks on which an empty answer scores 0."""
     constant: tuple[str, ...]
-    """Ids of tasks whose calls all give the same value (backend)."""
+    """Ids of tasks whose hidden tests all expect the same value."""
     unsteady: tuple[str, ...]
-    """Ids of tasks whose page does not render twice to the same picture (frontend)."""
+    """Ids of tasks whose reference does not give the same result twice."""
     floors: dict[str, dict[str, float]]
-    """Means over the pages; see docs/frontend.md."""
+    """Mean scores of answers that nobody designed; see docs/frontend.md."""
     flawed: tuple[TaskCheck, ...]
     malformed: tuple[str, ...] = ()
-    """Rows that are no task, by file and line, and why."""
+    """Malformed rows, by file and line, and the reason."""
 
 
-def add_to(commands: Any) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "validate", help="check that tasks can be scored", description=__doc__
+def add_to(actions: Any) -> None:
+    """Add the action."""
+    parser = actions.add_parser(
+        "validate", help="check that tasks can be scored", description=describe(__doc__)
     )
-    add_flags(parser)
-
-
-def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add what `colbench validate` and `colbench tasks validate` have in common."""
+    parser.add_argument("source", metavar="SOURCE", nargs="?", help="the same as --tasks SOURCE")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--exclude",
@@ -85,11 +84,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print every task with a flaw, and the totals."""
+    if args.source and args.tasks:
+        raise UserError(f"--tasks {args.tasks}: SOURCE is given as well; leave one of them out")
+    args.tasks = args.source or args.tasks
     malformed: list[str] = []
     config, tasks = find_tasks(read_config(args, base=RunConfig()), malformed)
     checks = asyncio.run(_check_all(tasks, config))
     found = summary(config.tasks, checks, malformed)
-    _print_json(found) if args.json else _print(found)
+    _print_json(found) if args.json else _print(found, checks)
     if args.exclude:
         _write_sound(Path(args.exclude), tasks, checks)
     return 0 if all(check.sound for check in checks) and not malformed else 1
@@ -115,7 +117,7 @@ async def _check_all(tasks: Sequence[Task], config: RunConfig) -> list[TaskCheck
 
 
 def summary(source: str, checks: Sequence[TaskCheck], malformed: Sequence[str] = ()) -> Summary:
-    """The totals over the checks of a source."""
+    """Return the totals over the checks of a source."""
     return Summary(
         source=source,
         tasks=len(checks),
@@ -152,8 +154,7 @@ def _write_sound(path: Path, tasks: Sequence[Task], checks: Sequence[TaskCheck])
     sound = [task for task, check in zip(tasks, checks, strict=True) if check.sound]
     if not sound:
         raise UserError(f"--exclude {path}: no task is left, so nothing was written")
-    lines = (msgspec.json.encode(row_from_task(task)) for task in sound)
-    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    path.write_bytes(b"".join(encode_lines(sound)))
     print(f"{path}: {len(sound)} of {count(len(tasks), 'task')}", file=sys.stderr)
 
 
@@ -161,7 +162,7 @@ def _print_json(found: Summary) -> None:
     sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
 
 
-def _print(found: Summary) -> None:
+def _print(found: Summary, checks: Sequence[TaskCheck]) -> None:
     from colbench.console import console
     from colbench.numbers import count
 
@@ -173,21 +174,22 @@ def _print(found: Summary) -> None:
             out.print(f"{check.id}: {flaw}", highlight=False, markup=False, soft_wrap=True)
     rest = f", {count(len(found.malformed), 'malformed row')}" if found.malformed else ""
     out.print(f"{found.source}: {count(found.tasks, 'task')}{rest}", highlight=False)
-    for label, number in _totals(found):
-        out.print(f"  {label:<44}{number:>6} of {found.tasks}", highlight=False)
+    for label, number, of in _totals(found, checks):
+        out.print(f"  {label:<44}{number:>6} of {of}", highlight=False)
     if found.floors:
         out.print(_floor_table(found.floors))
 
 
-def _totals(found: Summary) -> Iterator[tuple[str, int]]:
-    yield "references that score 1", found.default
+def _totals(found: Summary, checks: Sequence[TaskCheck]) -> Iterator[tuple[str, int, int]]:
+    """Yield the label of each total, the number of tasks it counts, and the number of tasks it was taken over."""
+    yield "references that score 1", found.default, found.tasks
     if found.official is not None:
-        yield "references that score 1 in official mode", found.official
-    yield "tasks on which an empty answer scores 0", found.blank
-    if found.floors:
-        yield "pages that render twice to the same picture", found.tasks - len(found.unsteady)
-    else:
-        yield "tasks whose calls all give the same value", len(found.constant)
+        yield "references that score 1 in official mode", found.official, found.tasks
+    yield "tasks on which an empty answer scores 0", found.blank, found.tasks
+    if repeated := sum(check.unsteady is not None for check in checks):
+        yield "references that give the same result twice", repeated - len(found.unsteady), repeated
+    if compared := sum(check.constant is not None for check in checks):
+        yield "tasks whose calls all give the same value", len(found.constant), compared
 
 
 def _floor_table(floors: dict[str, dict[str, float]]) -> Any:

@@ -1,4 +1,4 @@
-"""`colbench view`: read a dialogue of a run in the terminal, with its answer and its verdict."""
+"""`colbench view`: show a dialogue of a run in the terminal, with its answer and its scores."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from colbench.command import describe
 from colbench.domain import Domain, Metric, get_domain
 from colbench.errors import UserError
 from colbench.rollout import Rollout, Turn
@@ -14,17 +15,21 @@ from colbench.run_folder import RunFolder
 from colbench.score import Score
 
 LONGEST = 20_000
-"""Characters of any one text that are shown; the run folder has it whole."""
+"""Most characters shown of one text; the run folder has all of it."""
 
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser("view", help="read a dialogue of a run", description=__doc__)
+    parser = commands.add_parser(
+        "view", help="show a dialogue of a run", description=describe(__doc__)
+    )
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     parser.add_argument(
         "task", metavar="TASK", nargs="?", help="the task's id (default: the first)"
     )
-    parser.add_argument("--trial", type=int, metavar="N", default=0, help="from 0 on")
+    parser.add_argument(
+        "--trial", type=int, metavar="N", default=0, help="the trial, counted from 0 (default: 0)"
+    )
     parser.set_defaults(run=run)
 
 
@@ -37,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def choose(rollouts: Sequence[Rollout], task: str | None, trial: int, folder: str) -> Rollout:
-    """The rollout asked for. Raises UserError when it is not there."""
+    """Return the rollout of a task and a trial. Raises UserError if there is none."""
     found = [r for r in rollouts if r.trial == trial and task in (None, r.task_id)]
     if not found:
         what = f"of {task}, trial {trial}" if task else f"of trial {trial}"
@@ -46,7 +51,7 @@ def choose(rollouts: Sequence[Rollout], task: str | None, trial: int, folder: st
 
 
 def show(rollout: Rollout) -> None:
-    """Print a rollout: what was said, the answer, the verdicts."""
+    """Print a rollout: its messages, answer and scores."""
     line(f"{rollout.task_id}, trial {rollout.trial}\n", "bold")
     say("human", rollout.request)
     for turn in rollout.turns:
@@ -84,7 +89,7 @@ def say(who: str, text: str) -> None:
 
 
 def code(who: str, text: str, language: str) -> None:
-    """Print what somebody wrote as a program or a page."""
+    """Print a program or a page, highlighted."""
     from rich.padding import Padding
     from rich.syntax import Syntax
 
@@ -99,17 +104,18 @@ def code(who: str, text: str, language: str) -> None:
 
 
 def verdict(mode: str, score: Score, domain: Domain) -> None:
-    """Print the score of an answer, and which tests it failed."""
+    """Print the score of an answer, and the tests that it failed."""
     line(f"{mode}: {_worth(score, domain)}{'; ' if score.note else ''}{score.note}", "bold")
     for failed in score.failed_checks():
         line(f"  {failed}", "dim")
 
 
 def _worth(score: Score, domain: Domain) -> str:
-    if score.value is None and not score.metrics:
+    """Return a score for people; pages, which do not just succeed or fail, are described by all their metrics."""
+    if score.value is None and (domain.success or not score.metrics):
         return "not scored"
     if domain.success:
-        return f"{100 * (score.value or 0):.0f} % {domain.primary.label}"
+        return f"{domain.primary.label} {100 * (score.value or 0):.0f} %"
     return _measures(score, domain.metrics) if any(score.metrics.values()) else "0"
 
 
@@ -119,7 +125,7 @@ def _measures(score: Score, metrics: Iterable[Metric]) -> str:
 
 
 def line(text: str, style: str) -> None:
-    """Print a text that may be anybody's."""
+    """Print a line of untrusted text."""
     from rich.text import Text
 
     from colbench.console import console, printable

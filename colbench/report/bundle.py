@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
-from colbench.domain import Domain, Metric, ReportPages
+from colbench.domain import Domain, Metric
 from colbench.messages import PUBLIC_MARKER
+from colbench.presentation import ReportPages
 from colbench.report.cells import Cells, success, value
 from colbench.report.dialogues import human_words
 from colbench.report.model import DomainReport

@@ -1,4 +1,4 @@
-"""The direct guess: an agent that answers a request at once, a number of times."""
+"""The direct guess: an agent that answers a request without asking, a number of times."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Sequence
 
 from colbench.config import derive_seed
 from colbench.dialogue import opened, read_move
-from colbench.domains.backend.scorer import UnitTestScorer
+from colbench.domain import get_domain
 from colbench.errors import AgentError, UserError, boundary
-from colbench.interfaces import Agent, Episode, StatefulAgent
+from colbench.interfaces import Agent, Episode, Scorer, StatefulAgent
 from colbench.messages import Message, Usage
-from colbench.sandbox import CodeSandbox
 from colbench.task import Task
 
 
 class Guesser:
-    """`agent`, the plug-in of `spec`, gets `tries` guesses at each task."""
+    """An agent, the plug-in of `spec`, with `tries` guesses at each task."""
 
     def __init__(self, spec: str, agent: Agent | StatefulAgent, tries: int) -> None:
         self.agent = agent
@@ -27,19 +26,19 @@ class Guesser:
         return f"--guess {self._spec.partition('@http')[0]} {times}"
 
     async def solves(
-        self, task: Task, key: str, box: CodeSandbox
+        self, task: Task, key: str, scorer: Scorer
     ) -> tuple[bool, tuple[Usage | None, ...]]:
-        """Whether one of the guesses has every call right, and what each guess cost; none is made after that.
+        """Return whether one of the guesses scores 1, and what each guess cost. No guess follows the right one.
 
-        `key` is what the agent's seeds are derived from. Raises UserError when the agent fails, EndpointError when its
-        server does not answer, SandboxError.
+        The agent's seeds are derived from `key`. Raises UserError if the agent fails, EndpointError if its server does
+        not answer, and InfrastructureError if the scorer fails.
         """
-        scorer = UnitTestScorer(box, modes=("default",))
+        mode = get_domain(task.domain).modes[0]
         spent: list[Usage | None] = []
         for number in range(self.tries):
             answer, usage = await self._guess(task, derive_seed("guess", key, number))
             spent.append(usage)
-            if (await scorer.score(task, answer))["default"].success:
+            if (await scorer.score(task, answer))[mode].value == 1:
                 return True, tuple(spent)
         return False, tuple(spent)
 

@@ -1,8 +1,8 @@
-"""From seed texts to tasks, many at a time: write, read, examine, guess; then, in the order of the texts, decide.
+"""From seed texts to tasks, many at a time: write, read, vet, guess; then, in the order of the texts, decide.
 
-Outcomes are written in that order because which of two like tasks is the near-duplicate depends on it; so a run that
-was killed and resumed writes the same files as one that was not. A killed process loses no more than `BACKLOG` texts
-for each that is worked on.
+Outcomes are written in that order because it decides which of two similar tasks is the near-duplicate; so a run that
+was killed and resumed writes the same files as one that was not. A killed process loses at most `BACKLOG` texts for
+each one in progress.
 """
 
 from __future__ import annotations
@@ -14,36 +14,38 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.domain import Domain, Resources
 from colbench.errors import EndpointError, InfrastructureError
 from colbench.interfaces import RejectedError, TaskIndex
 from colbench.messages import Usage, clean
 from colbench.models.openai_chat import RequestRefusedError
-from colbench.sandbox import CodeSandbox
 from colbench.synthesis.author import Author
-from colbench.synthesis.examine import examine
 from colbench.synthesis.guess import Guesser
 from colbench.synthesis.records import Origin, Outcome
 from colbench.synthesis.seeds import Seed
 
 BACKLOG = 2
 GIVE_UP_AFTER = 20
-"""Texts in a row that came to nothing because something failed, before the run stops."""
+"""Consecutive texts lost to failures after which the run stops."""
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):
-    """Who takes part, and how many texts at once."""
+    """The parts that make tasks, and how many texts they process at once."""
 
     author: Author
-    box: CodeSandbox
+    domain: Domain
+    resources: Resources
+    """The domain's; they have been entered."""
     guesser: Guesser | None
     known: TaskIndex
-    """What new tasks must not be like; each new task is added."""
+    """The tasks that no new one may resemble; each new task is added."""
     concurrency: int
 
     async def run(self, seeds: Sequence[Seed], done: Callable[[Outcome], None]) -> list[str]:
-        """Call `done` with the outcome of each text in order; give why the others are still owed.
+        """Call `done` with the outcome of each text in order; return the reasons why others are still pending.
 
-        Raises EndpointError when nothing answers any more, UserError when a server refuses us or the guesser fails.
+        Raises EndpointError if nothing answers any more, UserError if a server refuses the requests or the guesser
+        fails.
         """
         try:
             async with asyncio.TaskGroup() as group:
@@ -55,19 +57,17 @@ class Pipeline(Struct, frozen=True, kw_only=True):
         self, seeds: Sequence[Seed], done: Callable[[Outcome], None], group: asyncio.TaskGroup
     ) -> list[str]:
         slots = asyncio.Semaphore(self.concurrency)
-        begun: deque[asyncio.Task[Outcome | InfrastructureError]] = deque()
-        owed = _Owed()
+        started: deque[asyncio.Task[Outcome | InfrastructureError]] = deque()
+        pending = _Pending()
         for seed in seeds:
-            begun.append(group.create_task(self._work_off(seed, slots)))
-            if len(begun) == self.concurrency * BACKLOG:
-                self._settle(await begun.popleft(), done, owed)
-        while begun:
-            self._settle(await begun.popleft(), done, owed)
-        return owed.reasons
+            started.append(group.create_task(self._process(seed, slots)))
+            if len(started) == self.concurrency * BACKLOG:
+                self._settle(await started.popleft(), done, pending)
+        while started:
+            self._settle(await started.popleft(), done, pending)
+        return pending.reasons
 
-    async def _work_off(
-        self, seed: Seed, slots: asyncio.Semaphore
-    ) -> Outcome | InfrastructureError:
+    async def _process(self, seed: Seed, slots: asyncio.Semaphore) -> Outcome | InfrastructureError:
         async with slots:
             try:
                 return await self._outcome(seed)
@@ -87,18 +87,19 @@ class Pipeline(Struct, frozen=True, kw_only=True):
             origin = replace(origin, usage=Usage())
             return Outcome(synthesis=origin, reason="refused", detail=clean(str(error)))
         outcome = Outcome(synthesis=replace(origin, usage=reply.usage), reply=clean(reply.content))
-        return await self._examined(outcome)
+        return await self._vetted(outcome)
 
-    async def _examined(self, outcome: Outcome) -> Outcome:
+    async def _vetted(self, outcome: Outcome) -> Outcome:
         try:
             task = self.author.recipe.read(outcome.reply)
-            await examine(task, self.box)
+            await self.domain.vet(task, self.resources)
         except RejectedError as error:
             return replace(outcome, reason=error.reason, detail=clean(error.detail))
         outcome = replace(outcome, task=task)
         if self.guesser is None:
             return outcome
-        solved, spent = await self.guesser.solves(task, outcome.synthesis.key, self.box)
+        scorer = self.domain.scorer(self.resources)
+        solved, spent = await self.guesser.solves(task, outcome.synthesis.key, scorer)
         outcome = replace(outcome, synthesis=replace(outcome.synthesis, guesses=spent))
         return (
             replace(outcome, reason="guessed", detail=f"by guess {len(spent)}")
@@ -110,12 +111,12 @@ class Pipeline(Struct, frozen=True, kw_only=True):
         self,
         outcome: Outcome | InfrastructureError,
         done: Callable[[Outcome], None],
-        owed: _Owed,
+        pending: _Pending,
     ) -> None:
         if isinstance(outcome, InfrastructureError):
-            owed.add(outcome)
+            pending.add(outcome)
             return
-        owed.in_a_row = 0
+        pending.in_a_row = 0
         like = self.known.like(outcome.task) if outcome.task else ""
         if like:
             outcome = replace(outcome, reason="near_duplicate", detail=like)
@@ -124,7 +125,7 @@ class Pipeline(Struct, frozen=True, kw_only=True):
         done(outcome)
 
 
-class _Owed:
+class _Pending:
     def __init__(self) -> None:
         self.reasons: list[str] = []
         self.in_a_row = 0

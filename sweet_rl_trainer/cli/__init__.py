@@ -1,30 +1,36 @@
-"""`sweet-rl`: trains agents by the stages of a recipe. Its exit codes are those of `colbench.command`."""
+"""`sweet-rl`: train agents with recipes. The exit codes are those of `colbench.command`."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from colbench.command import run
+from colbench.command import refuse_moved
+from colbench.command import run as run_command
 from colbench.errors import UserError
 from colbench.version import __version__
-from sweet_rl_trainer.cli import commands, reproduce
+from sweet_rl_trainer.cli import reproduce, run, show
+from sweet_rl_trainer.cli.moved import MOVED
 
 LIBRARIES = "torch", "transformers"
-"""Of the extra `train`; without them there is no command."""
+"""Libraries of the extra `train` that every command needs."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    args = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    if refused := refuse_moved("sweet-rl", words, MOVED):
+        return refused
+    args = parser().parse_args(words)
 
     def command() -> int:
         _check_installed()
         args.run(args)
         return 0
 
-    return run("sweet-rl", command)
+    return run_command("sweet-rl", command)
 
 
 def _check_installed() -> None:
@@ -34,12 +40,12 @@ def _check_installed() -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """Return the parser of the whole command line."""
     top = argparse.ArgumentParser(
         prog="sweet-rl", description="Train an agent to work with a person."
     )
     top.add_argument("--version", action="version", version=f"colbench {__version__}")
-    actions = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    commands.add_to(actions)
-    reproduce.add_to(actions)
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (run, show, reproduce):
+        command.add_to(commands)
     return top

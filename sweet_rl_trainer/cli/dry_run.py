@@ -1,7 +1,7 @@
-"""The plan of a recipe, without doing any of it: stages, examples, tokens, steps, memory, and what is not the paper's.
+"""The plan of a recipe: stages, examples, tokens, steps, memory, and settings that differ from the paper's.
 
-What a stage is made of is counted where it is there already; else nothing can be said of it, or only the most that it
-can come to (≤). A model with random weights is made in a temporary folder to be counted with.
+A stage is counted if its inputs exist; otherwise nothing is known about it, or only an upper bound (≤). A model with
+random weights is made in a temporary folder for counting.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from sweet_rl_trainer.stages.examples import examples
 from sweet_rl_trainer.stages.stage import Source, Stage
 
 SHARDED = ("fsdp", "zero3")
-"""In the name of a configuration that shares weights out."""
+"""Parts of the name of a configuration that shards weights."""
 
 
 class Line(Struct, kw_only=True):
-    """What there is to say of a stage."""
+    """What is known about a stage."""
 
     state: str
     examples: int | None = None
     tokens: int | None = None
-    """Of all examples, each once."""
+    """Tokens of all examples, each counted once."""
     steps: int | None = None
     memory: int | None = None
-    """Bytes on each device."""
+    """Bytes per device."""
     most: bool = False
-    """The numbers are the most that it can come to."""
+    """True if the numbers are upper bounds."""
     note: str = ""
 
 
@@ -70,7 +70,7 @@ def _plain(value: object) -> str:
 
 
 class _Counter:
-    """Counts what the stages of a recipe come to."""
+    """Counts the examples, tokens and steps of the stages of a recipe."""
 
     def __init__(self, recipe: Recipe, out: Path, temporary: Path) -> None:
         self._recipe = recipe
@@ -80,7 +80,7 @@ class _Counter:
         self._counted: dict[str, Line] = {}
 
     def lines(self, stages: Sequence[Stage]) -> list[Line]:
-        """A line for each stage, in their order."""
+        """Return a line for each stage, in order."""
         for stage in stages:
             self._counted[stage.key] = self._line(stage)
         return list(self._counted.values())
@@ -106,7 +106,7 @@ class _Counter:
         return line
 
     def _inputs(self, stage: Stage) -> dict[str, Path] | None:
-        """Where the inputs of a stage are; None if one is not there yet."""
+        """Return the folders of the inputs of a stage; None if one does not exist yet."""
         found = {}
         for name, each in stage.inputs.items():
             if isinstance(each, Source):

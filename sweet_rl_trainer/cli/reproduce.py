@@ -1,4 +1,7 @@
-"""`sweet-rl reproduce`: the paper's comparison in small, with error bars."""
+"""`sweet-rl reproduce`: repeat the paper's comparison at a small scale.
+
+A base made from nothing, all methods, several seeds, and a report with error bars.
+"""
 
 from __future__ import annotations
 
@@ -7,50 +10,51 @@ import os
 from pathlib import Path
 from typing import Any
 
+from colbench.command import describe
+
 SCALES = ("cpu", "cpu-finetuned", "gpu")
 THREADS = "OMP_NUM_THREADS"
-"""Of a process, read when PyTorch is imported. Sums depend on it, and numbers shall not depend on the machine."""
+"""Threads of a process, read when PyTorch is imported. Sums depend on it; results must not depend on the machine."""
 
 
 def add_to(commands: Any) -> None:
-    """Add the command to a parser."""
-    text = (
-        "the paper's comparison in small: a base from nothing, all methods, several seeds, a report"
-    )
+    """Add the command."""
     parser = commands.add_parser(
-        "reproduce", help=text, description=f"{text[0].upper()}{text[1:]}."
+        "reproduce",
+        help="repeat the paper's comparison at a small scale",
+        description=describe(__doc__),
     )
     add = parser.add_argument
     add(
         "--scale",
         choices=SCALES,
         default="cpu",
-        help="what is compared, and how large (default: cpu)",
+        help="the size of the comparison (default: cpu)",
     )
-    add("--seeds", metavar="N", type=int, default=3, help="seeds, from 0 on (default: 3)")
+    add("--seeds", metavar="N", type=int, default=3, help="number of seeds, from 0 (default: 3)")
     add(
         "--quick",
         action="store_true",
-        help="of scale cpu, in a few minutes, to see that all parts work",
+        help="with scale cpu: a few minutes, to see that all parts work",
     )
     add(
         "--only",
         metavar="METHOD",
         action="append",
         default=[],
-        help="this row alone; may be repeated",
+        help="only this row; may be repeated",
     )
     add(
         "--out",
         metavar="DIR",
         type=Path,
-        help="where everything goes (default: training/reproduce-SCALE, of --quick training/reproduce-cpu-quick)",
+        help="folder for all outputs (default: training/reproduce-SCALE, or training/reproduce-cpu-quick)",
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do the study, and write its report after each part."""
+    """Run the study, and write its report after each part."""
     from sweet_rl_trainer.quiet import quiet
 
     os.environ[THREADS] = "1"
@@ -65,12 +69,12 @@ def run(args: argparse.Namespace) -> None:
     if args.seeds < 1:
         raise UserError(f"--seeds {args.seeds}: at least 1")
     if args.quick and args.scale != "cpu":
-        raise UserError(f"--quick: of scale cpu only; leave out --scale {args.scale}, or --quick")
+        raise UserError(f"--quick: only with scale cpu; leave out --scale {args.scale}, or --quick")
     name = f"{args.scale}-quick" if args.quick else args.scale
     scale = read(name)
     out: Path = args.out or Path("training") / f"reproduce-{name}"
     if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out}: is a file; name a folder, new or that of the study")
+        raise UserError(f"--out {out}: is a file; name a new folder, or that of the study")
     console = Console(stderr=True)
     for results in study(name, scale, out, seeds=args.seeds, only=args.only):
         report.write(results, out / "report")

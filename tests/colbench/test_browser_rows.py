@@ -1,4 +1,4 @@
-"""Every third of the real pages, rendered twice to the same bytes; `colbench validate` does all of them."""
+"""Every third of the real pages, rendered twice to the same bytes; `colbench tasks validate` does all of them."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def test_unscored_cells_give_exit_code_1_and_are_tried_again(here, capsys):
         "out",
     ]
     assert main(argv) == 1
-    assert "unscored is tried again by the same command" in capsys.readouterr().err
+    assert "the same command retries unscored dialogues" in capsys.readouterr().err
     assert report()["unscored"] == 2
     assert main(argv) == 1
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 4
@@ -259,7 +259,7 @@ def test_an_interrupted_run_says_how_to_go_on(here):
         wait_for(lambda n=before: path.exists() and path.read_bytes().count(b"\n") > n)
         process.send_signal(number)
         said = process.communicate()[1]
-        assert said.endswith("interrupted; the same command goes on from here\n")
+        assert said.endswith("interrupted; the same command continues\n")
         assert "Traceback" not in said
         assert process.returncode == 130
 
@@ -306,12 +306,15 @@ def test_a_torn_last_line_is_redone(here, capsys):
             "127.0.0.1:9/v1/models",
         ),
         (["eval", "--sandbox-packages", "numpi"], "numpi is not installed; pip install numpi"),
-        (["validate", "--sandbox-packages", "numpi"], "numpi is not installed; pip install numpi"),
+        (
+            ["tasks", "validate", "--sandbox-packages", "numpi"],
+            "numpi is not installed; pip install numpi",
+        ),
         (["score", "nowhere"], "nowhere is no run folder"),
         (["report", "nowhere"], "nowhere is no run folder"),
         (["view", "nowhere"], "nowhere is no run folder"),
         (["tasks", "show", "no-such-task"], "bundled:backend has no task `no-such-task`"),
-        (["validate", "--tasks", "none.jsonl"], "none.jsonl: no such file"),
+        (["tasks", "validate", "--tasks", "none.jsonl"], "none.jsonl: no such file"),
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, monkeypatch, argv, message):
@@ -333,7 +336,7 @@ def test_view_prints_what_was_said_the_answer_and_the_verdict(here, capsys):
     assert all(" ".join(turn.said.split()) in printed for turn in rollout.turns)
     assert rollout.turns[0].human in printed
     assert rollout.answer.splitlines()[0] in printed
-    assert "default: 100 % of the tests" in printed
+    assert "default: tests passed 100 %" in printed
 
 
 def test_tasks_are_listed_and_shown(here, capsys):
@@ -384,14 +387,14 @@ def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, ca
 
 
 def test_validate_reports_that_every_reference_scores_1_and_blank_0(here, capsys):
-    assert main(["validate"]) == 0
+    assert main(["tasks", "validate"]) == 0
     printed = capsys.readouterr().out
     assert "references that score 1" in printed
 
 
 def test_validate_says_which_of_the_real_references_cannot_score_1(official_backend, capsys):
     """Of the 400 rows four cannot: two import packages, one opens a database, one depends on hash order."""
-    assert main(["validate", "--tasks", str(official_backend), "--json"]) == 1
+    assert main(["tasks", "validate", "--tasks", str(official_backend), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["tasks"], found["default"], found["official"]) == (400, 396, 396)
     unsound = {check["id"]: check["flaws"] for check in found["flawed"] if check["default"] != 1}

@@ -48,7 +48,7 @@ def test_the_keyless_pair_plays_pages_and_gets_nearer_from_turn_to_turn(here, ca
         assert worth[-1] > worth[0] + 0.1
         assert rollout.scores["default"].floors.keys() == {"black", "white", "other", "target"}
     record = json.loads(Path("out/run.json").read_text())
-    assert record["pins"]["browser"]["environment"] == record["browser"]
+    assert record["pins"]["browser"]["environment"] == record["environments"]["frontend"]
 
 
 def test_one_is_not_told_as_many(here, capsys):
@@ -178,7 +178,7 @@ def test_scoring_again_with_another_browser_is_said_in_every_report(here, browse
     assert said in printed
     assert "Chromium 1.2.3.4" in printed
     record = json.loads(Path("out/run.json").read_text())
-    assert "Chromium 1.2.3.4" in record["browser"]
+    assert "Chromium 1.2.3.4" in record["environments"]["frontend"]
 
 
 def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys):
@@ -210,14 +210,14 @@ def test_render_writes_a_picture(here, capsys):
 
 def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n{EMPTY}\n{{oops\n")
-    assert main(["validate", "--tasks", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
+    assert main(["tasks", "validate", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
     printed = capsys.readouterr()
     assert "1 of 3" in printed.out
     assert "two.jsonl, line 4: JSON is malformed" in printed.out
     assert "two.jsonl: 3 tasks, 1 malformed row" in printed.out
     assert "nothing is to be seen on it" in printed.out
     assert "its target cannot be rendered (too big" in printed.out
-    assert main(["validate", "--tasks", "sound.jsonl", "--json"]) == 0
+    assert main(["tasks", "validate", "sound.jsonl", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["tasks"], found["default"], found["unsteady"]) == (1, 1, [])
     assert found["floors"]["target"]["ssim"] == 1

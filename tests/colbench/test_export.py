@@ -151,7 +151,7 @@ def test_nothing_is_overwritten_unless_told_and_then_wholly(tasks, write, tmp_pa
     out = write(tasks, "out.jsonl")
     argv = ["tasks", "export", str(tmp_path / "source.jsonl"), "--out", str(out), "--limit", "1"]
     assert main(argv) == 2
-    assert f"--out {out}: is there already; --overwrite replaces it" in capsys.readouterr().err
+    assert f"--out {out}: already exists; --overwrite replaces it" in capsys.readouterr().err
     assert out.read_bytes() == lines(tasks)
     assert main([*argv, "--overwrite"]) == 0
     assert out.read_bytes() == lines(tasks[:1])

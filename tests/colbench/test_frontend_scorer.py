@@ -150,5 +150,5 @@ async def test_a_turn_is_scored_by_its_page(scorer):
 @pytest.mark.parametrize("mode", ["default", "official"])
 async def test_a_target_that_cannot_be_rendered_is_nobody_s_answer(renderer, clip, mode):
     scorer = FrontendScorer(renderer, clip, [TOO_BIG], modes=(mode,))
-    with pytest.raises(ScorerError, match=r"task too-big: .*too big.*colbench validate"):
+    with pytest.raises(ScorerError, match=r"task too-big: .*too big.*colbench tasks validate"):
         await scorer.score(TOO_BIG, NEAR)

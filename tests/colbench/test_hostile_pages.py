@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from colbench.cli import main
-from colbench.cli.sandbox import print_report
+from colbench.cli.attack import print_report
 from colbench.pages.render import Render
 from colbench.sandbox.attacks import Report
 from colbench.sandbox.browser import Renderer
@@ -218,7 +218,7 @@ def test_the_table_shows_every_outcome(capsys):
 
 
 def test_a_browser_that_is_not_there_is_the_users_mistake(capsys):
-    assert main(["sandbox", "attack", "--pages", "--browser", "/nowhere/chromium"]) == 2
+    assert main(["doctor", "--attack", "pages", "--browser", "/nowhere/chromium"]) == 2
     assert "--browser names /nowhere/chromium, which is no program here" in capsys.readouterr().err
 
 
@@ -234,7 +234,16 @@ def test_the_documentation_counts_every_class():
     assert documented == {kind: str(count) for kind, count in counted.items()}
 
 
-@pytest.mark.parametrize("argv", [("--pages", "--tier", "T1"), ("--browser", "chromium")])
-def test_flags_of_code_and_pages_are_not_mixed(capsys, argv):
-    assert main(["sandbox", "attack", *argv]) == 2
-    assert "--pages" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--attack", "pages", "--tier", "T1"], "--tier: give --attack code as well"),
+        (["--attack", "--browser", "chromium"], "--browser: give --attack pages as well"),
+        (["--tier", "T1"], "--tier: give --attack code as well"),
+        (["--allow-unsafe-sandbox"], "--allow-unsafe-sandbox: give --attack code as well"),
+        (["--browser", "chromium"], "--browser: give --attack pages as well"),
+    ],
+)
+def test_flags_of_an_attack_need_that_attack(capsys, argv, said):
+    assert main(["doctor", *argv]) == 2
+    assert said in capsys.readouterr().err

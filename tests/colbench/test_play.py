@@ -23,7 +23,7 @@ from colbench.cli import main
 from colbench.cli.play import BASE
 from colbench.cli.play.keyboard import Keyboard
 from colbench.cli.play.pen import is_code
-from colbench.cli.play.session import Session
+from colbench.cli.play.session import PlaySession
 from colbench.plugins import resolve_tasks
 from colbench.rollout import read_rollouts
 
@@ -72,7 +72,7 @@ def test_what_a_person_plays_is_an_ordinary_run(here, capsys):
     said = play("--task-ids", TASKS, "--out", "out", lines=f"Is parking free at first?\n\n{ANSWER}")
     assert "We look after the lockers" in said
     assert said.index("your turn, 1 of 10") < said.index("your turn, 2 of 10")
-    assert "100 % of the tests" in said
+    assert "tests passed 100 %" in said
     (rollout,) = played()
     assert (rollout.task_id, rollout.ended_by) == ("parking-test-0001", "answer")
     assert rollout.turns[0].said == "Is parking free at first?"
@@ -95,7 +95,7 @@ def test_playing_on_goes_on_with_the_next_task_and_keeps_nothing_of_what_was_lef
         *argv, lines="I WANT TO ANSWER:\ndef screen_price(message, runs):\n\n    return 1\n.\n"
     )
     assert "We look after the lockers" not in said
-    assert "There is no task left to play." in said
+    assert "No task is left to play." in said
     first, second = played()
     assert (first.task_id, second.task_id) == tuple(TASKS.split(","))
     assert second.answer == "def screen_price(message, runs):\n\n    return 1"
@@ -141,8 +141,8 @@ def test_leaving_before_anything_was_played_leaves_no_dialogue(here):
 
 def test_tasks_are_drawn_by_the_seed():
     def first(seed, **options):
-        config = replace(BASE, agent="person", seed=seed, **options)
-        return [task.id for task in Session(config, None, "agent", Keyboard()).queue[:5]]
+        config = replace(BASE, seed=seed, **options)
+        return [task.id for task in PlaySession(config, None, "agent", Keyboard()).queue[:5]]
 
     assert first(1) == first(1, max_turns=3) == first(1, scoring="official")
     assert first(1) != first(2) != first(3)
@@ -190,7 +190,7 @@ def test_as_human_the_person_knows_everything_and_may_say_anything(here):
     [
         (
             ["--agent", "blank"],
-            "--agent: that is you; leave it out, or take the other part with --as",
+            "--agent: that is you; leave it out, or take the other role with --as",
         ),
         (["--as", "human", "--human-arg", "a=b"], "--human: that is you"),
         (["--task-ids", "nothing"], "--task-ids: bundled:backend has no nothing"),
@@ -306,7 +306,7 @@ def test_ctrl_c_keeps_what_is_finished_and_gives_the_terminal_back(here):
     terminal.type("half a wo\x03", after="> ")
     code, settings = terminal.close()
     assert (code, settings) == (130, terminal.settings)
-    assert "the same command goes on from here" in terminal.screen
+    assert "the same command continues" in terminal.screen
     assert [rollout.task_id for rollout in played()] == ["parking-test-0001"]
     assert record()["config"]["task_ids"] == ["parking-test-0001"]
     assert Path("out/report.html").exists()

@@ -19,7 +19,8 @@ from colbench.task import Hidden, Task
 
 CONFIG = RunConfig(agent="asker", max_turns=3, trials=2)
 QUIZ = """
-from colbench.domain import Defaults, Domain, Metric, ReportPages
+from colbench.domain import Defaults, Domain, Metric
+from colbench.presentation import ReportPages
 
 class Quiz(Domain):
     name = "quiz"

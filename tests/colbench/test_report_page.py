@@ -13,7 +13,6 @@ import pytest
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.report import bundle
-from colbench.report.markup import Safe, element, fill
 from colbench.report.write import write_report
 from colbench.rollout import Failure, Rollout, Turn, encode_rollout
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
@@ -222,14 +221,3 @@ def test_a_text_without_end_is_cut_and_says_so(tmp_path):
     answer = json.loads(gzip.decompress(b64decode(block)))[0]["trials"][0]["answer"]
     assert len(answer) < bundle.LONGEST + 100
     assert "900,000 more characters" in answer
-
-
-def test_elements_escape_texts_and_attributes_but_not_markup():
-    inner = element("b", "1 < 2")
-    outer = element("p", "a & b", inner, class_='"x"', aria_label="<", hidden=None)
-    assert outer == '<p class="&quot;x&quot;" aria-label="&lt;">a &amp; b<b>1 &lt; 2</b></p>'
-    assert isinstance(outer, Safe)
-
-
-def test_what_fills_a_template_is_not_filled_again():
-    assert fill("{{ a }} {{ b }}", {"a": "{{ b }}", "b": "1"}) == "{{ b }} 1"

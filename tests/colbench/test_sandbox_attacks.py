@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from colbench.cli import main
-from colbench.cli.sandbox import print_report
+from colbench.cli.attack import print_report
 from colbench.domains.backend.answers import banned_text
 from colbench.domains.backend.scorer import UnitTestScorer
 from colbench.sandbox import probe
@@ -169,7 +169,7 @@ def test_the_table_shows_every_outcome_and_the_totals(capsys):
 
 
 def test_an_unknown_tier_is_the_users_mistake(capsys):
-    assert main(["sandbox", "attack", "--tier", "T9"]) == 2
+    assert main(["doctor", "--attack", "--tier", "T9"]) == 2
     assert "unknown sandbox tier T9; known: T0" in capsys.readouterr().err
 
 

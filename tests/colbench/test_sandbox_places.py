@@ -35,7 +35,7 @@ PROBE = """
 ATTACK = """
     import sys
     from colbench.cli import main
-    sys.exit(main(["sandbox", "attack", "--json", *sys.argv[1:]]))
+    sys.exit(main(["doctor", "--attack", "--json", *sys.argv[1:]]))
 """
 CONTAINER = """
     import errno, struct

@@ -126,7 +126,7 @@ async def test_a_good_task_is_accepted_and_each_flaw_is_rejected_with_its_reason
     assert all(row["detail"] for row in rejected)
     assert json.loads(str(rejected[2]["reply"]))["calls"] == ["boat_fee(5, True)"] * 10
     said = json.loads(capsys.readouterr().out)
-    assert (said["texts"], said["accepted"], said["owed"]) == (len(names), 1, 0)
+    assert (said["texts"], said["accepted"], said["pending"]) == (len(names), 1, 0)
     assert said["rejected"] == {
         reason: expected[:-1].count(reason) + (reason == "malformed") for reason in expected[:-1]
     }
@@ -229,7 +229,7 @@ def test_an_accepted_task_can_be_evaluated(tmp_path, capsys):
     assert asyncio.run(write()) == 0
     flags = ["--tasks", str(out), "--sandbox-workers", "1"]
     assert main(["eval", *flags, "--agent", "guesser", "--out", str(tmp_path / "run")]) == 0
-    assert main(["validate", *flags, "--json"]) == 0
+    assert main(["tasks", "validate", *flags, "--json"]) == 0
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (said["default"], said["official"], said["blank"]) == (1, 1, 1)
 
@@ -248,7 +248,7 @@ async def test_a_killed_command_goes_on_and_gives_the_same_files(tmp_path):
         assert await synthesize(server, source, killed, *flags) == 0
         again = len(server.requests) - asked
         assert await synthesize(server, source, killed, *flags) == 0
-        assert len(server.requests) == asked + again  # nothing is owed, so nobody is asked
+        assert len(server.requests) == asked + again  # nothing is pending, so nobody is asked
     assert killed.read_bytes() == whole.read_bytes()
     assert killed.with_suffix(".rejected.jsonl").read_bytes() == (
         whole.with_suffix(".rejected.jsonl").read_bytes()
@@ -272,7 +272,7 @@ def wait_for_lines(lines: int, path: Path) -> None:
         time.sleep(0.01)
 
 
-async def test_what_no_server_answered_stays_owed_and_is_asked_again(tmp_path, capsys):
+async def test_what_no_server_answered_stays_pending_and_is_asked_again(tmp_path, capsys):
     broken = Fault(status=400, body="our fault")
     out, source = tmp_path / "new.jsonl", sources(tmp_path, ["fails", "good", "none"])
     flags = ("--concurrency", "1", "--model-arg", "structured=false")
@@ -280,7 +280,7 @@ async def test_what_no_server_answered_stays_owed_and_is_asked_again(tmp_path, c
         assert await synthesize(server, source, out, *flags) == 1
         assert out.read_bytes() == b""
         assert "our fault" in (said := capsys.readouterr().out)
-        assert "still owed; the same command goes on from here" in said
+        assert "still pending; the same command continues" in said
         assert await synthesize(server, source, out, *flags) == 0
     assert len(server.requests) == 4
     assert len(rows(out)) == 1

@@ -83,13 +83,13 @@ COMMANDS = [
         "knows-one-dialogue", "Has several dialogues at a time", "replied to check-.* alone, twice"
     ),
     Case("dies-in-turn-2", "Keeps up a dialogue of up to 10 turns", "in turn 2: .*MemoryError"),
-    Case("says-nothing", "Has something to say each time", "its reply in turn 1 is empty"),
-    Case("never-answers", "Comes to an answer", "in 10 turns it never wrote"),
-    Case("knows-ids-for-ever", "Has the same dialogue again", "I had that dialogue"),
-    Case("mixes-dialogues", "Keeps two dialogues at once apart", "asked for .*, it spoke of"),
-    Case("reads-ascii", "Takes any text", "codec can't encode"),
-    Case("knows-functions-alone", "Takes tasks of every domain", "KeyError: 'def'"),
-    Case("dies-at-pictures", "Takes pictures", "TypeError: a picture"),
+    Case("says-nothing", "Gives no empty reply", "its reply in turn 1 is empty"),
+    Case("never-answers", "Gives an answer", "it did not write .* in 10 turns"),
+    Case("knows-ids-for-ever", "Can have the same dialogue again", "I had that dialogue"),
+    Case("mixes-dialogues", "Keeps two dialogues at once apart", "asked for .*, it mentioned"),
+    Case("reads-ascii", "Accepts any text", "codec can't encode"),
+    Case("knows-functions-alone", "Accepts tasks of every domain", "KeyError: 'def'"),
+    Case("dies-at-pictures", "Accepts pictures", "TypeError: a picture"),
 ]
 SOUND = [Case("none", "", ""), Case("none-concurrent", "", "")]
 SERVERS = [
@@ -180,8 +180,8 @@ def test_a_fault_is_found_by_the_rule_that_it_breaks(checked, case):
 @pytest.mark.parametrize("case", SOUND, ids=lambda case: case.fault)
 def test_a_program_without_fault_keeps_every_rule(checked, case):
     verdicts = checked[case].result()
-    spared = {"none": {"Has several dialogues at a time", "Takes pictures"}}
-    assert named(verdicts, "not applicable") == spared.get(case.fault, {"Takes pictures"})
+    spared = {"none": {"Has several dialogues at a time", "Accepts pictures"}}
+    assert named(verdicts, "not applicable") == spared.get(case.fault, {"Accepts pictures"})
     assert len(named(verdicts, "kept")) == len(verdicts) - len(named(verdicts, "not applicable"))
 
 
@@ -276,10 +276,15 @@ class Owes:
         (Silent(), "broken", "Replies to a request", "reply() returned NoneType"),
         (Raises(), "broken", "Replies to a request", "it raised SystemExit: no model"),
         (Hangs(), "broken", "Replies to a request", "no reply within 2 s"),
-        (OfNoDomain(), "broken", "Names domains that there are", "'Backend'"),
-        (Restless(), "broken", "Is described alike every time", "`run` was '1', and then '2'"),
-        (Locked(), "broken", "Bears a dialogue that is broken off", "busy"),
-        (Blocks(), "advice", "Holds up no other dialogue", "nothing else could run"),
+        (OfNoDomain(), "broken", "Names installed domains", "'Backend'"),
+        (
+            Restless(),
+            "broken",
+            "Has the same description every time",
+            "`run` was '1', and then '2'",
+        ),
+        (Locked(), "broken", "Survives an interrupted dialogue", "busy"),
+        (Blocks(), "advice", "Blocks no other dialogue", "nothing else could run"),
         (Owes(), "broken", "Counts no tokens below zero", "it counts 1 and -1"),
     ],
     ids=lambda value: type(value).__name__,
@@ -298,7 +303,7 @@ def test_a_model_server_that_is_gone_is_nobody_s_fault_and_no_pass():
     verdicts = check(Gone())
     assert named(verdicts, "broken") == set()
     (first,) = (each for each in verdicts if each.rule == "Replies to a request")
-    assert (first.outcome, first.reason) == ("not looked at", "no model server")
+    assert (first.outcome, first.reason) == ("skipped", "no model server")
 
 
 def test_an_agent_that_never_comes_back_is_given_up(tmp_path):
@@ -318,7 +323,7 @@ def test_each_rule_has_its_line_and_a_broken_one_what_to_do():
     ended = colbench("agents", "check", f"cmd:{command}")
     assert ended.returncode == 1
     lines = [line.rstrip() for line in ended.stdout.splitlines()]
-    assert lines[1] == "check   22 rules; it is asked for 32 replies at most"
+    assert lines[1] == "check   22 rules; at most 32 replies are requested"
     assert lines[2] == "kept    Says `ready`"
     assert lines[7] == "broken  Says nothing once a dialogue is over"
     assert re.search(

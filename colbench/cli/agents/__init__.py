@@ -1,4 +1,4 @@
-"""`colbench agents`: the agents that `--agent` takes; list them, check one, begin one of your own."""
+"""`colbench agents`: list the agents that `--agent` knows, check one, or start your own."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Any
 
 from colbench.cli.agents import check, new
 from colbench.cli.agents import list as listing
+from colbench.command import describe
 
 ACTIONS = (listing, check, new)
 
 
 def add_to(commands: Any) -> None:
     """Add the command and its actions."""
-    parser = commands.add_parser("agents", help="list, check, new", description=__doc__)
+    parser = commands.add_parser("agents", help="list, check, new", description=describe(__doc__))
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     for action in ACTIONS:
         action.add_to(actions)

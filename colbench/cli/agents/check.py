@@ -1,7 +1,7 @@
-"""`colbench agents check`: have scripted dialogues with an agent, and see which rules it keeps.
+"""`colbench agents check`: run scripted dialogues with an agent, and show which rules it follows.
 
-The rules of agents/README.md hold for every agent; one over stdin and stdout or HTTP has those of
-docs/agent-protocol.md besides. Returns 0 if all are kept, else 1.
+The rules of agents/README.md apply to every agent; those of docs/agent-protocol.md also apply to an agent over stdin
+and stdout or HTTP. Returns 0 if all are followed, else 1.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.flags import add_config_flags, read_config
@@ -24,30 +25,30 @@ if TYPE_CHECKING:
 
 PATIENCE = 30.0
 STYLES = {"kept": "green", "broken": "red", "advice": "yellow"}
-SIGNS = {"not applicable": "--", "not looked at": "?"}
-ORDER: tuple[Outcome, ...] = ("kept", "advice", "broken", "not applicable", "not looked at")
+SIGNS = {"not applicable": "--", "skipped": "?"}
+ORDER: tuple[Outcome, ...] = ("kept", "advice", "broken", "not applicable", "skipped")
 
 
 def add_to(actions: Any) -> None:
     """Add the action."""
     parser = actions.add_parser(
-        "check", help="see whether an agent keeps the rules", description=__doc__
+        "check", help="check that an agent follows the rules", description=describe(__doc__)
     )
-    parser.add_argument("spec", metavar="SPEC", help="the agent, as --agent takes it")
+    parser.add_argument("spec", metavar="SPEC", help="the agent, as for --agent")
     add_config_flags(parser, only=("agent_args", "agent_prompt"))
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=float,
         default=PATIENCE,
-        help=f"the most time for one reply (default: {PATIENCE:g})",
+        help=f"time limit for one reply (default: {PATIENCE:g})",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look at every rule and print what was found. Returns 0 if all are kept, else 1."""
+    """Check every rule and print the results. Return 0 if all are followed, else 1."""
     from colbench.cli.agents.checking import Checking
     from colbench.cli.evaluate import show_line
     from colbench.participants import find_participant
@@ -60,27 +61,27 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         rules = len(checking.own) + len(checking.general)
         show_line("agent", args.spec)
-        show_line("check", f"{rules} rules; it is asked for {checking.replies} replies at most")
-    came_back = checking.run()
+        show_line("check", f"{rules} rules; at most {checking.replies} replies are requested")
+    finished = checking.run()
     code = conclude(args.spec, checking, as_json=args.json)
-    if not came_back:
+    if not finished:
         sys.stdout.flush()
-        os._exit(code)  # what hangs in the agent's code would keep the process
+        os._exit(code)  # the agent's code hangs, and would keep the process alive
     return code
 
 
 def show(verdict: Verdict) -> None:
-    """Print one line for a rule, and why and what to do where it is broken; `conclude` tells what was not looked at."""
+    """Print one line for a rule, and the reason and the fix if it is broken. Skipped rules are left to `conclude`."""
     style = STYLES.get(verdict.outcome, "dim")
     if verdict.outcome == "not applicable":
         _print(verdict.outcome, style, f"{verdict.rule}: {verdict.reason}")
-    elif verdict.outcome != "not looked at":
+    elif verdict.outcome != "skipped":
         fix = f"{verdict.fix} ({verdict.see})" if verdict.fix else ""
         _print(verdict.outcome, style, verdict.rule, verdict.reason, fix)
 
 
 def conclude(spec: str, checking: Checking, *, as_json: bool) -> int:
-    """Print what could not be looked at, and the sum. Returns the exit code."""
+    """Print the skipped rules and the totals, and return the exit code."""
     from colbench.console import console
     from colbench.numbers import count
 
@@ -90,12 +91,12 @@ def conclude(spec: str, checking: Checking, *, as_json: bool) -> int:
         found = {"agent": spec, "counts": counts, "rules": checking.verdicts}
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     else:
-        unseen = (each.reason for each in checking.verdicts if each.outcome == "not looked at")
+        unseen = (each.reason for each in checking.verdicts if each.outcome == "skipped")
         for reason, number in Counter(unseen).items():
-            _print("not looked at", "dim", f"{count(number, 'rule')} not looked at: {reason}")
+            _print("skipped", "dim", f"{count(number, 'rule')} skipped: {reason}")
         words = ", ".join(f"{number} {outcome}" for outcome, number in counts.items())
         console().print(f"\n{words}", highlight=False)
-    return 1 if {"broken", "not looked at"} & counts.keys() else 0
+    return 1 if {"broken", "skipped"} & counts.keys() else 0
 
 
 def _print(outcome: Outcome, style: str, rule: str, reason: str = "", fix: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Looks at rules one after the other, and waits for none of them for ever."""
+"""Checks rules one after the other, with a time limit for each."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from colbench.errors import AgentError, InfrastructureError, boundary
 from colbench.interfaces import Checkable, Rule
 from colbench.participants import start
 
-Outcome = Literal["kept", "broken", "advice", "not applicable", "not looked at"]
+Outcome = Literal["kept", "broken", "advice", "not applicable", "skipped"]
 GRACE = 3.0
-"""Seconds after which what was cancelled is given up."""
-STUCK = "it blocks the event loop, or is not to be cancelled"
+"""Seconds that a cancelled rule gets to end."""
+STUCK = "it blocks the event loop, or cannot be cancelled"
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What was found out about a rule."""
+    """The result of checking a rule."""
 
     rule: str
     outcome: Outcome
@@ -33,7 +33,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 class Checking:
-    """The check of one agent; `show` is called with each verdict, as soon as it is known."""
+    """The check of one agent; `show` is called with each verdict as soon as it is known."""
 
     def __init__(self, agent: Any, patience: float, show: Callable[[Verdict], None]) -> None:
         self.verdicts: list[Verdict] = []
@@ -48,13 +48,13 @@ class Checking:
 
     @property
     def replies(self) -> int:
-        """How many it is asked for at most."""
+        """Most replies that are requested from the agent."""
         return sum(rule.replies for rule in (*self.own, *self.general))
 
     def run(self) -> bool:
-        """Look at every rule. Returns False where the agent never came back: its thread is then still there.
+        """Check every rule. Return False if the agent hangs; its thread is then still running.
 
-        Raises UserError where what was asked for is not there.
+        Raises UserError if the agent cannot be started.
         """
         worker = Thread(target=self._work, daemon=True, name="check")
         worker.start()
@@ -87,13 +87,13 @@ class Checking:
             await start(stack, "agent", self._agent)
             for rule in self.general:
                 await self._judge(rule, rule.needs)
-        self._since = time.monotonic() - self._limit  # what still runs in threads is not waited for
+        self._since = time.monotonic() - self._limit  # threads that still run are not awaited
 
     async def _judge(self, rule: Rule, needs: Sequence[str]) -> None:
         self._since = time.monotonic()
         missing = self._missing(needs)
         if missing:
-            self._tell(rule, "not looked at", f"“{missing}” is not kept")
+            self._tell(rule, "skipped", f"“{missing}” is not followed")
             return
         try:
             with boundary(AgentError):
@@ -103,22 +103,22 @@ class Checking:
             late = f"it took longer than {self._limit:g} s" if limit.expired() else str(error)
             self._tell(rule, "advice" if rule.advice else "broken", late)
         except InfrastructureError as error:
-            self._tell(rule, "not looked at", str(error))
+            self._tell(rule, "skipped", str(error))
         else:
             self._tell(rule, "not applicable" if reason else "kept", reason or "")
 
     def _missing(self, needs: Sequence[str]) -> str:
-        """The first of these rules that is not kept."""
+        """Return the first of these rules that is not followed."""
         lost = (each.rule for each in self.verdicts if each.outcome not in ("kept", "advice"))
         return next((name for name in lost if name in needs), "")
 
     def _tell(self, rule: Rule, outcome: Outcome, reason: str = "") -> None:
-        mend = outcome in ("broken", "advice")
+        failed = outcome in ("broken", "advice")
         verdict = Verdict(
             rule=rule.name,
             outcome=outcome,
             reason=reason,
-            fix=rule.fix if mend else "",
+            fix=rule.fix if failed else "",
             see=rule.see,
         )
         self.verdicts.append(verdict)
@@ -130,4 +130,4 @@ class Checking:
             if number == 0:
                 self._tell(rule, "broken", f"nothing came back within {self._limit:g} s: {STUCK}")
             else:
-                self._tell(rule, "not looked at", "the agent never came back")
+                self._tell(rule, "skipped", "the agent never came back")

@@ -1,13 +1,15 @@
-"""`colbench agents list`: the agents that `--agent` knows by name."""
+"""`colbench agents list`: list the values of `--agent`: installed names, and forms of specs."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
+from colbench.command import describe
+
 OTHER = (
-    ("openai:MODEL[@URL]", "any OpenAI-compatible server"),
-    ("vllm:MODEL_OR_PATH", "starts and stops its own vLLM server"),
+    ("openai:MODEL[@URL]", "a model on any OpenAI-compatible server"),
+    ("vllm:MODEL_OR_PATH", "a model on a vLLM server that is started and stopped"),
     ("local:MODEL_OR_PATH", "a model in this process, without a server"),
     ("cmd:COMMAND", "a program in any language, over stdin and stdout"),
     ("http://HOST:PORT", "a server in any language; https:// too"),
@@ -16,12 +18,14 @@ OTHER = (
 )
 
 TAKE_MORE = {"openai", "vllm", "local", "cmd", "http", "https"}
-"""Names that mean something only with what comes after them."""
+"""Names that need more after them."""
 
 
 def add_to(actions: Any) -> None:
     """Add the action."""
-    parser = actions.add_parser("list", help="list the agents", description=__doc__)
+    parser = actions.add_parser(
+        "list", help="list the agents that --agent knows", description=describe(__doc__)
+    )
     parser.set_defaults(run=run)
 
 
@@ -34,7 +38,7 @@ def run(_: argparse.Namespace) -> int:
 
     table = Table(box=None, pad_edge=False)
     table.add_column("--agent", style="bold")
-    table.add_column("what it is", style="dim")
+    table.add_column("description", style="dim")
     for name in names("agent"):
         if name not in TAKE_MORE:
             table.add_row(name, location("agent", name))

@@ -1,4 +1,4 @@
-"""`colbench agents new`: a small package of an agent of your own, with tests that pass, a README and a CI file."""
+"""`colbench agents new`: start a package for your own agent, with passing tests, a README and a CI workflow."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from typing import Any
 
 from msgspec import Struct
 
+from colbench.command import describe
 from colbench.errors import UserError
 from colbench.version import __version__
 
 TEMPLATES = Path(__file__).with_name("templates")
-"""A folder for each kind, and `every` for what all have. `$name`, `$module` and so on are filled in, in paths too."""
+"""A folder for each kind, and `every` for files of all kinds. `$name`, `$module`, … are filled in, in paths too."""
 SUFFIX = ".tmpl"
-"""Of every file there, so that no tool takes it for what it will be."""
+"""Suffix of every template, so that no tool takes it for the file it becomes."""
 NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
-"""What is a name for PyPI, and with `_` for `-` a name in Python."""
+"""Names that are valid on PyPI and, with `_` for `-`, in Python."""
 
 
 class Kind(Struct, frozen=True, kw_only=True):
-    """One kind of package: what it is, and commands in its folder."""
+    """One kind of package: a description, and commands to run in its folder."""
 
     what: str
     install: str
-    """Installs what its tests need."""
+    """Command that installs what its tests need."""
     first: tuple[str, str]
-    """What to do first."""
+    """First commands to try."""
 
 
 KINDS = {
@@ -66,9 +67,9 @@ KINDS = {
 def add_to(actions: Any) -> None:
     """Add the action."""
     parser = actions.add_parser(
-        "new", help="start a package of an agent of your own", description=__doc__
+        "new", help="start a package for your own agent", description=describe(__doc__)
     )
-    parser.add_argument("name", metavar="NAME", help="its name, such as my-agent")
+    parser.add_argument("name", metavar="NAME", help="the agent's name, such as my-agent")
     parser.add_argument(
         "--kind",
         choices=KINDS,
@@ -80,7 +81,7 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the package, and say what to do next."""
+    """Make the package, and print what to do next."""
     kind, folder = KINDS[args.kind], Path(args.to or args.name)
     _check_name(args.name)
     if args.kind == "python":
@@ -106,29 +107,29 @@ def _check_name(name: str) -> None:
 
     if not NAME.fullmatch(name):
         raise UserError(
-            f"NAME {name}: has to be of the letters a to z, digits, - and _, with a letter first and no - or _ last; "
+            f"NAME {name}: use letters from a to z, digits, - and _, a letter first and no - or _ last, "
             "such as my-agent"
         )
     for known in names("agent"):
         if _as_module(known) == _as_module(name):
             where = location("agent", known)
             raise UserError(
-                f"NAME {name}: --agent {known} is there already ({where}); choose another"
+                f"NAME {name}: --agent {known} exists already ({where}); choose another name"
             )
 
 
 def _check_module(name: str) -> None:
-    """Raise UserError when no Python package can be called so."""
+    """Raise UserError if no Python package can have this name."""
     module = _as_module(name)
     if iskeyword(module):
         raise UserError(
-            f"NAME {name}: is a keyword of Python; choose another, such as {name}-agent"
+            f"NAME {name}: is a keyword of Python; choose another name, such as {name}-agent"
         )
     found = find_spec(module)
-    if found and found.origin:  # what has none is a folder, such as the one to be made
+    if found and found.origin:  # a folder without modules, such as an empty one, has no origin
         raise UserError(
             f"NAME {name}: Python has a module {module} already ({found.origin}); "
-            f"choose another, such as {name}-agent"
+            f"choose another name, such as {name}-agent"
         )
 
 
@@ -137,7 +138,7 @@ def _as_module(name: str) -> str:
 
 
 def _write(folder: Path, kind: str, words: dict[str, str]) -> list[Path]:
-    """Fill in the templates of a kind; gives the files, relative to the folder."""
+    """Fill in the templates of a kind, and return the files, relative to the folder."""
     files = []
     for top in (TEMPLATES / kind, TEMPLATES / "every"):
         for template in top.rglob(f"*{SUFFIX}"):
@@ -152,9 +153,9 @@ def _write(folder: Path, kind: str, words: dict[str, str]) -> list[Path]:
 
 @contextmanager
 def made_whole(folder: Path) -> Iterator[Path]:
-    """A new folder to write to that becomes `folder` when all went well, and else goes.
+    """Yield a temporary folder. On success it becomes `folder`, on an error it is removed.
 
-    Raises UserError that names `--to` when `folder` is no empty folder, or cannot be made.
+    Raises UserError that names `--to` if `folder` is not empty or cannot be made.
     """
     try:
         there = _is_there(folder)
@@ -164,7 +165,7 @@ def made_whole(folder: Path) -> Iterator[Path]:
         raise UserError(f"--to {folder}: cannot be made: {cause.strerror or cause}") from cause
     try:
         yield part
-        if there:  # it stays the same folder, since somebody may be in it
+        if there:  # the folder itself is kept, because a shell may be in it
             for entry in part.iterdir():
                 entry.rename(folder / entry.name)
         else:
@@ -175,7 +176,7 @@ def made_whole(folder: Path) -> Iterator[Path]:
 
 
 def _is_there(folder: Path) -> bool:
-    """Whether it is an empty folder; if not, it can be made. Raises UserError when it is neither."""
+    """Return True if it is an empty folder, False if it can be made. Raises UserError otherwise."""
     if folder.is_dir():
         if any(folder.iterdir()):
             raise UserError(f"--to {folder}: has files in it; name a new or an empty folder")

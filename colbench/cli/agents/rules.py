@@ -1,4 +1,4 @@
-"""The rules of agents/README.md, which hold for every agent, whatever it is made of."""
+"""The rules of agents/README.md, which apply to every agent."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ REPLIES = "Replies to a request"
 TURNS = RunConfig().max_turns
 FEW_TURNS = 3
 A_MOMENT = 0.2
-"""Seconds after which a dialogue is broken off."""
+"""Seconds after which a dialogue is interrupted."""
 TICK = 0.05
-"""Seconds between two looks at whether anything else can run."""
+"""Seconds between two checks that other coroutines can run."""
 STANDSTILL = 1.0
-"""Seconds for which one agent may hold up all dialogues."""
+"""Seconds for which one agent may block all dialogues."""
 REPLY = "`async def reply(self, dialogue)` returns a str or a colbench.messages.Message."
-REPLY_OUTSIDE = "Answer each `messages` with one `reply`, in the midst of a run as well."
+REPLY_OUTSIDE = "Answer each `messages` with one `reply`, also in the middle of a run."
 PICTURE = white_picture(256)
 
 
 class AgentRules:
-    """The rules for an agent that is started; `patience` is the seconds for one reply."""
+    """The rules for an agent that has been started; it has `patience` seconds for one reply."""
 
     def __init__(self, agent: Agent | StatefulAgent, patience: float) -> None:
         self._agent = agent
@@ -42,22 +42,22 @@ class AgentRules:
         self._standstill = 0.0
 
     def rules(self) -> list[Rule]:
-        """In the order in which they are looked at."""
+        """Return the rules in the order in which they are checked."""
         own = () if isinstance(self._agent, Checkable) else self._of_this_process()
         return [*own, *self._of_one_dialogue(), *self._of_several()]
 
     def _of_this_process(self) -> list[Rule]:
-        """What the protocol says of an agent that is outside."""
+        """Return the rules that the protocol covers for an agent in another process."""
         return [
             _rule(
-                "Names domains that there are",
+                "Names installed domains",
                 self._domains,
                 fix=f"Let `domains` be a tuple of these: {', '.join(DOMAINS)}; or leave it out.",
             ),
             _rule(
-                "Is described alike every time",
+                "Has the same description every time",
                 self._described,
-                fix="Leave out of `describe()` what changes by itself: a run goes on only with the same agent.",
+                fix="Leave out of `describe()` what changes by itself: a run is resumed only with the same agent.",
             ),
         ]
 
@@ -75,22 +75,22 @@ class AgentRules:
                 f"Keeps up a dialogue of up to {TURNS} turns",
                 self._kept_up,
                 needs=needs,
-                fix="Every message holds the whole dialogue: what an earlier one did need not be remembered.",
+                fix="Every call gets the whole dialogue: nothing needs to be remembered from an earlier one.",
             ),
             _rule(
-                "Has something to say each time",
+                "Gives no empty reply",
                 self._said_something,
                 needs=needs,
-                fix="See what the model or the program gives back there; the human reads nothing.",
+                fix="Check what the model or the program returns there; the human has nothing to read.",
             ),
             _rule(
                 "Counts no tokens below zero",
                 self._counted,
                 needs=needs,
-                fix="Leave `usage` out where nothing is counted.",
+                fix="Leave out `usage` where nothing is counted.",
             ),
             _rule(
-                "Comes to an answer",
+                "Gives an answer",
                 self._answered,
                 needs=needs,
                 advice=True,
@@ -102,11 +102,11 @@ class AgentRules:
         return [
             *rules,
             _rule(
-                "Holds up no other dialogue",
+                "Blocks no other dialogue",
                 self._let_others_go_on,
                 needs=needs,
                 advice=True,
-                fix="Await what takes long, or call it by asyncio.to_thread.",
+                fix="Await slow calls, or run them in asyncio.to_thread.",
             ),
         ]
 
@@ -114,46 +114,46 @@ class AgentRules:
         needs = (REPLIES,)
         return [
             _rule(
-                "Has the same dialogue again",
+                "Can have the same dialogue again",
                 self._again,
                 needs=needs,
                 replies=2,
-                fix="Let `open`, or `start`, begin anew whatever is kept for that id.",
+                fix="Reset everything that is kept for an id in `open`, or at `start`.",
             ),
             _rule(
-                "Bears a dialogue that is broken off",
+                "Survives an interrupted dialogue",
                 self._broken_off,
                 needs=needs,
                 replies=4,
-                fix="A reply may be cancelled, a request cut off: give back what it holds in any case.",
+                fix="A reply may be cancelled and a request cut off: release resources in every case.",
             ),
             _rule(
                 "Keeps two dialogues at once apart",
                 self._apart,
                 needs=needs,
                 replies=2 * FEW_TURNS,
-                fix="Keep nothing of a dialogue where another one sees it; one agent has many at a time.",
+                fix="Share no state between dialogues; one agent has many at a time.",
             ),
             _rule(
-                "Takes any text",
+                "Accepts any text",
                 self._any_text,
                 needs=needs,
                 replies=1,
                 fix="Read and write UTF-8, and put no message into a template or a shell.",
             ),
             _rule(
-                "Takes tasks of every domain",
+                "Accepts tasks of every domain",
                 self._other_domain,
                 needs=needs,
                 replies=1,
                 fix=f'Look at `domain`, or say `domains = ("{DOMAINS[0]}",)`.',
             ),
             _rule(
-                "Takes pictures",
+                "Accepts pictures",
                 self._pictures,
                 needs=needs,
                 replies=2,
-                fix="The human's messages may have pictures, PNG; without `accepts_images` none are sent.",
+                fix="The human's messages may contain pictures (PNG); without `accepts_images` none are sent.",
             ),
         ]
 
@@ -171,9 +171,9 @@ class AgentRules:
         if given is None:
             return
         if isinstance(given, str) or not isinstance(given, Sequence):
-            raise AgentError(f"`domains` is {given!r}, which is no list")
+            raise AgentError(f"`domains` is {given!r}, which is not a list")
         if unknown := [each for each in given if each not in DOMAINS]:
-            raise AgentError(f"`domains` has {unknown[0]!r}, which no task is of")
+            raise AgentError(f"`domains` has {unknown[0]!r}, which is not installed")
 
     async def _described(self) -> None:
         try:
@@ -197,7 +197,7 @@ class AgentRules:
             self._played.passed()
 
     async def _watch(self) -> None:
-        """How long nothing but the agent could run."""
+        """Measure how long the agent blocks everything else."""
         clock = asyncio.get_running_loop().time
         while True:
             before = clock()
@@ -222,7 +222,7 @@ class AgentRules:
 
     async def _answered(self) -> None:
         if self._had.ending and self._had.ending.ended_by == "limit":
-            raise AgentError(f"in {TURNS} turns it never wrote `I WANT TO ANSWER:`")
+            raise AgentError(f"it did not write `I WANT TO ANSWER:` in {TURNS} turns")
 
     async def _let_others_go_on(self) -> None:
         if self._standstill > STANDSTILL:
@@ -243,14 +243,16 @@ class AgentRules:
         both = await asyncio.gather(*map(self._play, scripts))
         for played, own, other in zip(both, names, reversed(names), strict=True):
             if any(other in turn.raw for turn in played.passed().turns):
-                raise AgentError(f"asked for {own}, it spoke of {other}, which another human wants")
+                raise AgentError(
+                    f"asked for {own}, it mentioned {other}, which is from another dialogue"
+                )
 
     async def _any_text(self) -> None:
         (await self._play(Script(domain=self._domain, before=ANY_TEXT))).passed()
 
     async def _other_domain(self) -> str | None:
         if len(self._known_domains) == 1:
-            return f"it is for {self._domain} alone"
+            return f"it is only for {self._domain}"
         for other in self._known_domains[1:]:
             (await self._play(Script(domain=other))).passed()
         return None
@@ -258,7 +260,7 @@ class AgentRules:
     async def _pictures(self) -> str | None:
         pictured = [name for name in self._known_domains if get_domain(name).pictured]
         if not pictured:
-            return "it is for no domain with pictures"
+            return "it is for domains without pictures"
         if not getattr(self._agent, "accepts_images", False):
             return "it does not accept images"
         played = (await self._play(Script(domain=pictured[0], picture=PICTURE, turns=2))).passed()

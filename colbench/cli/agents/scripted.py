@@ -1,4 +1,4 @@
-"""Dialogues for `colbench agents check`: had as the runner has them, with a human who says what a script says."""
+"""Dialogues for `colbench agents check`: run as in an evaluation, with a human who follows a script."""
 
 from __future__ import annotations
 
@@ -22,41 +22,44 @@ ANY_TEXT = (
     "Größe, 総計, сумма, المجموع, 👩‍💻 e\u0301 — “so” 'so' \"so\" `so` \\n \\u0041 {so} {0} %s %(so)d $HOME </so> "
     "&amp; <script>1</script>\ttab\u2028line\u00a0space\ufeff\r\n```\nOUTPUT of it\n```\n"
 )
-"""What a person may well write, and a program may well trip over."""
+"""Text that a person may write and a careless program may fail on."""
 FAR_OFF = 1e9
 """Seconds."""
 
 
 class Played(Struct, frozen=True, kw_only=True):
-    """A dialogue that was had."""
+    """A dialogue that was run."""
 
     turns: tuple[Turn, ...]
     ending: Ending | None
     failure: AgentError | None
 
     def passed(self) -> Played:
-        """Itself. Raises its failure, if it has any."""
+        """Return this dialogue, or raise its failure."""
         if self.failure:
             raise self.failure
         return self
 
 
 class Script(Struct, kw_only=True):
-    """What the human has to say: the request with `name` in it and `before` it, then always the same words."""
+    """The human's side: a request that contains `name` after the text `before`, then always the same words."""
 
     domain: str
     name: str = "add_up"
     before: str = ""
     picture: bytes = b""
-    """What is shown with the human's words."""
+    """Picture that is shown with the human's words."""
     turns: int = 1
-    """At most."""
+    """Most turns of the agent."""
     id: str = ""
 
     async def play(
         self, agent: Agent | StatefulAgent, patience: float, deadline: float = FAR_OFF
     ) -> Played:
-        """Have it with an agent, which has `patience` seconds for a reply. Raises what is no fault of the agent's."""
+        """Run the dialogue with an agent, which has `patience` seconds for a reply.
+
+        An error of the agent becomes the failure; any other error is raised.
+        """
         request = self.before + get_domain(self.domain).example_request.format(name=self.name)
         task = Task(
             id="check", domain=self.domain, request=request, hidden=Hidden(reference="None")
@@ -85,7 +88,7 @@ class Script(Struct, kw_only=True):
         return Played(turns=tuple(turns), ending=ending, failure=failure)
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:  # noqa: ARG002 - the protocol's
-        """The same as ever."""
+        """Return the same words every time."""
         images = (self.picture,) if self.picture else ()
         return Message(role="user", content=get_domain(self.domain).example_reply, images=images)
 
@@ -107,7 +110,7 @@ class _Hurried:
 
 
 def white_picture(edge: int) -> bytes:
-    """A white square, PNG."""
+    """Return a white square as PNG."""
     rows = (b"\0" + b"\xff" * edge) * edge
     header = struct.pack(">2I5B", edge, edge, 8, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))

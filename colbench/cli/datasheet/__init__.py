@@ -1,7 +1,7 @@
-"""`colbench tasks datasheet`: what is to be known about a task set, as Markdown.
+"""`colbench tasks datasheet`: describe a task set, as Markdown.
 
-Origin, licence, size and hash, statistics, flaws that show when references are run, near-duplicates; and for tasks
-whose families are known how guessing, asking and not being allowed to ask fare. Everything is measured anew.
+Origin, licence, size and hash; statistics, flaws found by running the references, near-duplicates; and, for tasks of
+known families, the success of guessing and asking. Everything is measured each time.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from colbench.cli.files import add_overwrite, written_whole
+from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.flags import add_config_flags, read_config
@@ -31,10 +32,12 @@ SAMPLE = 1000
 def add_to(actions: Any) -> None:
     """Add the action."""
     parser = actions.add_parser(
-        "datasheet", help="what is to be known about a source", description=__doc__
+        "datasheet",
+        help="describe a source: origin, licence, statistics, flaws",
+        description=describe(__doc__),
     )
     parser.add_argument(
-        "source", metavar="SOURCE", help="bundled:…, official:…, a file: as for --tasks"
+        "source", metavar="SOURCE", help="the tasks, as for --tasks: bundled:…, official:…, a file"
     )
     parser.add_argument("--out", metavar="FILE", help="the file to write (default: print it)")
     parser.add_argument("--licence", metavar="TEXT", help="the licence of a file of tasks")
@@ -43,7 +46,7 @@ def add_to(actions: Any) -> None:
         "--sample",
         metavar="N",
         default=str(SAMPLE),
-        help=f"play, or render, only the first N tasks; 0: none (default: {SAMPLE})",
+        help=f"play, and render, only the first N tasks; 0: none (default: {SAMPLE})",
     )
     add_overwrite(parser)
     add_config_flags(parser, only=FLAGS)

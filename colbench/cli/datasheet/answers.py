@@ -1,7 +1,7 @@
-"""How often the keyless human answers a plain question with the fact that it is about, and others without one.
+"""How often the keyless human answers a plain question with its fact, and an unrelated question with none.
 
-The plain questions are the families' own, which the human also goes by. What it makes of wordings that it has not
-seen is measured by `tests/colbench/test_facts_held_out.py`.
+The plain questions are the families' own, which the human also knows. `tests/colbench/test_facts_held_out.py` measures
+its answers to unknown wordings.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ UNRELATED = (
     "Should I import a library for this?",
     "How is your family?",
 )
-"""None is about anything that a task decides."""
+"""Questions that are about no decision of any task."""
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """How many of how many questions."""
+    """A number of questions out of all."""
 
     right: int
     of: int
 
 
 class Answers(Struct, frozen=True, kw_only=True):
-    """Of the questions about all hidden decisions of some tasks."""
+    """The answers to questions about all hidden decisions of some tasks."""
 
     told: Share
     """Plain questions about a decision that get its fact."""
@@ -61,7 +61,7 @@ def ask_all(known: Sequence[Known]) -> Answers:
 
 
 def _plain(known: Known) -> Iterator[tuple[str, frozenset[str]]]:
-    """For each plain question its decision, and the decisions whose facts the reply holds."""
+    """Yield for each plain question its decision, and the decisions whose facts the reply holds."""
     task, design = known
     for name in hidden(task):
         for question in design.questions[name]:

@@ -1,75 +1,76 @@
-"""Everything that a datasheet says of a set, measured."""
+"""The measurements of a task set, for its datasheet."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 
 from msgspec import Struct
 
-from colbench.checks import TaskCheck
+from colbench.checks import Bar, Examination
 from colbench.cli.datasheet.answers import Answers, ask_all
 from colbench.cli.datasheet.numbers import Numbers, count_all
 from colbench.cli.datasheet.plays import Known, Played, play_all
-from colbench.cli.datasheet.references import Outputs, outputs
 from colbench.cli.datasheet.similar import near_duplicates
-from colbench.cli.export import lines
 from colbench.config import RunConfig
 from colbench.domain import get_domain
-from colbench.domains.backend.domain import BackendResources
-from colbench.domains.backend.scorer import UnitTestScorer, Validation
+from colbench.export import encode_lines
 from colbench.task import Task
-
-Bar = Callable[[str, int], Callable[[], None]]
-"""Shows a bar with a label and so many steps, and gives what counts one."""
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """What was found out. None, or empty, where it does not apply or was not asked for."""
+    """The measurements. A part that does not apply, or was not asked for, is empty or None."""
 
     tasks: int
     malformed: int
     sha256: str
-    """Of the set as `colbench tasks export` writes it."""
+    """Hash of the set as `colbench tasks export` writes it."""
     numbers: Numbers
     similar: int
     """Requests that are near-duplicates of an earlier one."""
     same_references: int
     """References that are the same text as an earlier one."""
-    outputs: Outputs | None
+    examinations: tuple[Examination, ...]
+    """Results of running the references, one for each domain."""
     answers: Answers | None
     played: tuple[Played, ...]
-    pages: tuple[TaskCheck, ...]
 
 
 async def measure(
     tasks: Sequence[Task], config: RunConfig, sample: int, malformed: int
 ) -> Measured:
-    """Measure a set; dialogues are played, and pages rendered, for its first `sample` tasks."""
+    """Measure a set; dialogues are played, and slow references run, for its first `sample` tasks."""
+    by_domain = group_by_domain(tasks)
     with _bars() as bar:
-        functions = [task for task in tasks if task.hidden.tests]
-        pages = [task for task in tasks if get_domain(task.domain).pictured]
-        known = list(_known(functions, bar))
-        found, played = await _run(functions, known, config, sample, bar)
+        known = list(_known(tasks, bar))
+        examinations = [
+            await get_domain(name).examine(chosen, config, sample, bar)
+            for name, chosen in by_domain.items()
+        ]
+        played = await play_all(known[:sample], known, config, bar)
         return Measured(
             tasks=len(tasks),
             malformed=malformed,
-            sha256=hashlib.sha256(b"".join(lines(tasks))).hexdigest(),
-            numbers=count_all(tasks),
+            sha256=hashlib.sha256(b"".join(encode_lines(tasks))).hexdigest(),
+            numbers=count_all(by_domain),
             similar=near_duplicates([task.request for task in tasks]),
             same_references=len(tasks) - len({task.hidden.reference for task in tasks}),
-            outputs=outputs(found) if found else None,
+            examinations=tuple(examinations),
             answers=ask_all(known[:sample]) if known[:sample] else None,
             played=tuple(played),
-            pages=tuple(await _look(pages[:sample], config, bar)),
         )
 
 
+def group_by_domain(tasks: Sequence[Task]) -> Mapping[str, Sequence[Task]]:
+    """Return the tasks of each domain, domains in alphabetical order."""
+    names = sorted({task.domain for task in tasks})
+    return {name: [task for task in tasks if task.domain == name] for name in names}
+
+
 def _known(tasks: Sequence[Task], bar: Bar) -> Iterator[Known]:
-    """The tasks whose decisions an installed package knows, with them."""
+    """Yield the tasks whose decisions an installed package knows, with their designs."""
     finders = [point.load() for point in entry_points(group="colbench.designs")]
     step = bar("reading tasks", len(tasks))
     for task in tasks:
@@ -77,40 +78,6 @@ def _known(tasks: Sequence[Task], bar: Bar) -> Iterator[Known]:
         if design:
             yield task, design
         step()
-
-
-async def _run(
-    tasks: Sequence[Task], known: Sequence[Known], config: RunConfig, sample: int, bar: Bar
-) -> tuple[list[Validation], list[Played]]:
-    """What running the references finds, and what becomes of the first tasks when they are played."""
-    if not tasks:
-        return [], []
-    async with BackendResources(config) as resources:
-        sandbox = resources.sandbox
-        found = await _validate(tasks, UnitTestScorer(sandbox), bar("references", len(tasks)))
-        first = known[:sample]
-        scorer = UnitTestScorer(sandbox, modes=("default",))
-        return found, await play_all(first, known, scorer, bar("dialogues", len(first)))
-
-
-async def _validate(
-    tasks: Sequence[Task], scorer: UnitTestScorer, done: Callable[[], None]
-) -> list[Validation]:
-    async def one(task: Task) -> Validation:
-        found = await scorer.validate(task)
-        done()
-        return found
-
-    return await asyncio.gather(*map(one, tasks))
-
-
-async def _look(tasks: Sequence[Task], config: RunConfig, bar: Bar) -> list[TaskCheck]:
-    """What `colbench validate` finds out about pages, without the cosine."""
-    if not tasks:
-        return []
-    from colbench.domains.frontend.check import check_pages
-
-    return await check_pages(tasks, config, None, bar("pages", len(tasks)))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What is counted without running anything: families, difficulty, lengths."""
+"""Counts that need no run: families, difficulty, lengths."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from colbench.domain import get_domain
 from colbench.task import Task
 
 Key = TypeVar("Key", int, str)
 
 
 class Spread(Struct, frozen=True, kw_only=True):
-    """The least, the median and the most of some numbers."""
+    """The minimum, the median and the maximum of some numbers."""
 
     least: float
     middle: float
@@ -26,21 +27,22 @@ class Numbers(Struct, frozen=True, kw_only=True):
     """The counts of a set."""
 
     families: Mapping[str, int]
-    """Tasks by family; empty if no task names one."""
+    """Number of tasks by family; empty if no task names one."""
     difficulty: Mapping[int, int]
-    """Tasks by the number of hidden decisions; empty without facts."""
+    """Number of tasks by the number of hidden decisions; empty without facts."""
     stated: int
     """Decisions that requests give away, over all tasks."""
     lengths: Mapping[str, Spread]
 
 
-def count_all(tasks: Sequence[Task]) -> Numbers:
-    """The counts of at least one task."""
+def count_all(by_domain: Mapping[str, Sequence[Task]]) -> Numbers:
+    """Return the counts of the tasks of each domain, at least one task."""
+    tasks = [task for chosen in by_domain.values() for task in chosen]
     return Numbers(
         families=_sorted(task.family for task in tasks if task.family),
         difficulty=_sorted(task.difficulty for task in tasks if task.difficulty),
         stated=sum(fact.stated for task in tasks for fact in task.hidden.facts),
-        lengths=dict(_lengths(tasks)),
+        lengths=dict(_lengths(by_domain)),
     )
 
 
@@ -48,18 +50,12 @@ def _sorted(values: Iterable[Key]) -> dict[Key, int]:
     return dict(sorted(Counter(values).items()))
 
 
-def _lengths(tasks: Sequence[Task]) -> Iterable[tuple[str, Spread]]:
-    functions = [task for task in tasks if task.hidden.tests]
-    pages = [task for task in tasks if not task.hidden.tests]
-    yield "request, words", _spread([len(task.request.split()) for task in tasks])
-    if functions:
-        references = [len(task.hidden.reference.splitlines()) for task in functions]
-        yield "reference, lines", _spread(references)
-        yield "calls, number", _spread([len(task.hidden.tests) for task in functions])
-        calls = [len(call) for task in functions for call in task.hidden.tests]
-        yield "one call, characters", _spread(calls)
-    if pages:
-        yield "page, characters", _spread([len(task.hidden.reference) for task in pages])
+def _lengths(by_domain: Mapping[str, Sequence[Task]]) -> Iterable[tuple[str, Spread]]:
+    requests = [task.request for tasks in by_domain.values() for task in tasks]
+    yield "request, words", _spread([len(request.split()) for request in requests])
+    for name, tasks in by_domain.items():
+        for label, sizes in get_domain(name).sizes(tasks).items():
+            yield label, _spread(sizes)
 
 
 def _spread(numbers: Sequence[int]) -> Spread:

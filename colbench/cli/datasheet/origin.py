@@ -1,4 +1,4 @@
-"""Where a source is from: its own entry point says, or for a file the user."""
+"""The origin of a source, from its entry point or, for a file, from the user."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from colbench.interfaces import Origin
 
 
 def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
-    """The origin of a source such as `bundled:backend`; what the user says replaces what the source does.
+    """Return the origin of a source; what the user says takes precedence.
 
-    Raises UserError when nobody says what the licence is.
+    Raises UserError if the licence is unknown.
     """
     name, _, argument = source.partition(":")
     known = entry_points(group="colbench.origins", name=name)
@@ -24,5 +24,5 @@ def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
     else:
         origin = Origin(what="A file of tasks.", made="", licence="", how="")
     if not (licence or origin.licence):
-        raise UserError(f"--licence: say what the licence of {source} is, for instance CC-BY-4.0")
+        raise UserError(f"--licence: name the licence of {source}, such as CC-BY-4.0")
     return replace(origin, made=made or origin.made, licence=licence or origin.licence)

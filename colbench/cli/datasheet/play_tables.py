@@ -1,4 +1,4 @@
-"""What plays come to, as tables: by family, and by decision."""
+"""The results of plays, as tables: by family, and by decision."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from colbench.cli.datasheet.plays import FITTED, Forbidden, Played
-from colbench.cli.datasheet.tables import table
+from colbench.markdown import table
 from colbench.numbers import count, percent
 
 HEAD = (
@@ -21,7 +21,7 @@ HEAD = (
 
 
 def play_tables(played: Sequence[Played]) -> Iterator[str]:
-    """A paragraph, the table by family, the table by decision."""
+    """Yield a paragraph, the table by family and the table by decision."""
     forbidden = [one for each in played for one in each.forbidden]
     agree = sum(one.solved == one.usual for one in forbidden)
     yield (

@@ -1,27 +1,29 @@
-"""How guessing, asking, and not being allowed to ask fare on tasks of known families.
+"""Success of guessing, of asking, and of asking with one question forbidden, on tasks of known families.
 
-A constant policy takes for each decision that the request leaves open what is most frequent, over all tasks of the
-family that hide it: chosen in hindsight, so that no policy learnt elsewhere does better by decision. `interviewer`
-plays as it is, and once more for each hidden decision, forbidden to ask about it: then it takes the usual choice, and
-should solve the task exactly if that is the one. Answers are scored in the sandbox, in the default mode.
+A constant policy takes, for each decision that the request leaves open, the most frequent choice over all tasks of the
+family that hide it. It is chosen in hindsight, so no learned constant policy does better by decision. `interviewer`
+plays as it is, and once more for each hidden decision without a question about it: then it takes the usual choice, and
+should solve the task exactly if that choice is right. Answers are scored in the leading mode.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
+from colbench.checks import Bar
 from colbench.config import RunConfig
 from colbench.dialogue import play
-from colbench.domains.backend.scorer import UnitTestScorer
-from colbench.interfaces import Agent, Design
+from colbench.domain import get_domain
+from colbench.interfaces import Agent, Design, Scorer
 from colbench.messages import Message
 from colbench.plugins import resolve
+from colbench.resources import RunResources
 from colbench.rollout import Turn
 from colbench.task import Task
 
@@ -29,7 +31,7 @@ TURNS = RunConfig().max_turns
 DEADLINE = 600.0
 """Seconds for one dialogue."""
 FITTED = 10
-"""A constant policy of fewer tasks says more of those than of the family."""
+"""Fewest tasks of a family for a constant policy: one of fewer would be fitted to them."""
 Known = tuple[Task, Design]
 
 
@@ -38,42 +40,47 @@ class Forbidden(Struct, frozen=True, kw_only=True):
 
     decision: str
     usual: bool
-    """Whether the task's choice is the one that the interviewer takes when it does not know."""
+    """True if the task's choice is the one that the interviewer takes when it does not know."""
     solved: bool
 
 
 class Played(Struct, frozen=True, kw_only=True):
-    """What became of one task."""
+    """The plays of one task."""
 
     family: str
     constant: bool | None
-    """Whether the best constant policy solves it; None if it is fitted to fewer than `FITTED` tasks."""
+    """True if the best constant policy solves it; None if it would be fitted to fewer than `FITTED` tasks."""
     usual: bool
-    """Whether the usual choices solve it: the interviewer without a question."""
+    """True if the usual choices solve it: the interviewer without a question."""
     asked: bool
-    """Whether the interviewer solves it."""
+    """True if the interviewer solves it."""
     forbidden: tuple[Forbidden, ...]
 
 
 async def play_all(
-    known: Sequence[Known], every: Sequence[Known], scorer: UnitTestScorer, done: Callable[[], None]
+    sample: Sequence[Known], known: Sequence[Known], config: RunConfig, bar: Bar
 ) -> list[Played]:
-    """Play the tasks `known`; what is frequent is counted over `every`. `done` is called after each."""
-    frequent = most_frequent(every)
-    tasks = Counter(task.family for task, _ in every)
+    """Play the tasks of the sample; the most frequent choices are counted over all `known` tasks."""
+    if not sample:
+        return []
+    frequent = most_frequent(known)
+    sizes = Counter(task.family for task, _ in known)
+    done = bar("dialogues", len(sample))
+    async with RunResources(config, [task for task, _ in sample]) as resources:
+        scorers = resources.scorers()
 
-    async def one(task: Task, design: Design) -> Played:
-        played = await _Table(task, design, scorer).played(
-            frequent[task.family], fitted=tasks[task.family] >= FITTED
-        )
-        done()
-        return played
+        async def one(task: Task, design: Design) -> Played:
+            played = await _Table(task, design, scorers[task.domain]).played(
+                frequent[task.family], fitted=sizes[task.family] >= FITTED
+            )
+            done()
+            return played
 
-    return await asyncio.gather(*(one(task, design) for task, design in known))
+        return await asyncio.gather(*(one(task, design) for task, design in sample))
 
 
 def most_frequent(every: Sequence[Known]) -> Mapping[str, Mapping[str, Any]]:
-    """By family and decision, the choice that most tasks have which hide the decision; of several the first."""
+    """Return by family and decision the most frequent choice of the tasks that hide it; of several, the first."""
     counts: dict[str, dict[str, Counter[Any]]] = defaultdict(lambda: defaultdict(Counter))
     for task, design in every:
         for name in hidden(task):
@@ -85,12 +92,12 @@ def most_frequent(every: Sequence[Known]) -> Mapping[str, Mapping[str, Any]]:
 
 
 def hidden(task: Task) -> list[str]:
-    """The decisions that a request leaves open, by name."""
+    """Return the names of the decisions that a request leaves open."""
     return [fact.name for fact in task.hidden.facts if not fact.stated]
 
 
 class _Human:
-    """The keyless human of one task; what it has said to a message it says again."""
+    """The keyless human of one task; its answer to each message is computed once."""
 
     def __init__(self) -> None:
         self._said: dict[str, Message] = {}
@@ -103,9 +110,9 @@ class _Human:
 
 
 class _Table:
-    """One task, played several times; the same answer is scored once."""
+    """One task that is played several times; the same answer is scored once."""
 
-    def __init__(self, task: Task, design: Design, scorer: UnitTestScorer) -> None:
+    def __init__(self, task: Task, design: Design, scorer: Scorer) -> None:
         self._task, self._design, self._scorer = task, design, scorer
         self._human = _Human()
         self._known: dict[str, bool] = {}
@@ -139,7 +146,7 @@ class _Table:
     async def _solves(self, answer: str) -> bool:
         if answer not in self._known:
             scores = await self._scorer.score(self._task, answer)
-            self._known[answer] = bool(scores["default"].success)
+            self._known[answer] = scores[get_domain(self._task.domain).modes[0]].value == 1
         return self._known[answer]
 
 

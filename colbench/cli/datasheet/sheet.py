@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from colbench.cli.datasheet.answers import UNRELATED, Answers, Share
 from colbench.cli.datasheet.measure import Measured
 from colbench.cli.datasheet.numbers import Numbers
 from colbench.cli.datasheet.play_tables import play_tables
-from colbench.cli.datasheet.references import FLAWS, Outputs
 from colbench.cli.datasheet.similar import RUN, SIMILAR
-from colbench.cli.datasheet.tables import table
 from colbench.interfaces import Origin
+from colbench.markdown import table
 from colbench.numbers import count, percent, whole_percent
 from colbench.version import __version__
 
 
 def markdown(source: str, origin: Origin, found: Measured, flags: str = "") -> str:
-    """The whole sheet of a source, or of what flags such as `--limit 60` select of it."""
+    """Return the sheet of a source, or of the part of it that flags such as `--limit 60` select."""
     of = f": {count(found.tasks, 'task')} (`{flags}`)" if flags else ""
     parts = [f"# `{_title(source)}`{of}", origin.what, _facts(source, origin, found, flags)]
     parts += ["## Statistics", *_numbers(found.numbers)]
-    if found.outputs:
-        parts += _outputs(found.outputs)
+    parts += [note for each in found.examinations for note in each.notes]
     parts += ["## Known flaws", _flaws(found)]
     if found.answers:
         parts += ["## The human", _answers(found.answers, len(found.played))]
@@ -34,7 +31,7 @@ def markdown(source: str, origin: Origin, found: Measured, flags: str = "") -> s
 
 
 def _title(source: str) -> str:
-    """The source, of a file the name only."""
+    """Return the source; of a file only its name."""
     return source.rpartition("/")[2] if Path(source).expanduser().is_file() else source
 
 
@@ -83,16 +80,6 @@ def _numbers(numbers: Numbers) -> Iterator[str]:
         yield f"Requests give {count(numbers.stated, 'further decision')} away."
 
 
-def _outputs(outputs: Outputs) -> Iterator[str]:
-    total = outputs.kinds.total()
-    kinds = (f"{kind} {percent(each / total)}" for kind, each in outputs.kinds.most_common())
-    yield f"Values of the calls by type: {', '.join(kinds)}."
-    yield table(
-        ("different values in a task", *map(str, sorted(outputs.distinct))),
-        [("tasks", *(f"{outputs.distinct[number]:,}" for number in sorted(outputs.distinct)))],
-    )
-
-
 def _flaws(found: Measured) -> str:
     rows = [
         (
@@ -102,24 +89,8 @@ def _flaws(found: Measured) -> str:
         ),
         ("the reference is the same as an earlier one", found.same_references),
     ]
-    if found.outputs:
-        rows += [
-            (f"{flaw} ({meaning})", found.outputs.flaws[flaw]) for flaw, meaning in FLAWS.items()
-        ]
-    rows += _page_flaws(found)
+    rows += [flaw for each in found.examinations for flaw in each.flaws.items()]
     return table(("", "tasks"), [(name, f"{number:,}") for name, number in rows])
-
-
-def _page_flaws(found: Measured) -> Iterable[tuple[str, int]]:
-    if not found.pages:
-        return
-    of = f"of the {count(len(found.pages), 'page')} rendered"
-    yield (
-        f"the page does not render twice to the same picture ({of})",
-        sum(check.unsteady for check in found.pages),
-    )
-    flaws = Counter(flaw for check in found.pages if not check.unsteady for flaw in check.flaws)
-    yield from ((f"{flaw} ({of})", number) for flaw, number in flaws.items())
 
 
 def _answers(answers: Answers, tasks: int) -> str:
@@ -130,7 +101,7 @@ def _answers(answers: Answers, tasks: int) -> str:
     ]
     said = (
         f"The keyless human on the first {count(tasks, 'task')}: every hidden decision is asked about in each of the "
-        f"family's own plain questions, which the human also goes by; {len(UNRELATED)} unrelated questions are put to "
+        f"family's own plain questions, which the human also knows; {len(UNRELATED)} unrelated questions are put to "
         "every task. Wordings that it does not know are measured in the tests (`test_facts_held_out.py`)."
     )
     shown = [(name, f"{share.right:,} of {share.of:,}", _percent(share)) for name, share in rows]

@@ -1,4 +1,4 @@
-"""Near-duplicate requests: those that have most of their runs of three words in common.
+"""Near-duplicate requests: those that share most of their runs of three words.
 
 Jaccard's index of the sets of runs (Broder, On the resemblance and containment of documents, 1997), exact: two sets
 that reach a share of `t` have one of the rarest `1 - t` of their runs in common, so that only those need an index
@@ -23,7 +23,7 @@ Runs = frozenset[tuple[str, ...]]
 
 
 def near_duplicates(requests: Sequence[str]) -> int:
-    """How many requests are near-duplicates of an earlier one."""
+    """Return the number of requests that are near-duplicates of an earlier one."""
     sets = [_runs(request) for request in requests]
     frequency = Counter(run for runs in sets for run in runs)
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -39,7 +39,7 @@ def near_duplicates(requests: Sequence[str]) -> int:
 
 
 def _runs(request: str) -> Runs:
-    """The runs of words before the signature, without case and marks."""
+    """Return the runs of words before the signature, without case and punctuation."""
     words = WORD.findall(SIGNATURE.split(request)[0].lower())
     last = max(len(words) - RUN, 0)
     return frozenset(tuple(words[start : start + RUN]) for start in range(last + 1))

@@ -1,4 +1,4 @@
-"""A text written in the person's own editor, the one that VISUAL or EDITOR names."""
+"""Editing a text in the editor that VISUAL or EDITOR names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from colbench.errors import UserError
 
 
 def editor() -> list[str]:
-    """The command; empty where none is named. Raises UserError when it is not written as a shell's."""
+    """Return the editor's command; empty if none is named. Raises UserError if it is no valid shell command."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         return shlex.split(named)
@@ -23,12 +23,12 @@ def editor() -> list[str]:
         raise UserError(f"EDITOR {named}: {cause}") from cause
 
 
-async def edit(draft: str, ending: str) -> str:
-    """What the person made of the draft, in a file with that ending.
+async def edit(draft: str, suffix: str) -> str:
+    """Return what the person made of the draft, in a file with this suffix.
 
-    Raises UserError when the editor cannot be started, or says by its exit code that the text shall not be used.
+    Raises UserError if the editor cannot be started, or ends with an exit code that is not 0.
     """
-    with _draft(draft, ending) as file, _left_to_the_editor():
+    with _draft(draft, suffix) as file, _left_to_the_editor():
         await _run([*editor(), str(file)])
         return _text(file)
 
@@ -48,9 +48,9 @@ async def _run(command: list[str]) -> None:
 
 
 @contextmanager
-def _draft(text: str, ending: str) -> Iterator[Path]:
+def _draft(text: str, suffix: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="colbench-") as folder:
-        file = Path(folder, f"message{ending}")
+        file = Path(folder, f"message{suffix}")
         file.write_text(text, "utf-8")
         yield file
 
@@ -61,7 +61,7 @@ def _text(file: Path) -> str:
 
 @contextmanager
 def _left_to_the_editor() -> Iterator[None]:
-    """Ctrl-C is the editor's while it has the terminal."""
+    """Leave Ctrl-C to the editor while it has the terminal."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield

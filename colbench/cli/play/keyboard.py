@@ -1,4 +1,4 @@
-"""What a person types: lines from a terminal, or from a pipe."""
+"""Lines that a person types, from a terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NO_BRACKETED_PASTE = b"\x1b[?2004l\n"
 
 
 class Keyboard:
-    """Reads standard input line by line while the event loop goes on; leaving it gives the terminal back as it was.
+    """Reads standard input line by line while the event loop runs; leaving it restores the terminal.
 
-    In a terminal a line can be edited, and what is pasted at once may come as one text of several lines.
+    In a terminal a line can be edited, and a pasted text may arrive as one string of several lines.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Keyboard:
                 os.write(STDOUT, NO_BRACKETED_PASTE)
 
     async def line(self, prompt: str) -> str | None:
-        """The next line, without its end; None where the input ends (ctrl-D)."""
+        """Return the next line without its newline; None at the end of the input (Ctrl-D)."""
         loop = asyncio.get_running_loop()
         line: asyncio.Future[str | None] = loop.create_future()
 
@@ -72,7 +72,7 @@ class Keyboard:
             return None
 
     def _piped(self) -> str | None:
-        """Past the buffer of `sys.stdin`: a thread that waits in there would keep the process from ending."""
+        """Read without the buffer of `sys.stdin`: a thread that waits in it would keep the process from ending."""
         while b"\n" not in self._rest:
             with suppress(OSError):
                 if more := os.read(STDIN, 1 << 16):

@@ -1,4 +1,4 @@
-"""A message as a person writes it: lines, the end of them, and the commands in between."""
+"""Reading a message as a person types it: lines, the end of the message, and commands in between."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from colbench.cli.play import screen
 from colbench.cli.play.editor import edit, editor
 from colbench.cli.play.keyboard import Keyboard
-from colbench.domain import Draft
 from colbench.errors import ColBenchError, UserError
 from colbench.messages import ANSWER_MARKER
+from colbench.presentation import Draft
 
 STOP = "."
 COMMAND = re.compile(r"/[a-z]+(?:\s.*)?")
@@ -23,26 +23,26 @@ NOTHING = "Nothing was written, and nothing was sent."
 HELP = {
     "/answer": ("/answer [FILE]", "give the final answer: in $EDITOR, else pasted; or from a file"),
     "/edit": ("/edit [FILE]", "write the message in $EDITOR; or send a file"),
-    "/hidden": ("/hidden", "show again what only you know"),
-    "/help": ("/help", "this"),
-    "/quit": ("/quit", "leave; the dialogue under way is not kept"),
+    "/hidden": ("/hidden", "show what only you know"),
+    "/help": ("/help", "show this list"),
+    "/quit": ("/quit", "leave; the unfinished dialogue is not kept"),
 }
-ENDS = "An empty line ends the message; where code or a page has begun, a line of a single dot. Ctrl-D ends it too."
+ENDS = "An empty line ends the message; in code or a page, a line of a single dot does. Ctrl-D ends both."
 
 
 class QuitError(ColBenchError):
-    """The person leaves."""
+    """Raised when the person leaves."""
 
 
 class Pen:
-    """Reads the person's messages; `own` are commands beside those that every message has."""
+    """Reads the person's messages; `own` holds additional commands."""
 
     def __init__(self, keyboard: Keyboard, own: Mapping[str, Callable[[], None]]) -> None:
         self._keyboard = keyboard
         self._own = own
 
     async def message(self, draft: Draft, *, answers: bool) -> str:
-        """The next message; with `answers` it may be the final answer. Raises QuitError when the person leaves."""
+        """Return the next message; with `answers`, it may be the final one. Raises QuitError if the person leaves."""
         while True:
             text = await self._text()
             if not COMMAND.fullmatch(text):
@@ -57,12 +57,12 @@ class Pen:
                 return said
 
     async def another(self) -> bool:
-        """Whether to go on with the next task."""
+        """Ask whether to continue with the next task."""
         line = await self._keyboard.line("Enter for the next task, /quit to stop: ")
         return line is not None and line.strip() != "/quit"
 
     async def _text(self) -> str:
-        """A message that is not empty, or a command in its only line."""
+        """Return a message that is not empty, or one line with a command."""
         text = ""
         while True:
             line = await self._keyboard.line("  " if text else "> ")
@@ -82,7 +82,7 @@ class Pen:
                     )
 
     async def _obey(self, name: str, argument: str, draft: Draft, answers: bool) -> str | None:
-        """Do what a command says; the text to be sent, if it gives one."""
+        """Execute a command, and return the text to send, if it results in one."""
         if name == "/quit":
             raise QuitError
         if name in self._own:
@@ -98,7 +98,9 @@ class Pen:
             screen.note(NOTHING)
         else:
             if name != "/help":
-                screen.note(f"There is no {name} here; a message may begin so after a space.")
+                screen.note(
+                    f"There is no {name} here; to send it as a message, put a space before it."
+                )
             self.show_help(answers)
         return None
 
@@ -121,7 +123,7 @@ class Pen:
 
 
 def is_code(text: str) -> bool:
-    """Whether a text ends in an answer, an open fence or a page that is not at its end: empty lines belong to it."""
+    """Return True if a text ends in an answer, an open fence or an unfinished page: empty lines belong to it."""
     begins = [found.start() for found in PAGE.finditer(text)]
     open_page = bool(begins) and not PAGE_END.search(text, begins[-1])
     return ANSWER_MARKER in text or len(FENCE.findall(text)) % 2 == 1 or open_page

@@ -11,22 +11,23 @@ from colbench.cli.play import screen
 from colbench.cli.play.keyboard import Keyboard
 from colbench.cli.play.pen import Pen
 from colbench.cli.view import say
-from colbench.domain import Draft, get_domain
+from colbench.domain import get_domain
 from colbench.errors import SimulatorError
 from colbench.interfaces import Agent, Episode
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.pages.extract import extract_page, target_page
 from colbench.pages.render import PageRenderer, Render
+from colbench.presentation import Draft
 from colbench.task import Task
 
 HUMAN = (
-    "You are the human. You want what is shown below, and the agent knows only your request; answer what it asks as "
+    "You are the human. You want what is shown below; the agent knows only your request. Answer its questions as "
     "somebody who does not write code. The agent ends the dialogue."
 )
 
 
 class Desk:
-    """Where the person sits: the keyboard, and the folder for the pictures of the dialogue under way."""
+    """The person's place: the keyboard, and the folder for pictures of the current dialogue."""
 
     def __init__(self, keyboard: Keyboard) -> None:
         self.keyboard = keyboard
@@ -36,19 +37,19 @@ class Desk:
         self._name = ""
 
     def begin(self, task: Task, pictures: Path) -> None:
-        """A dialogue about this task begins; its pictures go to that folder."""
+        """Begin a dialogue about a task; its pictures go to a folder."""
         self._pictures = pictures
         self._name = re.sub(r"[^\w.-]+", "-", task.id)
         screen.rule(f"{task.id}  ({task.domain})")
 
     def tell(self, rules: str) -> None:
-        """Say the rules, once."""
+        """Print the rules, once."""
         if not self._told:
             screen.note(f"{rules} /help says more.\n")
         self._told = True
 
     def keep(self, picture: bytes, what: str) -> Path:
-        """Write a picture of the dialogue to its file."""
+        """Write a picture of the dialogue to a file, and return its path."""
         self._pictures.mkdir(parents=True, exist_ok=True)
         file = self._pictures / f"{self._name}-{what}.png"
         file.write_bytes(picture)
@@ -56,8 +57,9 @@ class Desk:
 
 
 class PersonAgent:
-    """The person asks and answers."""
+    """The person as the agent: asks questions and gives the answer."""
 
+    spec = "person"
     accepts_images = True
 
     def __init__(self, desk: Desk) -> None:
@@ -65,7 +67,7 @@ class PersonAgent:
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """The person in one dialogue."""
+        """Yield the person in one dialogue."""
         yield _Asking(self._desk, episode)
 
 
@@ -78,7 +80,7 @@ class _Asking:
         self._pen = Pen(desk.keyboard, {})
 
     async def reply(self, dialogue: Sequence[Message]) -> str:
-        """What the person says next."""
+        """Return the person's next message."""
         self._desk.waiting.stop()
         domain, turn = self._episode.domain, len(dialogue) // 2 + 1
         self._desk.tell(get_domain(domain).play_rules)
@@ -90,12 +92,14 @@ class _Asking:
         draft = get_domain(domain).draft([message.content for message in dialogue])
         said = await self._pen.message(draft, answers=True)
         over = turn == self._episode.max_turns or ANSWER_MARKER in said
-        self._desk.waiting.start("the answer is scored …" if over else "the human reads …")
+        self._desk.waiting.start("scoring the answer …" if over else "the human reads …")
         return said
 
 
 class PersonHuman:
-    """The person knows, and says what is asked."""
+    """The person as the human: knows what is hidden, and answers questions."""
+
+    spec = "person"
 
     def __init__(self, desk: Desk, max_turns: int) -> None:
         self._desk = desk
@@ -103,11 +107,11 @@ class PersonHuman:
         self._renderer: PageRenderer | None = None
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """What turns pages into pictures."""
+        """Set the renderer that turns pages into pictures."""
         self._renderer = renderer
 
     async def brief(self, task: Task) -> None:
-        """Show what only the human knows, before the agent's first turn. Raises SimulatorError if it cannot be."""
+        """Show what only the human knows, before the agent's first turn. Raises SimulatorError if that fails."""
         self._desk.tell(HUMAN)
         pictured = get_domain(task.domain).pictured
         if pictured:
@@ -125,7 +129,7 @@ class PersonHuman:
         self._desk.waiting.start("the agent writes …")
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """What the person says to the agent, with the picture of the agent's page in it."""
+        """Return the person's message to the agent, with a picture of the agent's page."""
         self._desk.waiting.stop()
         turn, said = len(dialogue) // 2, dialogue[-1].content
         page = extract_page(said) if get_domain(task.domain).pictured else None

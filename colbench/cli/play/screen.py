@@ -1,4 +1,4 @@
-"""What a person who plays is shown, in the style of `colbench view`."""
+"""The screen of a person who plays, in the style of `colbench view`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def note(text: str) -> None:
-    """Something about the game, not in it."""
+    """Print a remark that is not part of the dialogue."""
     line(text, "dim")
 
 
 def rule(text: str) -> None:
-    """A line across the screen that says what begins."""
+    """Print a line across the screen with a heading."""
     from rich.rule import Rule
     from rich.text import Text
 
@@ -31,7 +31,7 @@ def rule(text: str) -> None:
 
 
 def commands(rows: Sequence[tuple[str, str]]) -> None:
-    """The commands and what they do."""
+    """Print the commands and what they do."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
@@ -41,14 +41,14 @@ def commands(rows: Sequence[tuple[str, str]]) -> None:
 
 
 def show_picture(what: str, file: Path) -> None:
-    """Where a picture is; its path is not broken, so that it can be copied or clicked on."""
+    """Print where a picture is; the path is not wrapped, so that it can be copied or clicked on."""
     from rich.text import Text
 
     console().print(Text(f"{what}: {file}\n", style="dim"), soft_wrap=True)
 
 
 def your_turn(turn: int, most: int, domain: str) -> None:
-    """Print that it is the agent's turn, which one, and how many come after it."""
+    """Print that it is the agent's turn, its number, and how many turns follow."""
     own = get_domain(domain)
     answer = f"the last {own.noun} that you show" if own.pictured else "what you say now"
     after = f"{most - turn} more after it" if turn < most else f"the last: {answer} is your answer"
@@ -56,7 +56,7 @@ def your_turn(turn: int, most: int, domain: str) -> None:
 
 
 def hidden(task: Task, *, reference: bool = True) -> None:
-    """What only the human knows: the decisions in words, or what the human is told, and the reference."""
+    """Print what only the human knows: the decisions in words, or the hidden information, and the reference."""
     facts = [fact.statement for fact in task.hidden.facts if not fact.stated]
     if facts:
         say("hidden from the agent", "\n".join(facts))
@@ -71,10 +71,10 @@ def hidden(task: Task, *, reference: bool = True) -> None:
 
 
 def end(rollout: Rollout, mode: ScoringMode, *, answer: bool) -> None:
-    """Print the end of a dialogue; with `answer` also the answer, which the human has not seen unless as a picture."""
+    """Print the end of a dialogue; with `answer`, also an answer that the human has not seen as a picture."""
     rule("the end")
     domain = get_domain(rollout.domain)
-    if answer and domain.pictured is False and rollout.answer is not None:
+    if answer and not domain.pictured and rollout.answer is not None:
         code("agent, answer", rollout.answer, domain.language)
     if rollout.failure:
         line(f"failed: {rollout.failure.boundary}: {rollout.failure.reason}", "red")
@@ -86,19 +86,19 @@ def end(rollout: Rollout, mode: ScoringMode, *, answer: bool) -> None:
 
 
 class Waiting:
-    """Says that the other side is at work, until it is stopped; nothing where there is no terminal."""
+    """A sign that the other side is at work, until it is stopped; shown only in a terminal."""
 
     def __init__(self) -> None:
         self._status: Status | None = None
 
     def start(self, text: str) -> None:
-        """Begin to say it."""
+        """Show it."""
         if console().is_terminal:
             self._status = console().status(text)
             self._status.start()
 
     def stop(self) -> None:
-        """Say it no longer."""
+        """Remove it."""
         if self._status:
             self._status.stop()
         self._status = None

@@ -1,4 +1,4 @@
-"""A run in which a person takes part: one dialogue after the other, for as long as they like."""
+"""A run in which a person takes part, one dialogue at a time."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from colbench.cli.play import screen
 from colbench.cli.play.keyboard import Keyboard
 from colbench.cli.play.pen import Pen, QuitError
 from colbench.cli.play.person import Desk, PersonAgent, PersonHuman
+from colbench.cli.report import pages
 from colbench.config import RunConfig, derive_seed
 from colbench.evaluation import Evaluation, Observer
 from colbench.numbers import count
@@ -27,10 +28,16 @@ if TYPE_CHECKING:
     from colbench.runner import Cell, Runner
 
 
-class PlaySession(Evaluation, Observer):
+class _Environments(Observer):
+    def on_start(self, record: RunRecord) -> None:
+        """Print how answers are isolated, and the tools that score them."""
+        show_environments(record)
+
+
+class PlaySession(Evaluation):
     """An evaluation with the person as `role`. Its run holds the tasks that were played, in the order of the source.
 
-    They are played in the order that `task_ids` names, else in a random one of the run's seed.
+    They are played in the order of `task_ids`, or else in a random order derived from the run's seed.
     """
 
     def __init__(self, config: RunConfig, out: Path | None, role: Role, keyboard: Keyboard) -> None:
@@ -48,7 +55,7 @@ class PlaySession(Evaluation, Observer):
             self.queue = sorted(self.tasks, key=self._place)
 
     def show_plan(self) -> None:
-        """Print who plays with whom, and where it is kept."""
+        """Print who plays with whom, and the run's folder."""
         other: Role = "human" if self.role == "agent" else "agent"
         turns = count(self.config.max_turns, "turn")
         show_line("you", f"the {self.role}")
@@ -60,18 +67,14 @@ class PlaySession(Evaluation, Observer):
         """Play what is still pending, one dialogue at a time."""
         self.record = self._record_of(self.record, self.played() or self.queue[:1])
         with self.desk.keyboard:
-            await self.run(self)
-
-    def on_start(self, record: RunRecord) -> None:
-        """Print what answers are isolated by."""
-        show_environments(record)
+            await self.run(_Environments())
 
     async def run_pending(
         self,
         pending: Sequence[Cell],
         earlier: dict[str, Rollout],
         append: Callable[[Rollout], None],
-        observer: Observer,  # noqa: ARG002 - a person is not shown the progress of a run
+        observer: Observer,  # noqa: ARG002 - the dialogue itself is on the screen
     ) -> None:
         """Play the pending dialogues until the person leaves."""
         cells = {cell.task.id: cell for cell in pending}
@@ -89,7 +92,7 @@ class PlaySession(Evaluation, Observer):
             try:
                 await self._play(runner, left, earlier, done)
             except QuitError:
-                screen.note("Left; the dialogue under way is not kept.")
+                screen.note("Left; the unfinished dialogue is not kept.")
 
     async def _play(
         self,
@@ -105,22 +108,22 @@ class PlaySession(Evaluation, Observer):
             if isinstance(self.human, PersonHuman):
                 await self.human.brief(cell.task)
             await runner.run([cell], earlier, done)
-        screen.note("There is no task left to play.")
+        screen.note("No task is left to play.")
 
     def finish(self) -> int:
-        """Write the report, and say where it is. Returns 1 if a dialogue has no score, else 0."""
+        """Write the report, and print where it is. Return 1 if a dialogue has no score, else 0."""
         from colbench.report.write import write_report
 
         played = self.played()
         if not played:
             return 0
         report = write_report(self.folder, played, self._of(played))
-        for name, file in {"report": "report.html", **report.pages}.items():
-            show_line(name, str(self.folder.path / file))
+        for name, page in pages(self.folder, report).items():
+            show_line(name, str(page))
         return exit_code(report)
 
     def played(self) -> list[Task]:
-        """The tasks that have a dialogue in the folder."""
+        """Return the tasks that have a dialogue in the folder."""
         done = {rollout.task_id for rollout in self.folder.rollouts()}
         return [task for task in self.tasks if task.id in done]
 

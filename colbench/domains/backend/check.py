@@ -1,4 +1,4 @@
-"""The check of tasks of backend programming, for `colbench validate`."""
+"""The check of tasks of backend programming, for `colbench tasks validate`."""
 
 from __future__ import annotations
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from colbench.checks import TaskCheck
+from colbench.checks import Bar, Examination, TaskCheck
 from colbench.config import RunConfig, workers
-from colbench.domain import Defaults, Domain, Draft, Metric, Resources
+from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.domains.backend.answers import extract_code
 from colbench.domains.backend.copies import copies
 from colbench.domains.backend.items import python_items
 from colbench.interfaces import HumanSimulator, Scorer
 from colbench.items import Items
+from colbench.presentation import Draft
 from colbench.sandbox import CodeSandbox
 from colbench.task import Task
 
@@ -96,6 +97,34 @@ class BackendDomain(Domain):
 
         async with self.resources(config, tasks) as resources:
             return await check_functions(tasks, resources.sandbox, done)
+
+    async def vet(self, task: Task, resources: Resources) -> None:
+        """Raise RejectedError if a request gives its reference away, or the reference's values tell too little."""
+        from colbench.domains.backend.vetting import vet
+
+        assert isinstance(resources, BackendResources)  # noqa: S101
+        await vet(task, resources.sandbox)
+
+    def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
+        """Return the lines of the references, and the number and the characters of the hidden calls."""
+        return {
+            "reference, lines": [len(task.hidden.reference.splitlines()) for task in tasks],
+            "calls, number": [len(task.hidden.tests) for task in tasks],
+            "one call, characters": [len(call) for task in tasks for call in task.hidden.tests],
+        }
+
+    async def examine(
+        self,
+        tasks: Sequence[Task],
+        config: RunConfig,
+        sample: int,  # noqa: ARG002
+        bar: Bar,
+    ) -> Examination:
+        """Run all references, and return the types of their values and the flaws that show."""
+        from colbench.domains.backend.examine import examine_functions
+
+        async with self.resources(config, tasks) as resources:
+            return await examine_functions(tasks, resources.sandbox, bar("references", len(tasks)))
 
 
 class BackendResources(Resources):

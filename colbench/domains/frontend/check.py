@@ -1,4 +1,4 @@
-"""What `colbench validate` finds out about a task of frontend design.
+"""The check of tasks of frontend design, for `colbench tasks validate` and datasheets.
 
 The reference is rendered by two browsers, started one after the other, without the store of renders. In both
 modes pictures and blocks must be the same.
@@ -9,18 +9,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from colbench.checks import TaskCheck
+from colbench.checks import Bar, Examination, TaskCheck
 from colbench.config import RunConfig, ScoringMode
 from colbench.domains.frontend.clip import ClipEncoder
 from colbench.domains.frontend.resources import make_renderer
 from colbench.domains.frontend.scorer import FrontendScorer
 from colbench.errors import InfrastructureError
+from colbench.numbers import count
 from colbench.pages.extract import target_page
 from colbench.pages.render import PageRenderer
 from colbench.score import Score
@@ -56,6 +58,22 @@ async def check_pages(
                 return result
 
             return await asyncio.gather(*map(check, tasks, before))
+
+
+async def examine_pages(tasks: Sequence[Task], config: RunConfig, bar: Bar) -> Examination:
+    """Return the flaws of some pages that show without the cosine, for their datasheet."""
+    if not tasks:
+        return Examination()
+    checks = await check_pages(tasks, config, None, bar("pages", len(tasks)))
+    of = f"(of the {count(len(checks), 'page')} rendered)"
+    flaws = Counter(flaw for check in checks if not check.unsteady for flaw in check.flaws)
+    found = {
+        "the page does not render twice to the same picture": sum(
+            bool(check.unsteady) for check in checks
+        ),
+        **flaws,
+    }
+    return Examination(flaws={f"{flaw} {of}": number for flaw, number in found.items()})
 
 
 async def _look(renderer: PageRenderer, task: Task) -> Look:

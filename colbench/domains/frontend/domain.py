@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from colbench.checks import TaskCheck
+from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
-from colbench.domain import Defaults, Domain, Draft, Metric, ReportPages, Resources
+from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.domains.frontend.items import html_items
 from colbench.domains.frontend.resources import FrontendResources, make_clip
 from colbench.interfaces import HumanSimulator, Scorer
@@ -18,6 +18,7 @@ from colbench.models.human import Voice
 from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.extract import extract_page
 from colbench.pages.store import RenderStore
+from colbench.presentation import Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.task import Task
 
@@ -204,3 +205,17 @@ class FrontendDomain(Domain):
         from colbench.domains.frontend.check import check_pages
 
         return await check_pages(tasks, config, make_clip(config), done)
+
+    async def examine(
+        self, tasks: Sequence[Task], config: RunConfig, sample: int, bar: Bar
+    ) -> Examination:
+        """Render the first `sample` pages, twice and without the cosine, and return the flaws that show."""
+        from colbench.domains.frontend.check import examine_pages
+
+        return await examine_pages(tasks[:sample], config, bar)
+
+    def diagnose(self) -> Iterable[Diagnosis]:
+        """Check the packages, the browser and CLIP's weights."""
+        from colbench.domains.frontend.diagnose import diagnose
+
+        return diagnose()

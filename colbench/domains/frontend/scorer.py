@@ -122,7 +122,7 @@ class FrontendScorer:
             reason = f"{target.outcome}: {target.note}" if target.note else target.outcome
             raise ScorerError(
                 f"task {task.id}: its target cannot be rendered ({reason}); "
-                "`colbench validate` finds such tasks"
+                "`colbench tasks validate` finds such tasks"
             )
         return target
 

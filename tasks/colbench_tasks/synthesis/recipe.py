@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from colbench.interfaces import RejectedError
 from colbench.messages import Message, clean
-from colbench.task import Task, task_from_row
+from colbench.task import BACKEND, Task, task_from_row
 from colbench_tasks.synthesis.checks import check_calls, check_function
 from colbench_tasks.synthesis.duplicates import NearDuplicates
 
@@ -37,6 +37,8 @@ class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class BackendRecipe:
     """A recipe for backend tasks like the paper's (section 4.2 of arXiv 2503.15478), with a prompt of our own."""
+
+    domain = BACKEND
 
     def __init__(self) -> None:
         self.prompt = (

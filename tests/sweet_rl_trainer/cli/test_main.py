@@ -15,10 +15,14 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.run_folder import hold  # noqa: E402
 from sweet_rl_trainer.cli import main  # noqa: E402
+from sweet_rl_trainer.cli.run import UNTIL  # noqa: E402
 from sweet_rl_trainer.recipe import shipped, text  # noqa: E402
 from sweet_rl_trainer.reproduce import scales  # noqa: E402
+from sweet_rl_trainer.stages.plan import GOALS  # noqa: E402
 
 torch.set_num_threads(1)
+
+CRITIC = ("--until", "critic")
 
 
 @pytest.fixture
@@ -36,12 +40,12 @@ def fails(capfd):
 
 
 def test_the_shipped_recipes_are_listed_and_shown(capfd):
-    assert main(["recipes"]) == 0
+    assert main(["show"]) == 0
     listed = capfd.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == shipped()
     assert all(len(line) <= 120 for line in listed)
     for name in shipped():
-        assert main(["recipes", name]) == 0
+        assert main(["show", name]) == 0
         assert capfd.readouterr().out == text(name)[0]
 
 
@@ -53,7 +57,7 @@ def test_a_wrong_call_ends_with_code_2_and_the_usage(words, capfd):
     assert capfd.readouterr().err.startswith("usage: sweet-rl")
 
 
-@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["recipes", "--help"]])
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["show", "--help"]])
 def test_help_is_there(words, capfd):
     with pytest.raises(SystemExit) as stop:
         main(words)
@@ -61,13 +65,35 @@ def test_help_is_there(words, capfd):
     assert "usage: sweet-rl" in capfd.readouterr().out
 
 
+@pytest.mark.parametrize("stage", GOALS)
+def test_an_old_command_of_a_stage_names_the_new_one(stage, fails):
+    said = fails(stage, "tiny-cpu", "--dry-run")
+    assert said == f"sweet-rl {stage}: is now `sweet-rl run RECIPE --until {stage}`"
+
+
+def test_the_old_list_of_recipes_names_the_new_one(fails):
+    assert fails("recipes", "tiny-cpu") == "sweet-rl recipes: is now `sweet-rl show`"
+
+
+def test_a_run_can_end_at_every_goal_and_its_help_describes_them(capfd):
+    assert tuple(UNTIL) == GOALS
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    said = capfd.readouterr().out
+    assert all(re.search(rf"^  {stage} +\w", said, re.MULTILINE) for stage in GOALS)
+    with pytest.raises(SystemExit) as stop:
+        main(["run", "tiny-cpu", "--until", "critics"])
+    assert stop.value.code == 2
+    assert "--until: invalid choice: 'critics'" in capfd.readouterr().err
+
+
 def test_mistakes_of_a_recipe_are_named(fails, tmp_path):
     assert fails("run", "nothing").startswith("there is no recipe 'nothing': neither a file nor")
-    assert fails("recipes", "nothing").startswith("there is no recipe 'nothing'")
+    assert fails("show", "nothing").startswith("there is no recipe 'nothing'")
     assert fails("run", "tiny-cpu", "--set", "x") == (
         "--set x: expected KEY=VALUE, such as critic.train.epochs=2"
     )
-    assert fails("rank", "tiny-cpu", "--set", "rank.scores=value").startswith(
+    assert fails("run", "tiny-cpu", "--until", "rank", "--set", "rank.scores=value").startswith(
         "recipe tiny-cpu: rank.scores 'value' do not fit critic.train.score"
     )
     (tmp_path / "r.toml").write_text('method = "rft"')
@@ -89,9 +115,9 @@ def test_a_model_that_is_none_is_named(fails, small_recipe, tmp_path):
 
 
 def test_runs_that_are_none_are_named(fails, small_recipe, tmp_path):
-    said = fails("critic", small_recipe, "--out", tmp_path / "out", "--runs", tmp_path / "no")
+    said = fails("run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--runs", tmp_path / "no")
     assert said == f"{tmp_path}/no is no run folder of `colbench eval`: it has no rollouts.jsonl"
-    said = fails("critic", small_recipe, "--out", tmp_path / "out", "--set", "data.runs=[]")
+    said = fails("run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--set", "data.runs=[]")
     assert said.startswith("data.runs: give run folders (--runs), trajectory files")
 
 
@@ -101,39 +127,43 @@ def test_runs_without_rewards_are_named(fails, small_recipe, collected, tmp_path
     lines = map(json.loads, (collected[0] / "rollouts.jsonl").read_text().splitlines())
     content = "".join(json.dumps({**line, "scores": {}}) + "\n" for line in lines)
     (folder / "rollouts.jsonl").write_text(content)
-    said = fails("critic", small_recipe, "--out", tmp_path / "out", "--runs", folder)
+    said = fails("run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--runs", folder)
     assert said.startswith(f"{folder} holds no rollout with a reward (no reward: 8); `colbench sc")
 
 
 def test_dialogues_without_a_pair_are_counted_by_reason(fails, small_recipe, collected, tmp_path):
     out = ("--out", tmp_path / "out", "--runs", collected[1])
-    said = fails("critic", small_recipe, *out)
+    said = fails("run", small_recipe, *CRITIC, *out)
     assert said.startswith("pairs best-vs-worse: no task has one (one dialogue only: ")
 
 
 def test_dialogues_that_are_all_too_long_are_counted(fails, small_recipe, tmp_path):
-    said = fails("critic", small_recipe, "--out", tmp_path / "out", "--set", "critic.max_length=10")
+    said = fails(
+        "run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--set", "critic.max_length=10"
+    )
     assert "none is left to train on (longer than 10 tokens: " in said
 
 
 def test_a_tokenizer_without_a_chat_template_is_named(fails, small_recipe, small_model, tmp_path):
     shutil.copytree(small_model, tmp_path / "model")
     (tmp_path / "model" / "chat_template.jinja").unlink()
-    said = fails("critic", small_recipe, "--out", tmp_path / "out", "--model", tmp_path / "model")
+    said = fails(
+        "run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--model", tmp_path / "model"
+    )
     assert said.startswith(f"{tmp_path}/model has no chat template; take the tokenizer of a model")
 
 
 def test_a_folder_in_use_is_left_alone(fails, small_recipe, tmp_path):
     out = tmp_path / "out"
     with hold(out / ".lock", out):
-        said = fails("sample", small_recipe, "--out", out)
+        said = fails("run", small_recipe, "--until", "sample", "--out", out)
     assert said == f"{out} is in use by another colbench process"
     assert [path.name for path in out.iterdir()] == [".lock"]
 
 
 def test_an_output_that_is_a_file_is_left_alone(fails, small_recipe, tmp_path):
     (tmp_path / "out").write_text("mine")
-    said = fails("sample", small_recipe, "--out", tmp_path / "out")
+    said = fails("run", small_recipe, "--until", "sample", "--out", tmp_path / "out")
     assert said.startswith(f"--out {tmp_path}/out: cannot be written")
     assert (tmp_path / "out").read_text() == "mine"
 
@@ -155,7 +185,7 @@ def test_a_folder_that_holds_something_else_is_not_written_to(fails, small_recip
     out, critic = prepared
     (critic / "run").mkdir(parents=True)
     (critic / "run" / "notes.txt").write_text("mine")
-    said = fails("critic", small_recipe, "--out", out)
+    said = fails("run", small_recipe, *CRITIC, "--out", out)
     assert said == f"{critic}: training stopped with code 2, see above"
     assert [path.name for path in (critic / "run").iterdir()] == ["notes.txt"]
 
@@ -164,7 +194,7 @@ def test_a_folder_that_holds_something_else_is_not_written_to(fails, small_recip
 def test_a_loss_that_is_not_finite_reaches_the_user(small_recipe, prepared, capfd):
     out, _ = prepared
     words = ["--set", "critic.train.learning_rate=1e30", "--set", "critic.train.clip=1e30"]
-    assert main(["critic", str(small_recipe), "--out", str(out), *words]) == 2
+    assert main(["run", str(small_recipe), *CRITIC, "--out", str(out), *words]) == 2
     said = capfd.readouterr().err
     assert "Traceback" not in said
     assert "is not finite; in the batch: " in said
@@ -209,7 +239,7 @@ def test_a_dry_run_counts_what_is_done_and_the_most_of_what_is_not(
 
 def test_a_dry_run_says_why_there_are_no_examples(small_recipe, collected, capfd):
     runs = ["--runs", str(collected[1])]
-    assert main(["critic", str(small_recipe), *runs, "--dry-run"]) == 0
+    assert main(["run", str(small_recipe), *CRITIC, *runs, "--dry-run"]) == 0
     assert "no task has one" in " ".join(capfd.readouterr().out.split())
 
 
@@ -234,12 +264,12 @@ def test_every_scale_of_a_study_can_be_asked_for(scale, fails, tmp_path):
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").touch()
     said = fails("reproduce", "--scale", scale, "--out", tmp_path / "out")
-    assert said.endswith("out: is a file; name a folder, new or that of the study")
+    assert said.endswith("out: is a file; name a new folder, or that of the study")
 
 
 def test_without_its_libraries_the_program_says_what_to_install():
     hidden = "import sys; sys.modules['torch'] = None; from sweet_rl_trainer.cli import main"
-    command = [sys.executable, "-c", f"{hidden}; sys.exit(main(['recipes']))"]
+    command = [sys.executable, "-c", f"{hidden}; sys.exit(main(['show']))"]
     found = subprocess.run(command, check=False, capture_output=True, text=True)
     assert found.returncode == 2
     assert found.stderr == "sweet-rl: not installed: torch; pip install 'colbench[train]'\n"
@@ -254,5 +284,5 @@ def test_the_scale_for_a_gpu_wants_one(fails, tmp_path):
 
 def test_a_quick_study_is_one_of_scale_cpu(fails, tmp_path):
     said = fails("reproduce", "--scale", "gpu", "--quick", "--out", tmp_path / "out")
-    assert said == "--quick: of scale cpu only; leave out --scale gpu, or --quick"
+    assert said == "--quick: only with scale cpu; leave out --scale gpu, or --quick"
     assert not (tmp_path / "out").exists()

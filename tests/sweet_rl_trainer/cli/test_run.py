@@ -75,17 +75,17 @@ def test_a_run_that_is_killed_ends_with_the_same_model_and_is_not_done_again(
     assert not list(out.glob("actor-*/done.json"))
     model, said = run(small_recipe, out, capsys)
     assert model_digest(model) == model_digest(whole)
-    assert "[2/8] critic: there already" in said
+    assert "[2/8] critic: done already" in said
     assert "[7/8] actor: done in" in said
 
     before = times(out)
     again, said = run(small_recipe, out, capsys)
     assert again == model
-    assert said.count("there already") == 8
+    assert said.count("done already") == 8
     assert times(out) == before
 
     changed, said = run(small_recipe, out, capsys, "--set", "actor.train.learning_rate=1e-2")
-    assert said.count("there already") == 6
+    assert said.count("done already") == 6
     assert "[7/8] actor: done in" in said
     assert "[8/8] export: done in" in said
     assert model_digest(changed) != model_digest(model)
@@ -106,7 +106,8 @@ def test_a_child_ends_when_who_started_it_is_gone(tmp_path):
 
 
 def test_a_run_that_is_interrupted_says_how_to_go_on_and_nothing_else(small_recipe, tmp_path):
-    words = ["critic", small_recipe, "--out", tmp_path / "out", "--set", "critic.train.epochs=500"]
+    words = ["run", small_recipe, "--until", "critic", "--out", tmp_path / "out"]
+    words += ["--set", "critic.train.epochs=500"]
     code, said = stopped(
         words,
         "critic-*/run/checkpoint-*/trainer_state.json",
@@ -114,4 +115,4 @@ def test_a_run_that_is_interrupted_says_how_to_go_on_and_nothing_else(small_reci
     )
     assert code == 130
     assert "Traceback" not in said
-    assert said.endswith("sweet-rl: interrupted; the same command goes on from here\n")
+    assert said.endswith("sweet-rl: interrupted; the same command continues\n")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from colbench.config import RunConfig, workers
-from colbench.domain import Defaults, Domain, Draft, Metric, Resources
+from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.interfaces import Scorer
+from colbench.presentation import Draft
 from colbench.sandbox import CodeSandbox
 from colbench.task import Task
 from colbench_sql.scorer import QueryScorer

@@ -1,15 +1,19 @@
-"""What references give when they are run in the sandbox: kinds of values, how many different ones, and flaws."""
+"""Statistics over the references of a set of backend tasks: types of values, different values, flaws."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from msgspec import Struct
-
+from colbench.checks import Examination
 from colbench.domains.backend.references import Expected
-from colbench.domains.backend.scorer import Validation
+from colbench.domains.backend.scorer import UnitTestScorer, Validation
+from colbench.markdown import table
+from colbench.numbers import percent
+from colbench.sandbox import CodeSandbox
 from colbench.sandbox.values import equal, kind
+from colbench.task import Task
 
 FLAWS = {
     "all calls give the same value": "an answer need not look at its arguments",
@@ -22,29 +26,37 @@ FLAWS = {
     "the reference does not score 1": "in the default mode",
     "the reference does not score 1 officially": "in the official mode, the released scorer's",
 }
-"""What can be wrong with a task, and what it means."""
+"""Possible flaws of a task, and what each means."""
 
 
-class Outputs(Struct, frozen=True, kw_only=True):
-    """Over all tasks of backend programming."""
+async def examine_functions(
+    tasks: Sequence[Task], sandbox: CodeSandbox, done: Callable[[], None]
+) -> Examination:
+    """Run the references of some tasks in an entered sandbox; `done` is called after each."""
+    scorer = UnitTestScorer(sandbox)
 
-    tasks: int
-    kinds: Counter[str]
-    """Values by type, over all calls."""
-    distinct: Counter[int]
-    """Tasks by how many different values their calls give."""
-    flaws: Counter[str]
-    """Tasks by flaw; see `FLAWS`."""
+    async def validate(task: Task) -> Validation:
+        found = await scorer.validate(task)
+        done()
+        return found
+
+    found = await asyncio.gather(*map(validate, tasks))
+    flaws = Counter(flaw for validation in found for flaw in _flaws(validation))
+    return Examination(
+        notes=tuple(_notes([_values(validation.expected) for validation in found])),
+        flaws={f"{flaw} ({meaning})": flaws[flaw] for flaw, meaning in FLAWS.items()},
+    )
 
 
-def outputs(validations: Sequence[Validation]) -> Outputs:
-    """What validating each task found, added up."""
-    values = [_values(found.expected) for found in validations]
-    return Outputs(
-        tasks=len(validations),
-        kinds=Counter(kind(value) for each in values for value in each),
-        distinct=Counter(map(_different, values)),
-        flaws=Counter(flaw for found in validations for flaw in _flaws(found)),
+def _notes(values: Sequence[Sequence[bytes]]) -> Iterator[str]:
+    """Yield the share of each type of value, and the table of tasks by the number of different values."""
+    kinds = Counter(kind(value) for each in values for value in each)
+    shares = (f"{name} {percent(each / kinds.total())}" for name, each in kinds.most_common())
+    yield f"Values of the calls by type: {', '.join(shares)}."
+    distinct = Counter(map(_count_different, values))
+    yield table(
+        ("different values in a task", *map(str, sorted(distinct))),
+        [("tasks", *(f"{distinct[number]:,}" for number in sorted(distinct)))],
     )
 
 
@@ -52,7 +64,7 @@ def _values(expected: Sequence[Expected]) -> list[bytes]:
     return [item.value for item in expected if item.value]
 
 
-def _different(values: Sequence[bytes]) -> int:
+def _count_different(values: Sequence[bytes]) -> int:
     seen: list[bytes] = []
     for value in values:
         if not any(equal(value, other) for other in seen):

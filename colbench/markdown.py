@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; the first column is text, the others are numbers and stand right if there is a head over them."""
+    """Return a table. The first column holds text; the others hold numbers, right-aligned under a header."""
     under = ["---", *("---:" if name else "---" for name in head[1:])]
     return "\n".join(_row(cells) for cells in (head, under, *rows))
 

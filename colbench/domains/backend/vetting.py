@@ -1,6 +1,6 @@
-"""What a task must stand before it is one: nothing given away, and ten calls that say something.
+"""Vetting of tasks that a model wrote: nothing is given away, and the ten calls distinguish answers.
 
-The reference runs in the sandbox, twice, as for scoring; nothing of it ever runs here.
+The reference runs in the sandbox, twice, as for scoring; none of it ever runs in this process.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from colbench.task import SIGNATURE, Task
 MOST_LITERALS = 0.5
 """Share of the reference's numbers and texts that a request may say; 7 % of 400 official requests say more."""
 MOST_NGRAMS = 0.1
-"""Share of its runs of four tokens; none of those 400 says more."""
+"""Share of the reference's runs of four tokens; none of those 400 says more."""
 FEWEST_VALUES = 3
 NONE = b"null"
-"""None, as it leaves the sandbox."""
+"""None, as the sandbox encodes it."""
 
 
-async def examine(task: Task, box: CodeSandbox) -> None:
-    """Raise RejectedError if the request gives the reference away, or the reference is not fit to be compared with.
+async def vet(task: Task, box: CodeSandbox) -> None:
+    """Raise RejectedError if the request gives the reference away, or the reference is unfit for comparison.
 
-    Raises SandboxError when the sandbox failed.
+    Raises SandboxError if the sandbox failed.
     """
     _check_request(task)
     await asyncio.to_thread(_check_values, await References(box).of(task))
@@ -42,7 +42,7 @@ async def examine(task: Task, box: CodeSandbox) -> None:
 
 
 def _check_request(task: Task) -> None:
-    """What the request says beyond the signature, which the programmer has to be told."""
+    """Check what the request says beyond the signature, which a programmer needs."""
     beyond = SIGNATURE.search(task.request)
     said, signature = (
         (task.request[: beyond.start()], task.request[beyond.start() :])

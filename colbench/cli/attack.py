@@ -1,8 +1,4 @@
-"""`colbench sandbox attack`: run the shipped exploits against the code sandbox of this machine, or the shipped hostile
-pages against its browser.
-
-Returns 1 when an attack reaches anything, or an honest answer does not score 1 (an honest page is not rendered).
-"""
+"""`colbench doctor --attack`: run exploits against the code sandbox, or hostile pages against the browser."""
 
 from __future__ import annotations
 
@@ -14,53 +10,72 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from colbench.errors import UserError
 
 if TYPE_CHECKING:
     from colbench.sandbox.attacks import Finding, Report
 
+TARGETS = ("code", "pages")
+CODE_ONLY = {"tier": "--tier", "allow_unsafe_sandbox": "--allow-unsafe-sandbox"}
+PAGES_ONLY = {"browser": "--browser"}
 HONEST_ANSWERS = "honest answers scored 1"
+HONEST_PAGES = "honest pages were rendered"
 
 
-def add_to(commands: Any) -> None:
-    """Add the command."""
-    parser = commands.add_parser("sandbox", help="attack the sandboxes", description=__doc__)
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    attack = actions.add_parser(
-        "attack", help="run every shipped exploit, and honest answers", description=__doc__
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add `--attack` and the flags that go with it."""
+    parser.add_argument(
+        "--attack",
+        nargs="?",
+        const=TARGETS[0],
+        choices=TARGETS,
+        help="run every shipped exploit against the code sandbox, or hostile pages against the browser (bare: code)",
     )
-    attack.add_argument(
-        "--tier", metavar="T", help="T0, T0b, T1, T1b; default: the best that works"
+    parser.add_argument(
+        "--tier",
+        metavar="T",
+        help="with --attack code: the sandbox tier, T0, T0b, T1 or T1b (default: the best that works)",
     )
-    attack.add_argument("--pages", action="store_true", help="hostile pages against the browser")
-    attack.add_argument("--browser", metavar="PATH", help="with --pages: the browser to attack")
-    attack.add_argument("--json", action="store_true", help="print JSON")
-    attack.add_argument("--allow-unsafe-sandbox", action="store_true")
-    attack.set_defaults(run=run)
+    parser.add_argument(
+        "--allow-unsafe-sandbox",
+        action="store_true",
+        help="with --attack code: attack a sandbox that is not safe, too",
+    )
+    parser.add_argument(
+        "--browser",
+        metavar="PATH",
+        help="with --attack pages: the browser (default: the first one found)",
+    )
+
+
+def check_flags(args: argparse.Namespace) -> None:
+    """Raise UserError if a flag is given without the attack that it belongs to."""
+    for target, flags in zip(TARGETS, (CODE_ONLY, PAGES_ONLY), strict=True):
+        for name, flag in flags.items():
+            if getattr(args, name) and args.attack != target:
+                raise UserError(f"{flag}: give --attack {target} as well, or leave it out")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one line for each attack and control, and the totals."""
-    if args.pages and (args.tier or args.allow_unsafe_sandbox):
-        raise UserError(
-            "--tier and --allow-unsafe-sandbox are for code; leave them out with --pages"
-        )
-    if args.browser and not args.pages:
-        raise UserError("--browser is for pages; give --pages too")
-    if args.pages:
-        report = asyncio.run(_attack_browser(args.browser))
+    """Print one line for each attack and control, and the totals.
+
+    Return 1 if an attack reached something or a control failed, else 0.
+    """
+    if args.attack == "pages":
+        report, honest = asyncio.run(_attack_browser(args.browser)), HONEST_PAGES
     else:
-        report = asyncio.run(_attack(args.tier, args.allow_unsafe_sandbox))
+        report = asyncio.run(_attack_sandbox(args.tier, args.allow_unsafe_sandbox))
+        honest = HONEST_ANSWERS
     if args.json:
         _print_json(report)
     else:
-        print_report(report, "honest pages were rendered" if args.pages else HONEST_ANSWERS)
+        print_report(report, honest)
     return 0 if report.sound else 1
 
 
-async def _attack(tier: str | None, allow_unsafe: bool) -> Report:
+async def _attack_sandbox(tier: str | None, allow_unsafe: bool) -> Report:
     from colbench.domains.backend.scorer import UnitTestScorer
     from colbench.sandbox.attacks import attack_sandbox, attacks, controls
 
@@ -104,7 +119,7 @@ def _print_json(report: Report) -> None:
 
 
 def print_report(report: Report, honest: str = HONEST_ANSWERS) -> None:
-    """Print the table, the tier or browser, and the totals; `honest` says what became of the controls."""
+    """Print the table, the sandbox or browser, and the totals; `honest` describes controls that passed."""
     from rich.table import Table
 
     from colbench.console import console

@@ -1,0 +1,102 @@
+"""Tasks as files and as a `datasets.Dataset`.
+
+`jsonl` and `parquet` hold everything, facts included, and are read back as the same tasks; `official` is JSON lines
+with the columns of the official files and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from colbench.task import Task, row_from_task
+
+if TYPE_CHECKING:
+    import datasets
+
+Write = Callable[[Path, Iterable[Task]], None]
+
+
+def encode_lines(tasks: Iterable[Task]) -> Iterator[bytes]:
+    """Yield the tasks as JSON lines, with everything that is known about them."""
+    return _encode(map(row_from_task, tasks))
+
+
+def official_row(task: Task) -> dict[str, Any]:
+    """Return a task in the columns of the official files, in their order; its calls are named `test1`, `test2`, …"""
+    hidden = task.hidden
+    row: dict[str, Any] = {"ground_truth": hidden.reference, "problem_description": task.request}
+    if hidden.tests:
+        row["test_cases"] = row_from_task(task)["test_cases"]
+        row["hidden_information"] = hidden.information
+    return row
+
+
+def table_row(task: Task) -> dict[str, Any]:
+    """Return a task with all columns of ColBench's schema, each filled."""
+    row = row_from_task(task)
+    facts = [
+        {field: getattr(fact, field) for field in fact.__struct_fields__}
+        for fact in task.hidden.facts
+    ]
+    return {
+        "id": task.id,
+        "domain": row.get("domain", ""),
+        "family": task.family,
+        "problem_description": task.request,
+        "ground_truth": task.hidden.reference,
+        "test_cases": row.get("test_cases", {}),
+        "hidden_information": task.hidden.information,
+        "facts": facts,
+    }
+
+
+def to_dataset(tasks: Iterable[Task]) -> datasets.Dataset:
+    """Return the tasks as a `datasets.Dataset`, one row for each, with the columns of `table_row`.
+
+    A column that no task fills is left out: Parquet cannot hold an empty record.
+    """
+    from datasets import Dataset
+
+    rows = list(map(table_row, tasks))
+    used = [name for name in rows[0] if any(row[name] for row in rows)]
+    return Dataset.from_dict({name: [row[name] for row in rows] for name in used})
+
+
+def write_jsonl(path: Path, tasks: Iterable[Task]) -> None:
+    """Write a file of JSON lines."""
+    with path.open("wb") as file:
+        file.writelines(encode_lines(tasks))
+
+
+def write_official(path: Path, tasks: Iterable[Task]) -> None:
+    """Write a file of JSON lines with the official columns."""
+    with path.open("wb") as file:
+        file.writelines(_encode(map(official_row, tasks)))
+
+
+def write_parquet(path: Path, tasks: Iterable[Task]) -> None:
+    """Write a Parquet file."""
+    from datasets import disable_progress_bars
+
+    disable_progress_bars()
+    to_dataset(tasks).to_parquet(str(path))
+
+
+def compressed(write: Write) -> Write:
+    """Return a function that writes the same file, compressed; equal tasks give equal bytes."""
+
+    def write_compressed(path: Path, tasks: Iterable[Task]) -> None:
+        import gzip
+
+        write(path, tasks)
+        path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+
+    return write_compressed
+
+
+def _encode(rows: Iterable[Any]) -> Iterator[bytes]:
+    return (msgspec.json.encode(row) + b"\n" for row in rows)

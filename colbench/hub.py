@@ -1,0 +1,83 @@
+"""Uploads to the Hugging Face Hub, with errors that say what to do."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from colbench.errors import ColBenchError, EndpointError, UserError
+
+if TYPE_CHECKING:
+    import datasets
+
+LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
+OFFLINE = "HF_HUB_OFFLINE is set; unset it"
+
+
+def check_repository(repository: str) -> None:
+    """Raise UserError unless this can be the name of a repository."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    try:
+        validate_repo_id(repository)
+    except HFValidationError as cause:
+        raise UserError(f"{repository}: expected OWNER/NAME, such as me/my-data") from cause
+
+
+def push(dataset: datasets.Dataset, repository: str, *, private: bool | None = None) -> str:
+    """Upload a dataset to a dataset repository, which is created if there is none, and return its address.
+
+    `private`: visibility of a repository that is created; None: public, unless its owner's settings say otherwise.
+    Raises UserError if the hub refuses the upload, EndpointError if it cannot be reached.
+    """
+    check_repository(repository)
+    try:
+        with _quiet():
+            return str(dataset.push_to_hub(repository, private=private).repo_url)
+    except Exception as cause:  # the classes of connection errors differ between versions
+        raise _explain(repository, cause) from cause
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence progress bars and log messages of the hub's client and of `datasets`."""
+    import datasets
+    from huggingface_hub import utils as client
+
+    bars = [library for library in (datasets, client) if not library.are_progress_bars_disabled()]
+    loggers = [logging.getLogger(name) for name in ("datasets", "huggingface_hub")]
+    levels = [logger.level for logger in loggers]
+    for library in bars:
+        library.disable_progress_bars()
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for library in bars:
+            library.enable_progress_bars()
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def _explain(repository: str, cause: Exception) -> ColBenchError:
+    from huggingface_hub.constants import ENDPOINT
+    from huggingface_hub.errors import (
+        HfHubHTTPError,
+        LocalTokenNotFoundError,
+        OfflineModeIsEnabled,
+    )
+
+    if isinstance(cause, OfflineModeIsEnabled):
+        return UserError(f"{repository}: {OFFLINE}")
+    if isinstance(cause, LocalTokenNotFoundError):
+        return UserError(f"{repository}: the hub needs a token; {LOGIN}")
+    reason = str(cause).strip().split("\n")[0] or type(cause).__name__
+    status = cause.response.status_code if isinstance(cause, HfHubHTTPError) else 500
+    if status >= 500:
+        return EndpointError(f"{repository}: {ENDPOINT} cannot be reached: {reason}")
+    remedy = f"; {LOGIN}" if status in (401, 403) else ""
+    return UserError(f"{repository}: {ENDPOINT} refused the upload: {reason}{remedy}")

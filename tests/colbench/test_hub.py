@@ -1,0 +1,242 @@
+"""Uploads to the Hugging Face Hub, against a scripted hub over HTTP; and what is said where it refuses or is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from colbench.cli import main
+from colbench.plugins import resolve_tasks
+
+COMMIT = "0" * 40
+
+
+class ScriptedHub(ThreadingHTTPServer):
+    """A hub with one dataset repository `me/data`, empty at first; it keeps what is committed."""
+
+    daemon_threads = True
+
+    def __init__(self, status: int = 200, *, exists: bool = False) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.status, self.exists = status, exists
+        self.created: list[dict[str, object]] = []
+        self.objects: dict[str, bytes] = {}
+        self.files: dict[str, bytes] = {}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Answer(BaseHTTPRequestHandler):
+    """The parts of the hub's API that an upload asks for."""
+
+    server: ScriptedHub
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        if not self.path.startswith("/api/datasets/me/data"):
+            self._send(404, {})
+        elif not self.server.exists:
+            self._send(404, {"error": "Repository not found"}, code="RepoNotFound")
+        elif "/tree/" in self.path and "/data" in self.path.partition("/tree/")[2]:
+            self._send(404, {"error": "no such folder"}, code="EntryNotFound")
+        elif "/tree/" in self.path:
+            entry = {"type": "file", "path": ".gitattributes", "size": 1, "oid": COMMIT}
+            self._send(200, [entry])
+        else:
+            self._send(200, {"id": "me/data", "sha": COMMIT, "siblings": [], "tags": []})
+
+    def do_POST(self) -> None:
+        body = self._body()
+        if self.server.status != 200:
+            self._send(self.server.status, {"error": "the hub says no"})
+        elif self.path == "/api/repos/create":
+            self.server.created.append(json.loads(body))
+            self.server.exists = True
+            self._send(200, {"url": f"{self.server.url}/datasets/me/data"})
+        elif self.path == "/api/validate-yaml":
+            self._send(200, {"errors": [], "warnings": []})
+        elif "/preupload/" in self.path:
+            files = [file["path"] for file in json.loads(body)["files"]]
+            modes = [{"path": p, "uploadMode": mode(p), "shouldIgnore": False} for p in files]
+            self._send(200, {"files": modes})
+        elif self.path.endswith("/info/lfs/objects/batch"):
+            self._send(200, {"transfer": "basic", "objects": [*map(self._upload, wanted(body))]})
+        elif "/commit/" in self.path:
+            for each in map(json.loads, body.splitlines()):
+                if each["key"] == "lfsFile":
+                    content = self.server.objects[each["value"]["oid"]]
+                    self.server.files[each["value"]["path"]] = content
+            url = f"{self.server.url}/datasets/me/data/commit/{COMMIT}"
+            self._send(200, {"commitUrl": url, "commitOid": COMMIT})
+        else:
+            self._send(404, {})
+
+    def do_PUT(self) -> None:
+        self.server.objects[self.path.rpartition("/")[2]] = self._body()
+        self._send(200, {})
+
+    do_HEAD = do_GET
+
+    def _upload(self, file: dict[str, Any]) -> dict[str, Any]:
+        href = f"{self.server.url}/objects/{file['oid']}"
+        return {**file, "actions": {"upload": {"href": href}}}
+
+    def _body(self) -> bytes:
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def _send(self, status: int, value: object, code: str = "") -> None:
+        content = b"" if self.command == "HEAD" else json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        if code:
+            self.send_header("X-Error-Code", code)
+        self.end_headers()
+        self.wfile.write(content)
+
+
+def mode(path: str) -> str:
+    return "lfs" if path.endswith(".parquet") else "regular"
+
+
+def wanted(body: bytes) -> list[dict[str, Any]]:
+    return list(json.loads(body)["objects"])
+
+
+@pytest.fixture
+def hub() -> Iterator[ScriptedHub]:
+    with ScriptedHub() as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def colbench(tmp_path):
+    """Run a command in an empty folder with a hub at an address; the exit code and what it printed on stderr."""
+
+    def run(endpoint: str, *argv: str, **environment: str) -> tuple[int, str]:
+        known = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+        own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path / "hf"), "HF_TOKEN": "hf_secret"}
+        own["HF_HUB_DISABLE_XET"] = "1"  # the double has the older of the hub's ways to take a file
+        done = subprocess.run(
+            [sys.executable, "-m", "colbench.cli", *argv],
+            env={**known, **own, **environment},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
+
+    return run
+
+
+EXPORT = ("tasks", "export", "bundled:backend", "--limit", "3", "--push-to-hub", "me/data")
+
+
+def table(hub: ScriptedHub, folder: Path):
+    """The table that was committed."""
+    from datasets import Dataset
+
+    (name,) = [name for name in hub.files if name.endswith(".parquet")]
+    file = folder / "committed.parquet"
+    file.write_bytes(hub.files[name])
+    return Dataset.from_parquet(str(file), cache_dir=str(folder / "cache"))
+
+
+@pytest.mark.parametrize("flags", [(), ("--private",)])
+def test_exported_tasks_are_uploaded_with_the_columns_of_the_file(hub, colbench, tmp_path, flags):
+    code, said = colbench(hub.url, *EXPORT, "--out", "tasks.parquet", *flags)
+    assert code == 0
+    file, place = said.splitlines()
+    assert file.startswith("tasks.parquet: 3 tasks, SHA-256 ")
+    assert place == f"{hub.url}/datasets/me/data: 3 tasks"
+    assert ["private" in str(each) for each in hub.created] == [bool(flags)]
+    from datasets import Dataset
+
+    written = Dataset.from_parquet(str(tmp_path / "tasks.parquet"), cache_dir=str(tmp_path / "c"))
+    uploaded = table(hub, tmp_path)
+    assert uploaded.features == written.features
+    assert uploaded.to_list() == written.to_list()
+    assert uploaded["id"][:] == [task.id for task in resolve_tasks("bundled:backend")[:3]]
+
+
+def test_a_runs_dialogues_are_uploaded_next_to_its_report(
+    hub, colbench, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["eval", "--limit", "2", "--out", "run"]) == 0
+    code, said = colbench(hub.url, "report", "run", "--json", "--push-to-hub", "me/data")
+    assert (code, said) == (0, f"{hub.url}/datasets/me/data: 2 dialogues\n")
+    rows = table(hub, tmp_path).to_list()
+    assert [row["success"] for row in rows] == [1.0, 1.0]
+    assert [message["role"] for message in rows[0]["messages"][:2]] == ["user", "assistant"]
+
+
+def test_a_name_that_no_repository_can_have_is_refused_before_anything_is_written(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for command in (["tasks", "export", "bundled:backend", "--out", "t.jsonl"], ["report", "run"]):
+        assert main([*command, "--push-to-hub", "my data/one"]) == 2
+        assert "my data/one: expected OWNER/NAME, such as me/my-data" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["tasks", "export", "x.jsonl"], "give --out FILE, --push-to-hub REPOSITORY, or both"),
+        (["tasks", "export", "x.jsonl", "--out", "y.jsonl", "--private"], "--private: give --push"),
+        (["report", "run", "--private"], "--private: give --push-to-hub REPOSITORY as well"),
+        (
+            ["tasks", "export", "x.jsonl", "--push-to-hub", "a/b", "--format", "jsonl"],
+            "--format jsonl: give --out FILE as well",
+        ),
+    ],
+)
+def test_flags_without_their_partner_are_a_mistake(capsys, argv, said):
+    assert main(argv) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_hub_that_refuses_says_how_to_log_in(hub, colbench, status):
+    hub.status = status
+    code, said = colbench(hub.url, *EXPORT)
+    assert code == 2
+    assert said.startswith(f"colbench: me/data: {hub.url} refused the upload: ")
+    assert "log in with `hf auth login`, or set HF_TOKEN" in said
+    assert "Traceback" not in said
+
+
+def test_without_a_network_the_line_names_the_hub(colbench):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{free.getsockname()[1]}"
+    code, said = colbench(endpoint, *EXPORT)
+    assert code == 1
+    assert f"colbench: endpoint: me/data: {endpoint} cannot be reached: " in said
+    assert "Traceback" not in said
+
+
+def test_offline_mode_is_named(hub, colbench):
+    code, said = colbench(hub.url, *EXPORT, HF_HUB_OFFLINE="1")
+    assert (code, said) == (2, "colbench: me/data: HF_HUB_OFFLINE is set; unset it\n")
+    assert not hub.files
