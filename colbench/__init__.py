@@ -17,7 +17,7 @@ from colbench.version import __version__
 
 if TYPE_CHECKING:
     from colbench.config import RunConfig
-    from colbench.domain import Domain, Metric, Resources
+    from colbench.domain import Defaults, Domain, Metric, Resources
     from colbench.errors import (
         AgentError,
         ColBenchError,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "config": ("RunConfig",),
-    "domain": ("Domain", "Metric", "Resources"),
+    "domain": ("Defaults", "Domain", "Metric", "Resources"),
     "errors": (
         "AgentError",
         "ColBenchError",
@@ -64,6 +64,7 @@ __all__ = [
     "AgentError",
     "ColBenchError",
     "DataError",
+    "Defaults",
     "Domain",
     "EndpointError",
     "Episode",

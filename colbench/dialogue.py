@@ -14,10 +14,10 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.domain import get_domain
 from colbench.errors import AgentError, SimulatorError, boundary
 from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Sampled, Usage, clean
+from colbench.registry import get_domain
 from colbench.rollout import Turn
 from colbench.task import Task
 

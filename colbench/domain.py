@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import resources as package_files
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -22,21 +20,19 @@ from msgspec import Struct
 from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
 from colbench.copies import is_copy, token_parts
-from colbench.errors import UserError, describe_exception
+from colbench.errors import UserError
 from colbench.facts.human import FactsHuman
 from colbench.interfaces import HumanSimulator, RejectedError, Scorer
 from colbench.items import Items, source_items
 from colbench.models.human import TextHuman, Voice
 from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.render import PageRenderer
-from colbench.presentation import Draft, ReportPages
+from colbench.pages.store import RenderStore
+from colbench.presentation import AnswerPictures, Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.score import Score
 from colbench.task import Task
 
-GROUP = "colbench.domains"
-REQUIRED = ("name", "title", "metrics", "defaults")
-"""Attributes that a domain must set."""
 FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 
 Role = Literal["success", "primary", "fallback", "detail"]
@@ -227,6 +223,18 @@ class Domain:
         """
         return None
 
+    def answer_pictures(
+        self,
+        folder: Path,  # noqa: ARG002
+        renders: RenderStore,  # noqa: ARG002
+        environment: str,  # noqa: ARG002
+    ) -> AnswerPictures | None:
+        """Return what makes the pictures of answers on the leaderboard's site; by default none.
+
+        They are put into `gallery/` of `folder`, from renders that were made in an environment.
+        """
+        return None
+
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
     ) -> list[TaskCheck]:
@@ -276,10 +284,10 @@ class Domain:
     def prompt(self, name: str) -> str:
         """Return a prompt: `agent`, `agent_single_turn` or `human`.
 
-        It is the file `prompts/NAME.txt` of the domain's package, or the general one of ColBench.
+        It is the file `prompts/NAME.txt` of the domain's package, if it is in one, or the general one of ColBench.
         """
-        package = importlib.import_module(type(self).__module__).__package__ or ""
-        for place in (package, "colbench"):
+        package = importlib.import_module(type(self).__module__).__package__
+        for place in filter(None, (package, "colbench")):
             file = package_files.files(place).joinpath("prompts", f"{name}.txt")
             if file.is_file():
                 return file.read_text("utf-8").strip().replace("{noun}", self.noun)
@@ -332,92 +340,3 @@ async def check_reference(scorer: Scorer, task: Task) -> TaskCheck:
         blank=blank["default"].value,
         flaws=flaws,
     )
-
-
-def domain_names() -> list[str]:
-    """Return the names of the installed domains, in alphabetical order."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
-
-
-@cache
-def installed_domains() -> tuple[Domain, ...]:
-    """Return the installed domains in alphabetical order, without those that cannot be loaded.
-
-    A package with a mistake must not stop runs of other domains, so it is just logged.
-    """
-    found = []
-    for name in domain_names():
-        try:
-            found.append(get_domain(name))
-        except UserError as error:
-            logging.getLogger("colbench").warning("%s", error)
-    return tuple(found)
-
-
-@cache
-def get_domain(name: str) -> Domain:
-    """Return the domain of this name.
-
-    Raises UserError if none is installed, or if it cannot be loaded or lacks something.
-    """
-    point = _entry_point(name)
-    try:
-        domain: Domain = point.load()()
-    except Exception as cause:
-        raise UserError(
-            f"the domain `{name}` of {point.value} cannot be loaded\n{describe_exception(cause)}"
-        ) from cause
-    flaw = _flaw(domain, name)
-    if flaw:
-        raise UserError(f"the domain `{name}`: {point.value} {flaw}; see docs/new-domain.md")
-    return domain
-
-
-def package_of(name: str) -> str:
-    """Return the distribution that provides a domain and its version; "" for the domains of ColBench itself."""
-    dist = _entry_point(name).dist
-    return "" if dist is None or dist.name == "colbench" else f"{dist.name} {dist.version}"
-
-
-def _entry_point(name: str) -> EntryPoint:
-    points = {point.value: point for point in entry_points(group=GROUP, name=name)}
-    if not points:
-        raise UserError(f"unknown domain `{name}`; installed are {', '.join(domain_names())}")
-    if len(points) > 1:
-        raise UserError(
-            f"the domain `{name}` is in several packages: {' and '.join(sorted(points))}; uninstall all but one"
-        )
-    return next(iter(points.values()))
-
-
-def _flaw(domain: object, name: str) -> str:
-    """Return what a domain lacks; "" if it is complete."""
-    if not isinstance(domain, Domain):
-        return "is not a subclass of colbench.Domain"
-    lacking = [each for each in REQUIRED if not hasattr(domain, each)]
-    if lacking:
-        return f"has no `{'`, `'.join(lacking)}`"
-    if domain.name != name:
-        return f"has the name `{domain.name}`, which must be that of its entry point"
-    if domain.modes[:1] != ("default",):
-        return f"has the modes {domain.modes}, of which the first must be `default`"
-    roles = [metric.role for metric in domain.metrics]
-    if roles.count("primary") != 1:
-        return f"has {roles.count('primary')} metrics with the role `primary`, and must have one"
-    double = [role for role in ("success", "fallback") if roles.count(role) > 1]
-    return f"has more than one metric with the role `{double[0]}`" if double else ""
-
-
-def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
-    """Return the metric that a report leads with.
-
-    It is the primary one, or the fallback unless every answer that was measured has the primary one:
-    a mean over some of the answers would pass for one over all.
-    """
-    if domain.fallback is None:
-        return domain.primary
-    shown = (rollout for rollout in rollouts if not rollout.agent_failed)
-    scores = [score for rollout in shown for score in rollout.scores.values()]
-    lacking = any(score.value is None and domain.fallback.of(score) is not None for score in scores)
-    taken = any(score.value is not None for score in scores)
-    return domain.primary if taken and not lacking else domain.fallback

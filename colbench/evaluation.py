@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from colbench.agent_isolation import isolate, read_isolation
 from colbench.config import RunConfig, config_of, digest, without_address
-from colbench.domain import get_domain
 from colbench.export import encode_lines
 from colbench.interfaces import Agent, HumanSimulator, LogKeeper, StatefulAgent
 from colbench.participants import (
@@ -32,6 +31,7 @@ from colbench.participants import (
     spec_of,
     start,
 )
+from colbench.registry import get_domain
 from colbench.report.baseline import load_baseline
 from colbench.resources import RunResources
 from colbench.rollout import Rollout

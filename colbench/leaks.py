@@ -25,8 +25,8 @@ from functools import lru_cache
 
 import msgspec
 
-from colbench.domain import get_domain
 from colbench.items import Items, mentioned, split_words
+from colbench.registry import get_domain
 from colbench.rollout import Leak, Turn
 from colbench.task import Fact, Task
 

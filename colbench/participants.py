@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from colbench.config import RunConfig
-from colbench.domain import domain_names, get_domain
 from colbench.errors import ColBenchError, UserError, describe_exception
 from colbench.plugins import describe, resolve
+from colbench.registry import domain_names, get_domain
 from colbench.task import Task
 
 Role = Literal["agent", "human"]

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 
 from colbench.config import RunConfig
-from colbench.domain import Resources, get_domain, package_of
+from colbench.domain import Resources
 from colbench.errors import UserError
 from colbench.interfaces import ResourceUser, Scorer, Viewer
 from colbench.pages.render import PageRenderer
+from colbench.registry import get_domain, package_of
 from colbench.scorers import find_scorers, with_extras
 from colbench.task import Task
 

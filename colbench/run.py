@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.config import RunConfig
-from colbench.domain import Domain, get_domain
+from colbench.domain import Domain
 from colbench.errors import UserError
 from colbench.hub import push
 from colbench.messages import Usage
+from colbench.registry import get_domain
 from colbench.report.baseline import load_baseline
 from colbench.report.dialogues import agent_words, human_words
 from colbench.report.model import RunReport

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from colbench.config import digest
 from colbench.dialogue import Ending, opened, play
-from colbench.domain import get_domain
 from colbench.errors import (
     AgentError,
     EndpointError,
@@ -28,6 +27,7 @@ from colbench.interfaces import (
     StatefulAgent,
 )
 from colbench.leaks import audit_turns
+from colbench.registry import get_domain
 from colbench.rollout import Failure, Rollout, Turn, cell_seed, failure_of
 from colbench.run_folder import now
 from colbench.score import Score

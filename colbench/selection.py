@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from colbench.config import RunConfig, digest
-from colbench.domain import get_domain
 from colbench.errors import DataError, UserError
 from colbench.plugins import resolve_tasks
+from colbench.registry import domain_names, get_domain
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
 from colbench.task import BACKEND, Task
 
@@ -19,6 +19,10 @@ def find_tasks(
 
     `malformed`: see `resolve_tasks`. Raises UserError or DataError if there is no such source, task or domain.
     """
+    if config.domain and config.domain not in domain_names():
+        raise UserError(
+            f"--domain {config.domain}: unknown; installed are {', '.join(domain_names())}"
+        )
     if not config.tasks:
         tasks = get_domain(config.domain or BACKEND).defaults.tasks
         config = replace(config, tasks=tasks)

@@ -13,11 +13,11 @@ from msgspec.structs import asdict
 
 from colbench.config import RunConfig, config_of, digest
 from colbench.dialogue import Dialogue
-from colbench.domain import get_domain
 from colbench.errors import UserError
 from colbench.interfaces import Agent, HumanSimulator, Scorer, StatefulAgent
 from colbench.messages import Message
 from colbench.participants import describe_for, find_participant, spec_of, start
+from colbench.registry import get_domain
 from colbench.resources import RunResources
 from colbench.rollout import Rollout, Turn, cell_seed
 from colbench.run_folder import now

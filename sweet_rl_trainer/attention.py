@@ -81,7 +81,7 @@ def implementation(config: Any) -> str:
 
 class _Probe(Struct, frozen=True):
     ids: list[int]
-    weights: list[float]
+    token_weights: list[float]
 
 
 def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> None:

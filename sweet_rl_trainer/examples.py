@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from colbench.errors import DataError
 from sweet_rl_trainer.chat import Chat
-from sweet_rl_trainer.hidden import Template, state
 from sweet_rl_trainer.pairs import SOLVED, Pair
+from sweet_rl_trainer.privileged import Template, state
 from sweet_rl_trainer.progress import shown
+from sweet_rl_trainer.token_weights import Rule, weigh
 from sweet_rl_trainer.tokens import OUTSIDE, Encoded, Layout, Tokens, encode
 from sweet_rl_trainer.trajectories import Trajectory
-from sweet_rl_trainer.weights import Rule, weigh
 
 
 class Example(Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Example(Struct, frozen=True, kw_only=True):
 
     ids: array[int]
     """int32"""
-    weights: array[float]
+    token_weights: array[float]
     """float32, one for each token; 0 for what the agent did not say."""
 
 
@@ -75,17 +75,17 @@ class Report(Struct, frozen=True, kw_only=True):
 def pair_examples(
     pairs: Sequence[Pair],
     chat: Chat,
-    weights: Rule,
+    token_weights: Rule,
     *,
-    hidden: Template | None = None,
+    privileged: Template | None = None,
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[PairExample], Report]:
-    """Pairs to train on: with `hidden` for a critic that is told c, without for DPO and for a critic that is not.
+    """Return pairs to train on. `privileged` is the template that states c; None for DPO and a critic without c.
 
     A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if none is left.
     """
-    builder = _Builder(chat, weights, hidden, max_length, layout)
+    builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sided = [
         (pair, builder.side(pair.chosen), builder.side(pair.rejected))
         for pair in shown("pairs", pairs)
@@ -102,18 +102,20 @@ def pair_examples(
 def success_examples(
     trajectories: Sequence[Trajectory],
     chat: Chat,
-    weights: Rule = "trajectory-mean",
+    token_weights: Rule = "trajectory-mean",
     *,
     at_least: float = SOLVED,
-    hidden: Template | None = None,
+    privileged: Template | None = None,
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """Successes for rejection fine-tuning: trajectories with a reward of `at_least` so much; with `hidden`, told c.
+    """Return examples for rejection fine-tuning: trajectories with a reward of `at_least` or more.
+
+    `privileged` is the template that states c before them, if it is stated.
 
     Raises DataError if none is left.
     """
-    builder = _Builder(chat, weights, hidden, max_length, layout)
+    builder = _Builder(chat, token_weights, privileged, max_length, layout)
     won = [each for each in trajectories if each.reward >= at_least]
     taken = [side for side in map(builder.side, shown("dialogues", won)) if builder.fits(side)]
     builder.dropped[f"a reward below {at_least:g}"] = len(trajectories) - len(won)
@@ -123,17 +125,17 @@ def success_examples(
 def side_examples(
     trajectories: Sequence[Trajectory],
     chat: Chat,
-    weights: Rule,
+    token_weights: Rule,
     *,
-    hidden: Template | None = None,
+    privileged: Template | None = None,
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """All trajectories, in their order, as the sides of pairs would be: to score them, whether in pairs or not.
+    """Return all trajectories, in order, as the sides of pairs would be: to score them, in pairs or not.
 
     Raises DataError if none is left.
     """
-    builder = _Builder(chat, weights, hidden, max_length, layout)
+    builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sides = map(builder.side, shown("dialogues", trajectories))
     taken = [side for side in sides if builder.fits(side)]
     return taken, builder.report("trajectories", len(trajectories), len(taken), taken)
@@ -143,11 +145,16 @@ class _Builder:
     """Makes the sides, each trajectory's once however many pairs it is in, and counts."""
 
     def __init__(
-        self, chat: Chat, weights: Rule, hidden: Template | None, max_length: int, layout: Layout
+        self,
+        chat: Chat,
+        token_weights: Rule,
+        privileged: Template | None,
+        max_length: int,
+        layout: Layout,
     ) -> None:
         self.chat = chat
-        self.weights: Rule = weights
-        self.hidden: Template | None = hidden
+        self.token_weights: Rule = token_weights
+        self.privileged: Template | None = privileged
         self.max_length = max_length
         self.layout: Layout = layout
         self.dropped = Counter[str]()
@@ -169,13 +176,13 @@ class _Builder:
 
     def _make(self, trajectory: Trajectory) -> tuple[Side, Encoded]:
         preface, inside = "", True
-        if self.hidden:
-            stated = state(trajectory.hidden, trajectory.domain, self.hidden)
+        if self.privileged:
+            stated = state(trajectory.privileged, trajectory.domain, self.privileged)
             preface, inside = stated.text, stated.inside
         encoded = encode(trajectory, self.chat, preface=preface, inside=inside, layout=self.layout)
         turns = [turn for each in encoded.sequences for turn in each.turns]
         side = Side(
-            examples=tuple(_examples(encoded.sequences, weigh(turns, self.weights))),
+            examples=tuple(_examples(encoded.sequences, weigh(turns, self.token_weights))),
             trajectory=trajectory.id,
             reward=trajectory.reward,
             turns=len(trajectory.said),
@@ -208,5 +215,5 @@ def _examples(sequences: Sequence[Tokens], weights: Sequence[float]) -> Iterator
     start = 0
     for each in sequences:
         end = start + len(each.ids)
-        yield Example(ids=array("i", each.ids), weights=array("f", weights[start:end]))
+        yield Example(ids=array("i", each.ids), token_weights=array("f", weights[start:end]))
         start = end

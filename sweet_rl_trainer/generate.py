@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from sweet_rl_trainer.chat import Chat
-from sweet_rl_trainer.key_values import Prefixes, side_by_side
+from sweet_rl_trainer.kv_cache import Prefixes, batched
 
 CROWDED = 0.8
 """The share of the rows that go on at which those that have ended leave the batch."""
@@ -66,7 +66,7 @@ class _Batch:
         self, model: Any, prompts: Sequence[Sequence[int]], count: int, prefixes: Prefixes
     ) -> None:
         self._model = model
-        self._cache = side_by_side(
+        self._cache = batched(
             [each for prompt in prompts for each in [prefixes.read(model, prompt[:-1])] * count]
         )
         width = max(map(len, prompts))

@@ -11,7 +11,7 @@ from typing import IO
 import msgspec
 
 from colbench.config import RunConfig, settings
-from sweet_rl_trainer.tether import run
+from sweet_rl_trainer.subprocesses import run
 
 CONFIG = ".config.json"
 """End of the name of the file with a run's configuration, next to the run's folder."""
@@ -29,7 +29,7 @@ def evaluate(
     file = out.with_name(out.name + CONFIG)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
-    module = [sys.executable, "-m", "sweet_rl_trainer.tether", "colbench.cli", "eval"]
+    module = [sys.executable, "-m", "sweet_rl_trainer.subprocesses", "colbench.cli", "eval"]
     return run(
         [*module, f"--config={file}", f"--out={out}"],
         stdout=log,

@@ -22,11 +22,11 @@ from sweet_rl_trainer.quiet import quiet
 
 quiet()
 
-from sweet_rl_trainer.asks_on import AsksOn  # noqa: E402
 from sweet_rl_trainer.chat import Chat  # noqa: E402
 from sweet_rl_trainer.generate import context_of, ends_of, generate  # noqa: E402
-from sweet_rl_trainer.key_values import Prefixes  # noqa: E402
+from sweet_rl_trainer.kv_cache import Prefixes  # noqa: E402
 from sweet_rl_trainer.models import load_model, load_tokenizer, resolve  # noqa: E402
+from sweet_rl_trainer.no_answer import NoAnswerModel  # noqa: E402
 from sweet_rl_trainer.reference import model_digest  # noqa: E402
 from sweet_rl_trainer.settings import Precision  # noqa: E402
 
@@ -39,8 +39,8 @@ HELD = 32_768
 class LocalAgent(PromptedAgent):
     """`local:FOLDER` or `local:OWNER/NAME[@REVISION]`; sampled as `openai:` is.
 
-    `dtype` is that of the weights, `rows` the replies in a batch. Without `answers` it is kept from answering
-    (`asks_on`). Raises UserError for what is no checkpoint.
+    `dtype` is the weights' data type, `rows` the number of replies in a batch. With `answers=False` the agent never
+    answers (`no_answer`). Raises UserError if `model` is not a checkpoint.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class LocalAgent(PromptedAgent):
     ) -> None:
         self._local = LocalChat(model, dtype=dtype, rows=rows)
         super().__init__(
-            self._local if answers else AsksOn(self._local),
+            self._local if answers else NoAnswerModel(self._local),
             prompt=prompt,
             single_turn=single_turn,
             temperature=temperature,

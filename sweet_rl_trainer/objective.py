@@ -6,7 +6,7 @@
 `row_logprobs` gives log π_θ of what counts in a packed row; `scores` and `negative_log_likelihoods` are of each
 trajectory in it, `pair_losses` of each pair. The value baseline has `values.row_values` in place of log-probabilities,
 no reference and no NLL (`READERS`). RFT's loss is `negative_log_likelihoods` of successes alone.
-Source: arXiv 2503.15478, sections 4 and 5; the weights are in `weights.py`.
+Source: arXiv 2503.15478, sections 4 and 5; the token weights are in `token_weights.py`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ READERS: dict[Score, Reader] = {"log-ratio": row_logprobs, "value": row_values}
 
 def scores(row: Row, values: Tensor, reference: Tensor | float) -> Tensor:
     """S of each trajectory, [count]: Σ w log π_θ less the reference's sum, which has the same shape; Σ w v less 0."""
-    return row.sums(row.weights * values) - reference
+    return row.sums(row.token_weights * values) - reference
 
 
 def negative_log_likelihoods(row: Row, logprobs: Tensor) -> Tensor:

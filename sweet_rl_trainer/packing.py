@@ -34,7 +34,7 @@ class Weighted(Protocol):
         """The tokens."""
 
     @property
-    def weights(self) -> Sequence[float]:
+    def token_weights(self) -> Sequence[float]:
         """Of each token; 0 where it does not count."""
 
 
@@ -65,7 +65,7 @@ class Row:
     """[N]: the place in the row of the token itself."""
     targets: Tensor
     """[N]: the token predicted."""
-    weights: Tensor
+    token_weights: Tensor
     """[N], float32: w of the score S."""
     likelihood: Tensor
     """[N], float32: what makes log-probabilities the mean that NLL is of; 0 for all but the first of a group."""
@@ -152,7 +152,7 @@ def lay_out(
         predictors=torch.tensor(counted.predictors, dtype=torch.long),
         places=torch.tensor(counted.places, dtype=torch.long),
         targets=torch.tensor(counted.targets, dtype=torch.long),
-        weights=torch.tensor(counted.weights, dtype=torch.float32),
+        token_weights=torch.tensor(counted.token_weights, dtype=torch.float32),
         likelihood=torch.tensor(counted.likelihood, dtype=torch.float32),
         owners=torch.tensor(counted.owners, dtype=torch.long),
         count=counted.count,
@@ -203,14 +203,14 @@ class _Counted:
         self.predictors: list[int] = []
         self.places: list[int] = []
         self.targets: list[int] = []
-        self.weights: list[float] = []
+        self.token_weights: list[float] = []
         self.likelihood: list[float] = []
         self.owners: list[int] = []
         self.count = 0
 
     def add(self, sequence: Weighted, means: Sequence[float], path: Sequence[int]) -> None:
         """Add what counts of a sequence whose tokens stand at the places of `path`."""
-        weights = sequence.weights
+        weights = sequence.token_weights
         if len(path) != len(weights) or (len(weights) and weights[0]):
             raise ValueError("a sequence needs as many weights as tokens, and 0 for the first")
         for place in range(1, len(path)):
@@ -218,7 +218,7 @@ class _Counted:
                 self.predictors.append(path[place - 1])
                 self.places.append(path[place])
                 self.targets.append(sequence.ids[place])
-                self.weights.append(weights[place])
+                self.token_weights.append(weights[place])
                 self.likelihood.append(means[place])
                 self.owners.append(self.count)
 
@@ -228,7 +228,7 @@ def _means(parts: Parts, over: LikelihoodOver | None) -> list[list[float]]:
     counts = [
         [
             weight != 0 or (over == "everything" and place > 0)
-            for place, weight in enumerate(part.weights)
+            for place, weight in enumerate(part.token_weights)
         ]
         for part in parts
     ]

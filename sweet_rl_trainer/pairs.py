@@ -55,13 +55,13 @@ def make_pairs(
         raise UserError(f"pairs {rule!r}: there are {', '.join(RULES)}")
     if margin < 0:
         raise UserError(f"pairs: the margin {margin:g} is negative")
-    endless = _by_task(each for each in limit_negatives if each.ended_by == "limit")
+    truncated = _by_task(each for each in limit_negatives if each.ended_by == "limit")
     none = Counter[str]()
     pairs: list[Pair] = []
     for task, group in _by_task(trajectories).items():
         found = list(_ordered(group, rule, margin, match_turns))
         beaten = [pair.rejected for pair in found]
-        more = [each for each in endless.get(task, []) if not any(each is one for one in beaten)]
+        more = [each for each in truncated.get(task, []) if not any(each is one for one in beaten)]
         found += _against(group, more, rule, margin)
         pairs += found
         if not found:
@@ -96,11 +96,11 @@ def _ordered(
 
 
 def _against(
-    group: Sequence[Trajectory], endless: Sequence[Trajectory], rule: Rule, margin: float
+    group: Sequence[Trajectory], truncated: Sequence[Trajectory], rule: Rule, margin: float
 ) -> list[Pair]:
     best = max(group, key=lambda each: each.reward)
     return [
-        Pair(chosen=best, rejected=each) for each in endless if _beats(best, each, rule, margin)
+        Pair(chosen=best, rejected=each) for each in truncated if _beats(best, each, rule, margin)
     ]
 
 

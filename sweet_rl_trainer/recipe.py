@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -19,14 +17,16 @@ from msgspec.structs import replace
 
 from colbench.config import ArgValue, RunConfig
 from colbench.config_errors import explain
-from colbench.domain import get_domain
 from colbench.errors import UserError
+from colbench.registry import get_domain
 from colbench.task import BACKEND
+from sweet_rl_trainer.former_names import refuse_former
 from sweet_rl_trainer.grpo.settings import GrpoSettings
-from sweet_rl_trainer.hidden import Template
 from sweet_rl_trainer.pairs import Rule as PairRule
+from sweet_rl_trainer.privileged import Template
 from sweet_rl_trainer.ranking.choose import Rule as ChoiceRule
 from sweet_rl_trainer.ranking.score import TERMS, Preset
+from sweet_rl_trainer.recipe_files import text
 from sweet_rl_trainer.runs import training_tasks
 from sweet_rl_trainer.settings import (
     PAPER_PAIRS,
@@ -39,7 +39,7 @@ from sweet_rl_trainer.settings import (
     paper,
 )
 from sweet_rl_trainer.tiny import Shape
-from sweet_rl_trainer.weights import Rule as WeightRule
+from sweet_rl_trainer.token_weights import Rule as WeightRule
 
 T = TypeVar("T")
 Method = Literal["sweet", "rft", "mtdpo", "grpo"]
@@ -96,9 +96,9 @@ class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     train: TrainSettings
     pairs: PairSettings = PairSettings()
-    weights: WeightRule = "turn-mean"
-    hidden: Template | Literal["none"] = "preamble"
-    """How c is put to the critic; "none": it is not (an ablation of the paper)."""
+    token_weights: WeightRule = "turn-mean"
+    privileged: Template | Literal["none"] = "preamble"
+    """The template that states c to the critic; "none": the critic does not see c (an ablation of the paper)."""
     max_length: Count = 8192
     """Tokens; a longer example is left out. Paper."""
 
@@ -148,7 +148,7 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Phase 2: DPO on the pairs of replies."""
 
     train: TrainSettings
-    weights: WeightRule = "sum"
+    token_weights: WeightRule = "sum"
     max_length: Count = 16_384
     """Paper."""
 
@@ -158,7 +158,7 @@ class MtdpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     train: TrainSettings
     pairs: PairSettings = PairSettings()
-    weights: WeightRule = "sum"
+    token_weights: WeightRule = "sum"
     max_length: Count = 16_384
     """Paper."""
 
@@ -169,8 +169,8 @@ class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     train: TrainSettings
     at_least: float = 1.0
     """The reward of a success."""
-    told: tuple[Template, ...] = ("preamble",)
-    """How c is put before the dialogues of `[[told]]`: each way in turn."""
+    privileged: tuple[Template, ...] = ("preamble",)
+    """The templates that state c before the dialogues of `[[collect_privileged]]`, in turn."""
     max_length: Count = 16_384
     """Paper."""
 
@@ -233,8 +233,8 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Runs of `colbench eval` with what was exported, `{model}`, after each iteration."""
     negatives: tuple[RunConfig, ...] = ()
     """Runs of which only the dialogues that ran into the turn limit count, as rejected ones; see `data.negatives`."""
-    told: tuple[RunConfig, ...] = ()
-    """Runs of agents that know c: RFT imitates them, too, behind c, and so makes a model that heeds it."""
+    collect_privileged: tuple[RunConfig, ...] = ()
+    """Runs of agents that know c. RFT also imitates them, with c stated first, and so makes a model that uses c."""
     critic: CriticSettings
     diagnose: DiagnoseSettings = DiagnoseSettings()
     sample: SampleSettings = SampleSettings()
@@ -246,12 +246,6 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lora: LoraSettings | None = None
     launch: LaunchSettings = LaunchSettings()
     export: ExportSettings = ExportSettings()
-
-
-def shipped() -> list[str]:
-    """The names of the recipes in the package."""
-    found = files("sweet_rl_trainer").joinpath("recipes").iterdir()
-    return sorted(each.name[:-5] for each in found if each.name.endswith(".toml"))
 
 
 def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Recipe:
@@ -285,36 +279,16 @@ def assign(table: dict[str, Any], key: str, value: Any) -> None:
     table[last] = value
 
 
-def describe(name: str) -> str:
-    """What a shipped recipe is, in a line: its first comment."""
-    return text(name)[0].partition("\n")[0].lstrip("# ")
-
-
 def convert(table: Mapping[str, Any], place: str) -> Recipe:
     """A recipe from its tables; `place` is for messages. Raises UserError naming the key that is wrong."""
     try:
+        refuse_former(table)
         recipe = _with_domain(_checked(_with_paper(table), Recipe))
     except UserError as cause:
         raise UserError(f"{place}: {cause}") from cause
     if problem := next(_problems(recipe), None):
         raise UserError(f"{place}: {problem}")
     return recipe
-
-
-def text(name: str) -> tuple[str, str]:
-    """The TOML of a recipe, and what it is called in messages. Raises UserError if there is none."""
-    if name in shipped():
-        resource = files("sweet_rl_trainer").joinpath("recipes", f"{name}.toml")
-        return resource.read_text("utf-8"), f"recipe {name}"
-    path = Path(name)
-    if not path.is_file():
-        raise UserError(
-            f"there is no recipe {name!r}: neither a file nor one of {', '.join(shipped())}"
-        )
-    try:
-        return path.read_text("utf-8"), name
-    except UnicodeDecodeError as cause:
-        raise UserError(f"{name} is not a text file: {cause}") from cause
 
 
 def _value(text: str) -> Any:
@@ -360,7 +334,7 @@ def _with_domain(recipe: Recipe) -> Recipe:
         recipe,
         collect=collected(recipe.collect),
         negatives=collected(recipe.negatives),
-        told=collected(recipe.told),
+        collect_privileged=collected(recipe.collect_privileged),
         evaluate=tuple(
             replace(each, tasks=each.tasks or defaults.tasks) for each in recipe.evaluate
         ),
@@ -411,10 +385,10 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
         yield "rank.scores 'returns': nobody can play on in official files; name runs (data.runs)"
     of_critic = [term for term in TERMS[scores] if term.of == "critic"]
     for term in of_critic:
-        if term.told == (critic.hidden == "none"):
-            hidden = "is not told c" if critic.hidden == "none" else "is told c"
-            yield f"rank.scores {scores!r} do not fit a critic that {hidden} (critic.hidden {critic.hidden!r})"
-        if (term.weights == "sum") != (critic.weights == "sum"):
-            yield f"rank.scores {scores!r} do not fit critic.weights {critic.weights!r}"
+        if term.privileged == (critic.privileged == "none"):
+            sees = "does not see" if critic.privileged == "none" else "sees"
+            yield f"rank.scores {scores!r} do not fit a critic that {sees} c (critic.privileged {critic.privileged!r})"
+        if (term.token_weights == "sum") != (critic.token_weights == "sum"):
+            yield f"rank.scores {scores!r} do not fit critic.token_weights {critic.token_weights!r}"
         if term.score != critic.train.score:
             yield f"rank.scores {scores!r} do not fit critic.train.score {critic.train.score!r}"

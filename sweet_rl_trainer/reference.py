@@ -60,7 +60,7 @@ def content_key(parts: Parts, kind: Kind) -> str:
     """What a value is found by within one model: the ids and, as far as they matter to it, the weights."""
     digest = hashlib.sha256(kind.encode())
     for part in parts:
-        weights = np.asarray(part.weights, dtype="<f4")
+        weights = np.asarray(part.token_weights, dtype="<f4")
         digest.update(f" {len(weights)} ".encode())
         digest.update(np.asarray(part.ids, dtype="<i4").tobytes())
         digest.update((weights != 0 if kind == "tokens" else weights).tobytes())
@@ -167,7 +167,7 @@ def _read(path: Path) -> Iterator[_Entry]:
 
 def _split(row: Row, logprobs: Tensor, kind: Kind) -> Sequence[Tensor]:
     if kind != "tokens":
-        return torch.split(row.sums(row.weights * logprobs), 1)
+        return torch.split(row.sums(row.token_weights * logprobs), 1)
     return torch.split(logprobs, row.owners.bincount(minlength=row.count).tolist())
 
 

@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from colbench.domain import get_domain
 from colbench.errors import DataError, UserError
+from colbench.registry import get_domain
 from colbench.run_folder import RunRecord
 from colbench.selection import load_tasks
 from colbench.task import BACKEND, Task

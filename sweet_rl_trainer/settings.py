@@ -2,9 +2,9 @@
 
 | objective | examples | what differs from the defaults |
 |---|---|---|
-| `critic` | pairs of trajectories, weights `turn-mean`, with c | 8 epochs for frontend |
-| `mtdpo` | pairs of trajectories, weights `sum` | 8 epochs for frontend |
-| `actor` | pairs of replies to one context, weights `sum` | 1 epoch |
+| `critic` | pairs of trajectories, token weights `turn-mean`, with c | 8 epochs for frontend |
+| `mtdpo` | pairs of trajectories, token weights `sum` | 8 epochs for frontend |
+| `actor` | pairs of replies to one context, token weights `sum` | 1 epoch |
 | `rft` | successes | batches of 32; 8 epochs for frontend |
 | `value` | as `critic` | scores are a value model's (`values`), without NLL; 8 epochs for frontend |
 """

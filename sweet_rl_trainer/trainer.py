@@ -1,6 +1,6 @@
 """One trainer for critic, actor, multi-turn DPO and RFT: transformers' Trainer with the objective of `objective.py`.
 
-What differs between the four is in the examples (pairs or successes, their weights, whether c is told) and in a few
+What differs between the four is in the examples (pairs or successes, token weights, whether c is seen) and in a few
 settings. An optimiser step is over `batch_size` examples; its loss is their mean, in whatever rows they are packed and
 whatever processes share them. `training.train` is the way in.
 """

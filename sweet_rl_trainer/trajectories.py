@@ -36,7 +36,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     task_id: str
     task_hash: str
     domain: str
-    hidden: str
+    privileged: str
     """The information c that only a critic may see: the task's reference."""
     messages: tuple[Message, ...]
     """The system message, if there was one, then user and assistant in turn, an assistant message last; what the
@@ -149,7 +149,7 @@ def _from_rollout(rollout: Rollout, task: Task, system: str) -> Trajectory:
         task_id=rollout.task_id,
         task_hash=rollout.task_hash,
         domain=rollout.domain,
-        hidden=task.hidden.reference,
+        privileged=task.hidden.reference,
         messages=_messages(system, heard, [turn.raw for turn in rollout.turns]),
         said=tuple(turn.said for turn in rollout.turns),
         reward=score,
@@ -179,7 +179,7 @@ def from_official(
             task_id=each.task.id,
             task_hash=each.task.hash,
             domain=each.task.domain,
-            hidden=each.task.hidden.reference,
+            privileged=each.task.hidden.reference,
             messages=_messages(system, heard, [turn.raw for turn in each.turns]),
             said=tuple(turn.said for turn in each.turns),
             reward=each.reward,

@@ -3,9 +3,9 @@
     S(τ) = Σ_i w_i v(x_i),  v(x_i) = h · (last hidden state at token i, which the token is part of)
     L    = −log σ(β (S(τ⁺) − S(τ⁻)))
 
-With weights `turn-mean` the score of a turn is the head applied to the mean of its tokens' hidden states. There is no
-reference and no NLL. The head has no bias and begins at 0, so that every score is 0 and the loss ln 2; the first step
-moves only the head. Source: arXiv 2503.15478, Table 3 ("regression head").
+With token weights `turn-mean` the score of a turn is the head applied to the mean of its tokens' hidden states. There
+is no reference and no NLL. The head has no bias and begins at 0, so that every score is 0 and the loss ln 2; the first
+step moves only the head. Source: arXiv 2503.15478, Table 3 ("regression head").
 
 A value model is transformers' token classifier with one label, and is saved as one: the backbone and `score.weight` in
 one ordinary checkpoint, which `AutoModelForTokenClassification` loads too. With LoRA the head is saved with the

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from colbench.config import derive_seed
-from colbench.domain import installed_domains
 from colbench.errors import UserError
 from colbench.interfaces import Agent, ChatModel, Episode
 from colbench.messages import Message, with_newest_picture
 from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_EDGE
+from colbench.registry import installed_domains
 
 
 class PromptedAgent:

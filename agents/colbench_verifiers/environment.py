@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import msgspec
 import verifiers.v1 as vf
 
-from colbench.domain import get_domain
 from colbench.errors import AgentError, EndpointError, InfrastructureError, ScorerError
 from colbench.hosted.sessions import HostedSession, measures
 from colbench.messages import Message
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench_verifiers.taskset import ColBenchTaskset
 

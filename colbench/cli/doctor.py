@@ -113,7 +113,7 @@ def _optional() -> Iterator[Diagnosis]:
 
 
 def _domains() -> Iterator[Diagnosis]:
-    from colbench.domain import domain_names, get_domain
+    from colbench.registry import domain_names, get_domain
 
     for name in domain_names():
         try:

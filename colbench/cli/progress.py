@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from colbench.config import RunConfig
 from colbench.console import errors, printable
-from colbench.domain import get_domain
 from colbench.messages import Usage
 from colbench.numbers import count
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 
 if TYPE_CHECKING:

@@ -21,9 +21,10 @@ import msgspec
 from colbench.command import describe
 from colbench.config import AtLeastOne, Price, RunConfig
 from colbench.config_errors import explain
-from colbench.domain import Resources, get_domain
+from colbench.domain import Resources
 from colbench.errors import EndpointError, UserError
 from colbench.flags import add_config_flags, names, pairs, read_config
+from colbench.registry import get_domain
 
 if TYPE_CHECKING:
     from colbench.interfaces import Recipe, TaskIndex

@@ -11,7 +11,6 @@ from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.flags import add_config_flags, read_config
-from colbench.numbers import sentence
 from colbench.selection import find_tasks
 from colbench.task import Task, row_from_task
 
@@ -37,7 +36,7 @@ def add_to(commands: Any) -> None:
 
 def _add(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(
-        name, help=text, description=f"{sentence(text)}."
+        name, help=text, description=f"{describe(text)}."
     )
     return parser
 

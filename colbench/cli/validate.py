@@ -19,10 +19,10 @@ from msgspec import Struct
 
 from colbench.command import describe
 from colbench.config import RunConfig
-from colbench.domain import get_domain
 from colbench.errors import UserError
 from colbench.export import encode_lines
 from colbench.flags import add_config_flags, read_config
+from colbench.registry import get_domain
 from colbench.selection import find_tasks
 from colbench.task import Task
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from colbench.command import describe
-from colbench.domain import Domain, Metric, get_domain
+from colbench.domain import Domain, Metric
 from colbench.errors import UserError
+from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
 from colbench.run_folder import RunFolder
 from colbench.score import Score

@@ -29,7 +29,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from rich.markup import escape
 
-from colbench.domain import Domain, installed_domains
+from colbench.domain import Domain
 from colbench.errors import (
     AgentError,
     EndpointError,
@@ -40,6 +40,7 @@ from colbench.errors import (
 from colbench.hosted.sessions import measures, session_for
 from colbench.messages import Message, with_newest_picture
 from colbench.models.pictures import data_url
+from colbench.registry import installed_domains
 from colbench.rollout import Rollout
 from colbench.version import __version__
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from colbench.domain import get_domain
 from colbench.errors import InfrastructureError, UserError
 from colbench.interfaces import Agent, StatefulAgent
 from colbench.participants import agent_prompt
+from colbench.registry import get_domain
 from colbench.rollout import Failure, Rollout
 from colbench.runner import make_rollout
 from colbench.score import Score

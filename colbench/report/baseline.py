@@ -8,9 +8,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from colbench.config import RunConfig
-from colbench.domain import Domain, Metric, get_domain, leading_metric
+from colbench.domain import Domain, Metric
 from colbench.errors import UserError
-from colbench.report.cells import Cells, value
+from colbench.registry import get_domain
+from colbench.report.cells import Cells, leading_metric, value
 from colbench.report.model import WinRate
 from colbench.rollout import Rollout, read_rollouts
 from colbench.run_folder import RunFolder

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from colbench.domain import Metric, get_domain
+from colbench.domain import Domain, Metric
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Task
 
@@ -99,3 +100,18 @@ def value_at(rollout: Rollout, turn: int, lead: Metric) -> float | None:
     if rollout.agent_failed:
         return 0.0
     return next((each for each in reversed(values[:turn]) if each is not None), 0.0)
+
+
+def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
+    """Return the metric that a report leads with.
+
+    It is the primary one, or the fallback unless every answer that was measured has the primary one:
+    a mean over some of the answers would pass for one over all.
+    """
+    if domain.fallback is None:
+        return domain.primary
+    shown = (rollout for rollout in rollouts if not rollout.agent_failed)
+    scores = [score for rollout in shown for score in rollout.scores.values()]
+    lacking = any(score.value is None and domain.fallback.of(score) is not None for score in scores)
+    taken = any(score.value is not None for score in scores)
+    return domain.primary if taken and not lacking else domain.fallback

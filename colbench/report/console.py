@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colbench.command import printable
-from colbench.domain import get_domain
 from colbench.numbers import count
+from colbench.registry import get_domain
 from colbench.report.facts import Section, sections
 from colbench.report.model import DomainReport, RunReport
 

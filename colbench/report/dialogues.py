@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from colbench.domain import get_domain
 from colbench.errors import Boundary
 from colbench.messages import Usage
+from colbench.registry import get_domain
 from colbench.report.cells import Cells
 from colbench.report.model import Cost, Failures, Leaks, LeakShare, Reason, Tokens, Turns, Words
 from colbench.rollout import Rollout, Turn

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from colbench.domain import get_domain
 from colbench.presentation import ReportPages
+from colbench.registry import get_domain
 from colbench.report import bundle
 from colbench.report.cells import plan
 from colbench.report.identity import pins

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from colbench.domain import Domain, get_domain
+from colbench.domain import Domain
 from colbench.errors import DataError
+from colbench.registry import get_domain
 from colbench.report.model import SCHEMA, RunReport
 
 SCHEMA_1 = "colbench.report/1"

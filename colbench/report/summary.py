@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from colbench.config import RunConfig
-from colbench.domain import get_domain, leading_metric
+from colbench.registry import get_domain
 from colbench.report import dialogues, scores, verdicts
 from colbench.report.baseline import Baseline, compare
-from colbench.report.cells import Cells, plan, unjudged
+from colbench.report.cells import Cells, leading_metric, plan, unjudged
 from colbench.report.model import DomainReport, RunReport
 from colbench.rollout import Rollout
 from colbench.task import Task

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from colbench.config import RunConfig
-from colbench.domain import Domain, get_domain
+from colbench.domain import Domain
+from colbench.registry import get_domain
 from colbench.report.model import DomainReport, RunReport
 from colbench.rollout import Rollout
 from colbench.run_folder import RunRecord

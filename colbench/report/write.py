@@ -8,8 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from colbench.config import RunConfig
-from colbench.domain import get_domain
 from colbench.presentation import ReportPages
+from colbench.registry import get_domain
 from colbench.report.baseline import Baseline
 from colbench.report.model import RunReport
 from colbench.report.page import render_page

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from colbench.domain import Resources, get_domain
+from colbench.domain import Resources
 from colbench.interfaces import HumanSimulator
 from colbench.messages import Message
+from colbench.registry import get_domain
 from colbench.task import Task
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colbench.domain import Domain, get_domain, installed_domains
+from colbench.domain import Domain
 from colbench.interfaces import HumanSimulator, Viewer
 from colbench.messages import Message
 from colbench.models.human import Voice, read_prompt
 from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_EDGE
 from colbench.pages.render import PageRenderer
+from colbench.registry import get_domain, installed_domains
 from colbench.task import Task
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from colbench.config import derive_seed
 from colbench.dialogue import opened, read_move
-from colbench.domain import get_domain
 from colbench.errors import AgentError, UserError, boundary
 from colbench.interfaces import Agent, Episode, Scorer, StatefulAgent
 from colbench.messages import Message, Usage
+from colbench.registry import get_domain
 from colbench.task import Task
 
 

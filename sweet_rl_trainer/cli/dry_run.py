@@ -19,8 +19,8 @@ from rich.text import Text
 
 from colbench.errors import DataError
 from sweet_rl_trainer.collator import steps, steps_of_epoch
-from sweet_rl_trainer.deviations import STAGES, deviations
 from sweet_rl_trainer.estimate import Size, size_of, training_bytes
+from sweet_rl_trainer.paper_diff import STAGES, paper_diff
 from sweet_rl_trainer.recipe import TRAININGS, Recipe
 from sweet_rl_trainer.stages import data, sample
 from sweet_rl_trainer.stages.base import chat_of, model_in
@@ -60,7 +60,7 @@ def show(recipe: Recipe, stages: Sequence[Stage], out: Path) -> None:
 
 def _deviations(recipe: Recipe, names: Collection[str]) -> Table | str:
     table = Table("deviation", "here", "paper", box=None)
-    for row in deviations(recipe, names):
+    for row in paper_diff(recipe, names):
         table.add_row(*(Text(_plain(each)) for each in row))
     return table if table.row_count else "No deviation from the paper."
 

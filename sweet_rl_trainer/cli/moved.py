@@ -7,4 +7,5 @@ from sweet_rl_trainer.cli.run import UNTIL
 MOVED = {
     **{stage: f"sweet-rl run RECIPE --until {stage}" for stage in UNTIL},
     "recipes": "sweet-rl show",
+    "reproduce": "sweet-rl study",
 }

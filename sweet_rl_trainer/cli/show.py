@@ -19,8 +19,8 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """List the recipes, or print one."""
-    from sweet_rl_trainer.recipe import describe as summary
-    from sweet_rl_trainer.recipe import shipped, text
+    from sweet_rl_trainer.recipe_files import describe as summary
+    from sweet_rl_trainer.recipe_files import shipped, text
 
     if args.recipe:
         print(text(args.recipe)[0], end="")

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from colbench.config import derive_seed
-from colbench.domain import get_domain
 from colbench.errors import UserError
 from colbench.messages import ANSWER_MARKER
+from colbench.registry import get_domain
 from colbench.stats import Interval, mean_interval
 from colbench.task import Task
 from sweet_rl_trainer.ranking.turns import Candidates, Reply, Turn

@@ -23,7 +23,7 @@ from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.examples import Example, PairExample, Side
 from sweet_rl_trainer.ranking.score import Scored
 from sweet_rl_trainer.ranking.turns import encode_candidates
-from sweet_rl_trainer.weights import Rule as Weights
+from sweet_rl_trainer.token_weights import Rule as WeightRule
 
 Rule = Literal["halves", "best-worst", "margin"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -88,14 +88,14 @@ def chosen_pairs(
     chat: Chat,
     rule: Rule = "halves",
     *,
-    weights: Weights = "sum",
+    token_weights: WeightRule = "sum",
     pairs_per_turn: int = 4,
     margin: float = 0.0,
     seed: int = 0,
     max_length: int,
     dropped: Counter[str] | None = None,
 ) -> list[PairExample]:
-    """Pairs for the actor, which is not told c; `reward` is the score.
+    """Return pairs for the actor, which does not see c; `reward` is the score.
 
     A pair with a side longer than `max_length` tokens is left out and counted in `dropped`, as are turns without a
     pair. Raises DataError if no pair is left; see also `choose`.
@@ -105,7 +105,7 @@ def chosen_pairs(
     for scored in turns:
         choices = choose(scored, rule, pairs_per_turn=pairs_per_turn, margin=margin, seed=seed)
         lost["turns without a pair"] += not choices
-        examples = encode_candidates(scored.candidates, chat, weights) if choices else []
+        examples = encode_candidates(scored.candidates, chat, token_weights) if choices else []
         for choice in choices:
             if all(len(examples[n].ids) <= max_length for n in choice):
                 pairs.append(_pair(scored, examples, choice))

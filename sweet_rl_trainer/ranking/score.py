@@ -3,16 +3,16 @@
 | preset | score of a reply of L tokens, its end among them |
 |---|---|
 | `critic` | (log π_θ(a|o,c) − log π_ref(a|o,c)) / L: A of the paper |
-| `critic-without-hidden` | (log π_θ(a|o) − log π_ref(a|o)) / L |
+| `critic-unprivileged` | (log π_θ(a|o) − log π_ref(a|o)) / L |
 | `critic-sum` | log π_θ(a|o,c) − log π_ref(a|o,c): without length normalisation |
 | `pmi` | (log π_ref(a|o,c) − log π_ref(a|o)) / L: no critic, no training |
 | `released` | log π_θ(a|o,c) / (L + 1) − log π_ref(a|o) / L: the released code |
 | `value` | Σ v(a|o,c) / L of a value model (`values`), without a reference |
-| `value-without-hidden` | Σ v(a|o) / L |
+| `value-unprivileged` | Σ v(a|o) / L |
 | `returns` | no model's: the mean reward of dialogues that are played on after it (`critic.returns`) |
 
 `released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Every other preset is 0
-where both of its models are the same and are told the same, or where the value model's head has not been trained.
+if both of its models are the same and see the same, or if the value model's head has not been trained.
 
 A turn's candidates are one group: where the model can (`attention.can_share`) their context is computed once for all.
 Values are kept in the caches of `reference`, so what was scored is not scored again.
@@ -33,24 +33,24 @@ from colbench.errors import UserError
 from sweet_rl_trainer.attention import can_share
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.examples import Example, PairExample, Side
-from sweet_rl_trainer.hidden import Template
 from sweet_rl_trainer.objective import READERS
 from sweet_rl_trainer.packing import Group, Row
+from sweet_rl_trainer.privileged import Template
 from sweet_rl_trainer.progress import shown
 from sweet_rl_trainer.ranking.turns import Candidates, encode_candidates
 from sweet_rl_trainer.reference import Kind, ReferenceCache
 from sweet_rl_trainer.settings import Score
+from sweet_rl_trainer.token_weights import Rule
 from sweet_rl_trainer.values import has_value_head
-from sweet_rl_trainer.weights import Rule
 
 Preset = Literal[
     "critic",
-    "critic-without-hidden",
+    "critic-unprivileged",
     "critic-sum",
     "pmi",
     "released",
     "value",
-    "value-without-hidden",
+    "value-unprivileged",
     "returns",
 ]
 
@@ -59,9 +59,9 @@ class Term(Struct, frozen=True, kw_only=True):
     """Σ w log π of a reply, or Σ w v."""
 
     of: Literal["critic", "reference"]
-    told: bool
-    """Whether the model is told c."""
-    weights: Rule = "turn-mean"
+    privileged: bool
+    """True if the model sees c."""
+    token_weights: Rule = "turn-mean"
     more: int = 0
     """Tokens by which the mean's denominator exceeds the reply's number of tokens."""
     score: Score = "log-ratio"
@@ -69,16 +69,22 @@ class Term(Struct, frozen=True, kw_only=True):
 
 
 TERMS: dict[Preset, tuple[Term, ...]] = {
-    "critic": (Term(of="critic", told=True), Term(of="reference", told=True)),
-    "critic-without-hidden": (Term(of="critic", told=False), Term(of="reference", told=False)),
-    "critic-sum": (
-        Term(of="critic", told=True, weights="sum"),
-        Term(of="reference", told=True, weights="sum"),
+    "critic": (Term(of="critic", privileged=True), Term(of="reference", privileged=True)),
+    "critic-unprivileged": (
+        Term(of="critic", privileged=False),
+        Term(of="reference", privileged=False),
     ),
-    "pmi": (Term(of="reference", told=True), Term(of="reference", told=False)),
-    "released": (Term(of="critic", told=True, more=1), Term(of="reference", told=False)),
-    "value": (Term(of="critic", told=True, score="value"),),
-    "value-without-hidden": (Term(of="critic", told=False, score="value"),),
+    "critic-sum": (
+        Term(of="critic", privileged=True, token_weights="sum"),
+        Term(of="reference", privileged=True, token_weights="sum"),
+    ),
+    "pmi": (Term(of="reference", privileged=True), Term(of="reference", privileged=False)),
+    "released": (
+        Term(of="critic", privileged=True, more=1),
+        Term(of="reference", privileged=False),
+    ),
+    "value": (Term(of="critic", privileged=True, score="value"),),
+    "value-unprivileged": (Term(of="critic", privileged=False, score="value"),),
     "returns": (),
 }
 """The second term, if there is one, is taken from the first; without any, no model scores."""
@@ -130,12 +136,12 @@ def score_candidates(
     *,
     reference: Scorer | None = None,
     critic: Scorer | None = None,
-    hidden: Template = "preamble",
+    privileged: Template = "preamble",
     budget: int,
     max_length: int,
     dropped: Counter[str] | None = None,
 ) -> list[Scored]:
-    """The scores of all candidates. `hidden` is how c is put to a model that is told it, as in training.
+    """Return the scores of all candidates. `privileged` is the template that states c to a model that sees it.
 
     Rows hold at most `budget` tokens, or one turn. Replies that make more than `max_length` tokens with what is before
     them have no score and are counted in `dropped`. Raises UserError for another preset, one that needs a model that is
@@ -148,7 +154,7 @@ def score_candidates(
     values: list[list[list[float | None]]] = []
     for term in TERMS[preset]:
         model = _fit_for(preset, term, models[term.of])
-        template = hidden if term.told else None
+        template = privileged if term.privileged else None
         sequences = [_weighted(each, chat, term, template) for each in shown("turns", turns)]
         values.append(_fitting(sequences, model, budget, max_length))
     scored = [
@@ -215,17 +221,19 @@ def _as_in_training(
 
 
 def _weighted(
-    candidates: Candidates, chat: Chat, term: Term, hidden: Template | None
+    candidates: Candidates, chat: Chat, term: Term, privileged: Template | None
 ) -> list[Example]:
-    examples = encode_candidates(candidates, chat, term.weights, hidden=hidden)
+    examples = encode_candidates(candidates, chat, term.token_weights, privileged=privileged)
     return [_thinned(each, term.more) for each in examples] if term.more else examples
 
 
 def _thinned(example: Example, more: int) -> Example:
     """The example with the denominator of its mean greater by `more`."""
-    count = sum(weight != 0 for weight in example.weights)
+    count = sum(weight != 0 for weight in example.token_weights)
     share = count / (count + more)
-    return Example(ids=example.ids, weights=array("f", (share * w for w in example.weights)))
+    return Example(
+        ids=example.ids, token_weights=array("f", (share * w for w in example.token_weights))
+    )
 
 
 def _fitting(
@@ -264,4 +272,4 @@ def _scores(
 
 def reply_lengths(examples: Sequence[Example]) -> tuple[int, ...]:
     """Tokens of each reply (`turns.encode_candidates`), its end among them."""
-    return tuple(sum(weight != 0 for weight in each.weights) for each in examples)
+    return tuple(sum(weight != 0 for weight in each.token_weights) for each in examples)

@@ -18,10 +18,10 @@ from colbench.errors import UserError
 from colbench.messages import Sampled
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.examples import Example
-from sweet_rl_trainer.hidden import Template, state
+from sweet_rl_trainer.privileged import Template, state
+from sweet_rl_trainer.token_weights import Rule, weigh
 from sweet_rl_trainer.tokens import OUTSIDE, encode_prompt
 from sweet_rl_trainer.trajectories import Trajectory
-from sweet_rl_trainer.weights import Rule, weigh
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -77,31 +77,31 @@ def turns_of(
 
 
 def encode_candidates(
-    candidates: Candidates, chat: Chat, weights: Rule, *, hidden: Template | None = None
+    candidates: Candidates, chat: Chat, token_weights: Rule, *, privileged: Template | None = None
 ) -> list[Example]:
-    """Each reply after the same prompt; with `hidden`, after c too.
+    """Return each reply after the same prompt; `privileged` is the template that states c before it, if it is stated.
 
     Raises DataError naming the turn where recorded tokens are another tokenizer's, or a reply cannot be written.
     """
     turn = candidates.turn
-    prompt = _prompt(candidates, chat, hidden)
+    prompt = _prompt(candidates, chat, privileged)
     examples = []
     for number, reply in enumerate(candidates.replies, 1):
         where = f"{turn.name}, candidate {number}"
         if reply.ids:
             chat.check(reply.ids, reply.text, where=where)
         ids = list(reply.ids) or chat.reply(reply.text, where=where)
-        counted = weigh([OUTSIDE] * len(prompt) + [turn.number] * len(ids), weights)
-        examples.append(Example(ids=array("i", [*prompt, *ids]), weights=array("f", counted)))
+        counted = weigh([OUTSIDE] * len(prompt) + [turn.number] * len(ids), token_weights)
+        examples.append(Example(ids=array("i", [*prompt, *ids]), token_weights=array("f", counted)))
     return examples
 
 
-def _prompt(candidates: Candidates, chat: Chat, hidden: Template | None) -> list[int]:
+def _prompt(candidates: Candidates, chat: Chat, privileged: Template | None) -> list[int]:
     trajectory, number = candidates.turn.trajectory, candidates.turn.number
     if candidates.prompt:
         seen = Sampled(prompt=candidates.prompt, ids=(), logprobs=())
         trajectory = replace(trajectory, sampled=(None,) * number + (seen,))
-    if hidden is None:
+    if privileged is None:
         return encode_prompt(trajectory, number, chat)
-    stated = state(trajectory.hidden, trajectory.domain, hidden)
+    stated = state(trajectory.privileged, trajectory.domain, privileged)
     return encode_prompt(trajectory, number, chat, preface=stated.text, inside=stated.inside)

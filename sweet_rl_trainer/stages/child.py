@@ -1,6 +1,6 @@
 """`python -m sweet_rl_trainer.stages.child FOLDER`: one process of a training stage; see `stages.training`.
 
-It ends with whoever started it (`tether`).
+It exits with the process that started it (`subprocesses`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from colbench.errors import ColBenchError
-from sweet_rl_trainer.tether import INTERRUPTED, hold_on
+from sweet_rl_trainer.subprocesses import INTERRUPTED, exit_with_parent
 
 if TYPE_CHECKING:
     from sweet_rl_trainer.stages.grpo import GrpoTask
@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
     """Train, and return the exit code: 2 where the user's settings or data are at fault."""
     folder = Path(argv[0])
     try:
-        hold_on()
+        exit_with_parent()
         _train(folder)
         _write_peak(folder)
     except ColBenchError as error:

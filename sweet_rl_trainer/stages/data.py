@@ -23,9 +23,9 @@ from sweet_rl_trainer.stages.stage import Source
 from sweet_rl_trainer.trajectories import Trajectory, from_official, read_run
 
 ROLLOUTS = "rollouts.jsonl"
-RUNS, OFFICIAL, COLLECTED, TOLD = "runs", "official", "collected", "told"
-NEGATIVES, ENDLESS = "negatives", "endless"
-"""What the inputs are called, with a number behind; told and endless dialogues are collected ones, too."""
+RUNS, OFFICIAL, COLLECTED = "runs", "official", "collected"
+NEGATIVES, TRUNCATED, PRIVILEGED = "negatives", "truncated", "privileged"
+"""Names of the inputs, before their number; truncated and privileged dialogues are collected as well."""
 
 
 class Data(Struct, frozen=True, kw_only=True):
@@ -35,8 +35,8 @@ class Data(Struct, frozen=True, kw_only=True):
     held_out: list[Trajectory]
     negatives: list[Trajectory]
     """Of the training side; see `DataSettings.negatives`."""
-    told: list[Trajectory]
-    """Of the training side, by agents that knew c; see `Recipe.told`."""
+    privileged: list[Trajectory]
+    """Of the training side, by agents that knew c; see `Recipe.collect_privileged`."""
     dropped: dict[str, int]
     """Dialogues that were left out, by reason."""
 
@@ -87,14 +87,14 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
     train, held_out = split(_distinct(read), data.held_out, seed=data.seed)
     train = part(train, data.share, seed=data.seed)
     wanted = {each.task_hash for each in train}
-    endless = [*_named(inputs, NEGATIVES), *(path / RUN for path in _named(inputs, ENDLESS))]
-    extra = _distinct([*map(of_run, endless)], "negatives ")
-    knowing = _distinct([of_run(path / RUN) for path in _named(inputs, TOLD)], "told ")
+    truncated = [*_named(inputs, NEGATIVES), *(path / RUN for path in _named(inputs, TRUNCATED))]
+    extra = _distinct([*map(of_run, truncated)], "negatives ")
+    knowing = _distinct([of_run(path / RUN) for path in _named(inputs, PRIVILEGED)], "privileged ")
     return Data(
         train=train,
         held_out=held_out,
         negatives=[each for each in extra if each.task_hash in wanted],
-        told=[each for each in knowing if each.task_hash in wanted],
+        privileged=[each for each in knowing if each.task_hash in wanted],
         dropped=dict(dropped),
     )
 

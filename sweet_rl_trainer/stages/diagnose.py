@@ -32,7 +32,7 @@ from sweet_rl_trainer.ranking.turns import Candidates
 from sweet_rl_trainer.recipe import CriticSettings, Recipe
 from sweet_rl_trainer.stages import data, files
 from sweet_rl_trainer.stages.base import chat_of, model_in
-from sweet_rl_trainer.stages.examples import told
+from sweet_rl_trainer.stages.examples import template_of
 from sweet_rl_trainer.stages.played import continuations
 from sweet_rl_trainer.stages.rank import read_scored
 from sweet_rl_trainer.stages.scorers import Scorers
@@ -152,8 +152,8 @@ class Asked(Struct, frozen=True, kw_only=True):
             sides, _ = side_examples(
                 trajectories,
                 self.chat,
-                self.table.weights,
-                hidden=told(self.table),
+                self.table.token_weights,
+                privileged=template_of(self.table),
                 max_length=self.table.max_length,
             )
         except DataError as cause:
@@ -195,7 +195,7 @@ class Asked(Struct, frozen=True, kw_only=True):
             preset_of(self.table),
             reference=self.reference,
             critic=self.critic,
-            hidden=told(self.table) or "preamble",
+            privileged=template_of(self.table) or "preamble",
             budget=self.budget,
             max_length=self.table.max_length,
         )
@@ -204,7 +204,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 def preset_of(table: CriticSettings) -> Preset:
     """A turn's score, as the critic was trained for it."""
     if table.train.score == "value":
-        return "value" if told(table) else "value-without-hidden"
-    if table.weights == "sum":
+        return "value" if template_of(table) else "value-unprivileged"
+    if table.token_weights == "sum":
         return "critic-sum"
-    return "critic" if told(table) else "critic-without-hidden"
+    return "critic" if template_of(table) else "critic-unprivileged"

@@ -13,8 +13,8 @@ from colbench.errors import DataError
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.collator import Examples
 from sweet_rl_trainer.examples import Report, Side, pair_examples, success_examples
-from sweet_rl_trainer.hidden import Template
 from sweet_rl_trainer.pairs import make_pairs
+from sweet_rl_trainer.privileged import Template
 from sweet_rl_trainer.recipe import CriticSettings, MtdpoSettings, Recipe, RftSettings
 from sweet_rl_trainer.stages import files
 from sweet_rl_trainer.stages.base import chat_of, model_in
@@ -47,7 +47,7 @@ def make(job: Job, recipe: Recipe, table: Table) -> dict[str, Any]:
     files.write(job.folder / files.TRAIN, made.train)
     files.write(job.folder / files.HELD_OUT, made.held_out)
     return {
-        "dialogues": len(data.train) + len(data.held_out) + len(data.told),
+        "dialogues": len(data.train) + len(data.held_out) + len(data.privileged),
         **said(made),
         "left out": data.dropped,
     }
@@ -64,7 +64,7 @@ def examples(data: Data, chat: Chat, table: Table) -> Made:
     without = Counter[str]()
     train, report = _side(data.train, data.negatives, chat, table, without)
     if isinstance(table, RftSettings):
-        train = [*train, *_told(data.told, chat, table)]
+        train = [*train, *_privileged(data.privileged, chat, table)]
     try:
         held_out, _ = _side(data.held_out, [], chat, table, Counter())
     except DataError:
@@ -92,22 +92,28 @@ def _side(
         without=without,
     )
     return pair_examples(
-        pairs, chat, table.weights, hidden=told(table), max_length=table.max_length
+        pairs, chat, table.token_weights, privileged=template_of(table), max_length=table.max_length
     )
 
 
-def _told(trajectories: Sequence[Trajectory], chat: Chat, table: RftSettings) -> Iterator[Side]:
-    """What is imitated behind c."""
-    ways = len(table.told)
-    for place, way in enumerate(table.told):
-        if share := trajectories[place::ways]:
+def _privileged(
+    trajectories: Sequence[Trajectory], chat: Chat, table: RftSettings
+) -> Iterator[Side]:
+    """Yield the examples that are imitated with c stated first."""
+    count = len(table.privileged)
+    for number, template in enumerate(table.privileged):
+        if share := trajectories[number::count]:
             yield from success_examples(
-                share, chat, at_least=table.at_least, hidden=way, max_length=table.max_length
+                share,
+                chat,
+                at_least=table.at_least,
+                privileged=template,
+                max_length=table.max_length,
             )[0]
 
 
-def told(table: CriticSettings | MtdpoSettings) -> Template | None:
-    """How c is put to the model that is trained, if it is told it."""
-    if isinstance(table, MtdpoSettings) or table.hidden == "none":
+def template_of(table: CriticSettings | MtdpoSettings) -> Template | None:
+    """Return the template that states c to the model that is trained; None if it does not see c."""
+    if isinstance(table, MtdpoSettings) or table.privileged == "none":
         return None
-    return table.hidden
+    return table.privileged

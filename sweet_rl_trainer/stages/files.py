@@ -27,7 +27,7 @@ _Number = Annotated[int, Meta(ge=0)]
 class _Example(Struct, frozen=True, array_like=True):
     ids: bytes
     """Little-endian int32."""
-    weights: bytes
+    token_weights: bytes
     """Little-endian float32."""
 
 
@@ -95,7 +95,7 @@ def _stored(examples: Examples) -> _Stored:
 
 def _store(side: Side) -> _Side:
     return _Side(
-        tuple(_Example(_bytes(each.ids), _bytes(each.weights)) for each in side.examples),
+        tuple(_Example(_bytes(each.ids), _bytes(each.token_weights)) for each in side.examples),
         side.trajectory,
         side.reward,
         side.turns,
@@ -106,7 +106,7 @@ def _store(side: Side) -> _Side:
 def _side(stored: _Side) -> Side:
     return Side(
         examples=tuple(
-            Example(ids=_array("i", each.ids), weights=_array("f", each.weights))
+            Example(ids=_array("i", each.ids), token_weights=_array("f", each.token_weights))
             for each in stored.examples
         ),
         trajectory=stored.trajectory,

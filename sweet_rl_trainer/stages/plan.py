@@ -116,14 +116,14 @@ class Iteration:
         return {"model": self.model, **collected, **extra}
 
     @property
-    def told(self) -> Inputs:
-        """The dialogues of those who know c."""
-        return self._collected(data.TOLD, self.recipe.told)
+    def privileged(self) -> Inputs:
+        """Dialogues collected with privileged information, of agents that know c."""
+        return self._collected(data.PRIVILEGED, self.recipe.collect_privileged)
 
     @property
-    def endless(self) -> Inputs:
-        """The dialogues that are rejected ones, where they ran into the turn limit."""
-        return self._collected(data.ENDLESS, self.recipe.negatives)
+    def truncated(self) -> Inputs:
+        """Dialogues of which those that were truncated at the turn limit are rejected ones."""
+        return self._collected(data.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:
         return {f"{name}{n}": self.collecting(config) for n, config in enumerate(configs)}
@@ -141,8 +141,8 @@ class Iteration:
     def critic_data(self) -> Stage:
         """Pairs of dialogues, with c."""
         table = self.recipe.critic
-        settings = _of_pairs(table) | {"hidden": table.hidden}
-        return self._examples("critic", table, settings, self.endless)
+        settings = _of_pairs(table) | {"privileged": table.privileged}
+        return self._examples("critic", table, settings, self.truncated)
 
     @cached_property
     def critic(self) -> Stage:
@@ -155,8 +155,8 @@ class Iteration:
         table = self.recipe.critic
         settings = {
             "diagnose": _plain(self.recipe.diagnose),
-            "hidden": table.hidden,
-            "weights": table.weights,
+            "privileged": table.privileged,
+            "token_weights": table.token_weights,
             "max_length": table.max_length,
         }
         needed = {**self.inputs, "data": self.critic_data, "critic": self.critic, **(more or {})}
@@ -195,9 +195,9 @@ class Iteration:
             del settings["continuations"]
         settings["precision"] = recipe.critic.train.precision
         settings["loading"] = _plain(base.loading(recipe.critic.train.precision, recipe.lora))
-        settings["hidden"] = recipe.critic.hidden
+        settings["privileged"] = recipe.critic.privileged
         settings["max_length"] = [recipe.critic.max_length, recipe.actor.max_length]
-        settings["weights"] = recipe.actor.weights
+        settings["token_weights"] = recipe.actor.token_weights
         judge: Inputs = {rank.CRITIC: self.critic} if self.judged else {}
         needed = {**self.inputs, "candidates": self.sampled, **judge}
         return self._stage("rank", rank.rank, settings, needed)
@@ -210,13 +210,12 @@ class Iteration:
     def baseline(self, name: Literal["rft", "mtdpo"], table: RftSettings | MtdpoSettings) -> Stage:
         """RFT or multi-turn DPO."""
         if isinstance(table, MtdpoSettings):
-            made = self._examples(name, table, _of_pairs(table), self.endless)
+            made = self._examples(name, table, _of_pairs(table), self.truncated)
         else:
             settings = {"at_least": table.at_least, "max_length": table.max_length}
-            told = self.told
-            made = self._examples(
-                name, table, settings | ({"told": table.told} if told else {}), told
-            )
+            privileged = self.privileged
+            templates = {"privileged": table.privileged} if privileged else {}
+            made = self._examples(name, table, settings | templates, privileged)
         return self._training(name, made, referred=isinstance(table, MtdpoSettings))
 
     @cached_property
@@ -284,7 +283,7 @@ def _of_pairs(table: CriticSettings | MtdpoSettings) -> dict[str, Any]:
     """What examples of pairs depend on."""
     return {
         "pairs": _plain(table.pairs),
-        "weights": table.weights,
+        "token_weights": table.token_weights,
         "max_length": table.max_length,
     }
 

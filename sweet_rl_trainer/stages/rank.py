@@ -27,7 +27,7 @@ from sweet_rl_trainer.stages import files
 from sweet_rl_trainer.stages.base import chat_of, model_in
 from sweet_rl_trainer.stages.data import load
 from sweet_rl_trainer.stages.data import tasks as tasks_of
-from sweet_rl_trainer.stages.examples import told
+from sweet_rl_trainer.stages.examples import template_of
 from sweet_rl_trainer.stages.played import continuations
 from sweet_rl_trainer.stages.sample import read
 from sweet_rl_trainer.stages.scorers import Scorers
@@ -91,7 +91,7 @@ def _by_model(
             recipe.rank.scores,
             reference=scorers.reference(),
             critic=critic,
-            hidden=told(recipe.critic) or "preamble",
+            privileged=template_of(recipe.critic) or "preamble",
             budget=recipe.rank.row_tokens,
             max_length=recipe.critic.max_length,
             dropped=dropped,
@@ -124,7 +124,7 @@ def _pairs(
         scored,
         chat,
         recipe.rank.pairs,
-        weights=recipe.actor.weights,
+        token_weights=recipe.actor.token_weights,
         pairs_per_turn=recipe.rank.pairs_per_turn,
         margin=recipe.rank.margin,
         seed=recipe.rank.seed,

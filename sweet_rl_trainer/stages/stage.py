@@ -22,7 +22,7 @@ from msgspec import Struct
 from colbench.config import digest
 from colbench.errors import DataError
 from colbench.run_folder import hold
-from sweet_rl_trainer.peak import Peak
+from sweet_rl_trainer.memory_monitor import MemoryMonitor
 
 T = TypeVar("T")
 DONE, LOCK = "done.json", ".lock"
@@ -41,7 +41,7 @@ class Report(Struct, frozen=True, kw_only=True):
     seconds: float
     """Since the last call of the stage; it may have been called, and killed, before."""
     memory: int | None = None
-    """Bytes that this program and all that it started had in that time, at most (`peak`)."""
+    """Peak memory of this program and its subprocesses in that time, in bytes (`memory_monitor`)."""
     said: dict[str, Any]
     """What the stage has to say of its output."""
 
@@ -101,7 +101,7 @@ class Stage:
 
     def _act(self, folder: Path, root: Path) -> Report:
         begun = time.monotonic()
-        with Peak() as peak:
+        with MemoryMonitor() as monitor:
             said = self.act(Job(folder=folder, inputs=self._places(root), shared=root))
         report = Report(
             stage=self.name,
@@ -109,7 +109,7 @@ class Stage:
             settings=msgspec.to_builtins(self.settings),
             inputs={name: each.key for name, each in self.inputs.items()},
             seconds=time.monotonic() - begun,
-            memory=peak.bytes,
+            memory=monitor.peak,
             said=said,
         )
         part = folder / f"{DONE}.part"

@@ -21,7 +21,7 @@ from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 from sweet_rl_trainer.stages.base import model_in
 from sweet_rl_trainer.stages.files import HELD_OUT, TRAIN
 from sweet_rl_trainer.stages.stage import Job
-from sweet_rl_trainer.tether import run
+from sweet_rl_trainer.subprocesses import run
 
 RUN, REFERENCES, TASK = "run", "references", "task.json"
 MEMORY = "memory.json"

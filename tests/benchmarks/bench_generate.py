@@ -22,7 +22,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from sweet_rl_trainer.generate import generate
-from sweet_rl_trainer.key_values import Prefixes
+from sweet_rl_trainer.kv_cache import Prefixes
 
 VOCABULARY, ENDS, LONGEST, HEARD = 1024, list(range(0, 1000, 25)), 130, 20
 Prompts = list[list[int]]

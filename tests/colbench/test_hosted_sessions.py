@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from colbench.domain import get_domain
 from colbench.errors import AgentError, EndpointError, InfrastructureError, UserError
 from colbench.hosted.sessions import HostedSession, measures, session_for
 from colbench.messages import ANSWER_MARKER, Message
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.runner import plan
 from colbench.task import Task

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from colbench.config import RunConfig
-from colbench.domain import get_domain
+from colbench.registry import get_domain
 from colbench.report.console import render_table
 from colbench.report.summary import summarize
 from colbench.report.tables import score_tables

@@ -24,7 +24,7 @@ torch.set_num_threads(1)
 
 class Sequence(NamedTuple):
     ids: list[int]
-    weights: list[float]
+    token_weights: list[float]
 
 
 def sequence(seed, length, begin=()):
@@ -53,7 +53,7 @@ def alone(model, groups):
             logits = model(input_ids=torch.tensor([part.ids])).logits[0]
             for place in range(1, len(part.ids)):
                 probabilities = torch.softmax(logits[place - 1], dim=-1)
-                total = total + part.weights[place] * probabilities[part.ids[place]].log()
+                total = total + part.token_weights[place] * probabilities[part.ids[place]].log()
         sums.append(total)
     return torch.stack(sums)
 
@@ -61,7 +61,7 @@ def alone(model, groups):
 def packed(model, groups, share):
     row = lay_out(groups, share=share)
     assert row.shares == share
-    return row.sums(row.weights * row_logprobs(model, model.config, row))
+    return row.sums(row.token_weights * row_logprobs(model, model.config, row))
 
 
 def assert_equal(model, groups, share):

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed (colbench[tr
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from sweet_rl_trainer.generate import generate  # noqa: E402
-from sweet_rl_trainer.key_values import Prefixes  # noqa: E402
+from sweet_rl_trainer.kv_cache import Prefixes  # noqa: E402
 
 PROMPTS = [[1, 5, 9, 30, 4], [1, 7], [1, 8, 8, 12, 60, 3, 41]]
 ENDS = [2, 6, 11]

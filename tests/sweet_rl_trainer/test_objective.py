@@ -19,7 +19,7 @@ from sweet_rl_trainer.objective import (  # noqa: E402
     scores,
 )
 from sweet_rl_trainer.packing import lay_out  # noqa: E402
-from sweet_rl_trainer.weights import RULES, weigh  # noqa: E402
+from sweet_rl_trainer.token_weights import RULES, weigh  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -28,7 +28,7 @@ BETA, LAMBDA = 0.1, 0.01
 
 class Sequence(NamedTuple):
     ids: list[int]
-    weights: list[float]
+    token_weights: list[float]
     turns: list[int]
 
 
@@ -105,7 +105,7 @@ def naive_losses(found, likelihoods, weight=LAMBDA):
 
 def reference_sums(reference, row):
     with torch.no_grad():
-        return row.sums(row.weights * row_logprobs(reference, reference.config, row))
+        return row.sums(row.token_weights * row_logprobs(reference, reference.config, row))
 
 
 def losses(model, reference, row, weight=LAMBDA):
@@ -201,7 +201,7 @@ def test_what_the_human_says_last_does_not_matter(both):
     expected = losses(model, reference, lay_out(groups)).losses
     longer = [
         [
-            [Sequence([*s.ids, 1, 2, 3], [*s.weights, 0, 0, 0], [*s.turns, -1, -1, -1])]
+            [Sequence([*s.ids, 1, 2, 3], [*s.token_weights, 0, 0, 0], [*s.turns, -1, -1, -1])]
             for (s,) in group
         ]
         for group in groups

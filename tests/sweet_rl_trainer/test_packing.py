@@ -15,7 +15,7 @@ from sweet_rl_trainer.packing import lay_out, pack, packed_length
 
 class Sequence(NamedTuple):
     ids: list[int]
-    weights: list[float]
+    token_weights: list[float]
 
 
 def sequence(text, weights=None):
@@ -68,7 +68,7 @@ def test_positions_restart_and_each_token_has_the_place_that_predicts_it():
     assert (row.lengths, row.shares, row.count) == ((3, 2), False, 2)
     assert row.predictors.tolist() == [1, 3]
     assert letters(row.targets) == "ce"
-    assert row.weights.tolist() == [0.5, 2.0]
+    assert row.token_weights.tolist() == [0.5, 2.0]
     assert row.owners.tolist() == [0, 1]
 
 
@@ -131,18 +131,18 @@ def test_the_likelihood_over_everything_is_over_what_nobody_weighs_too():
     row = lay_out([[chosen, [sequence("gh")]]], likelihood="everything")
     assert letters(row.targets) == "bcdfh"
     assert row.likelihood.tolist() == pytest.approx([1 / 4] * 4 + [0])
-    assert row.weights.tolist() == pytest.approx([0, 0.1, 0.1, 0.7, 1])
+    assert row.token_weights.tolist() == pytest.approx([0, 0.1, 0.1, 0.7, 1])
 
 
 def test_a_trajectory_without_a_token_that_counts_has_a_score_of_zero():
     row = lay_out([[[sequence("abc", [0, 0, 0])], [sequence("de")]]])
-    assert row.sums(row.weights).tolist() == [0, 1]
+    assert row.sums(row.token_weights).tolist() == [0, 1]
 
 
 def test_arrays_do_as_well_as_lists():
     arrays = Sequence(array("i", [1, 2, 3]), array("f", [0, 0, 0.25]))
     row = lay_out([[[arrays]]], share=True)
-    assert (row.ids.tolist(), row.weights.tolist()) == ([1, 2, 3], [0.25])
+    assert (row.ids.tolist(), row.token_weights.tolist()) == ([1, 2, 3], [0.25])
 
 
 @pytest.mark.parametrize("weights", [[0.0], [1.0, 1.0]])

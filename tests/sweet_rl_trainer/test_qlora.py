@@ -83,7 +83,7 @@ def test_linear_layers_but_the_last_are_rounded_to_nf4(base, make_model):
 
 def side(name, chance):
     ids = array("i", [chance.randrange(67) for _ in range(12)])
-    example = Example(ids=ids, weights=array("f", [0.0] * 6 + [1.0] * 6))
+    example = Example(ids=ids, token_weights=array("f", [0.0] * 6 + [1.0] * 6))
     return Side(examples=(example,), trajectory=name, reward=1.0, turns=1, reply_tokens=6)
 
 

@@ -9,8 +9,9 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from colbench.errors import UserError
-from sweet_rl_trainer.deviations import STAGES, deviations
-from sweet_rl_trainer.recipe import convert, describe, read, shipped, text
+from sweet_rl_trainer.paper_diff import STAGES, paper_diff
+from sweet_rl_trainer.recipe import convert, read
+from sweet_rl_trainer.recipe_files import describe, shipped, text
 from sweet_rl_trainer.settings import paper
 
 MODEL = {"model": {"name": "x"}}
@@ -41,14 +42,14 @@ def test_the_papers_recipes_have_the_papers_values(name):
     allowed = {"data.held_out"}
     if recipe.domain == "frontend":
         allowed |= {"critic", "rft.at_least"}
-    assert {name for name, *_ in deviations(recipe, STAGES)} == allowed
+    assert {name for name, *_ in paper_diff(recipe, STAGES)} == allowed
     for objective in ("critic", "actor", "rft", "mtdpo"):
         wanted = replace(paper(objective, recipe.domain), save_every=250)
         assert getattr(recipe, objective).train == wanted
     assert recipe.critic.pairs == recipe.mtdpo.pairs
     wanted = ("best-vs-worse", 0.0) if recipe.domain == "backend" else ("all-ordered", 0.1)
     assert (recipe.critic.pairs.rule, recipe.critic.pairs.margin) == wanted
-    assert (recipe.critic.weights, recipe.actor.weights) == ("turn-mean", "sum")
+    assert (recipe.critic.token_weights, recipe.actor.token_weights) == ("turn-mean", "sum")
     assert (recipe.critic.max_length, recipe.actor.max_length) == (8192, 16_384)
     assert (recipe.sample.count, recipe.sample.data_fraction) == (16, 0.1)
     assert (recipe.rank.pairs, recipe.rank.pairs_per_turn) == ("halves", 4)
@@ -57,11 +58,11 @@ def test_the_papers_recipes_have_the_papers_values(name):
 def test_deviations_are_those_of_the_stages_that_are_done():
     recipe = read("lora-1gpu-8b")
     rates = {f"{each}.train.learning_rate" for each in ("critic", "actor", "rft", "mtdpo")}
-    assert {name for name, *_ in deviations(recipe, STAGES)} == rates | {"lora", "data.held_out"}
-    found = deviations(recipe, {"rft", "export"})
+    assert {name for name, *_ in paper_diff(recipe, STAGES)} == rates | {"lora", "data.held_out"}
+    found = paper_diff(recipe, {"rft", "export"})
     assert ("rft.train.learning_rate", 1e-5, 2e-7) in found
     assert [name for name, *_ in found] == ["data.held_out", "rft.train.learning_rate", "lora"]
-    assert [name for name, *_ in deviations(recipe, {"grpo"})] == ["lora"]
+    assert [name for name, *_ in paper_diff(recipe, {"grpo"})] == ["lora"]
 
 
 def test_settings_of_one_training_win_over_those_of_all():
@@ -154,10 +155,16 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("model.name=x", r"model\.name and model\.tiny: give one of the two$"),
         ("iterations=2", r"iterations: a \[\[collect\]\] table with \{model\} in its agent"),
         ("iterations=0", r"iterations: expected a whole number >= 1; given: 0$"),
-        ("critic.hidden=none", r"rank\.scores 'critic' do not fit a critic that is not told c"),
-        ("rank.scores=critic-without-hidden", r"do not fit a critic that is told c \(critic\.hid"),
-        ("critic.weights=sum", r"rank\.scores 'critic' do not fit critic\.weights 'sum'$"),
-        ("rank.scores=critic-sum", r"'critic-sum' do not fit critic\.weights 'turn-mean'$"),
+        (
+            "critic.privileged=none",
+            r"rank\.scores 'critic' do not fit a critic that does not see c",
+        ),
+        ("rank.scores=critic-unprivileged", r"do not fit a critic that sees c \(critic\.priv"),
+        (
+            "critic.token_weights=sum",
+            r"rank\.scores 'critic' do not fit critic\.token_weights 'sum'$",
+        ),
+        ("rank.scores=critic-sum", r"'critic-sum' do not fit critic\.token_weights 'turn-mean'$"),
         (
             "sample.server=http://h:1/v1",
             r"sample\.server 'http://h:1/v1': expected .* or MODEL@URL$",
@@ -215,3 +222,24 @@ def test_a_recipe_that_is_not_there_is_an_error_that_names_those_that_are(name):
         UserError, match=r"there is no recipe .* neither a file nor one of loop-cpu"
     ):
         read(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('told=[{agent="demonstrator"}]', "told is now collect_privileged"),
+        ("rft.told=[]", "rft.told is now rft.privileged"),
+        ("critic.hidden=none", "critic.hidden is now critic.privileged"),
+        ("critic.weights=sum", "critic.weights is now critic.token_weights"),
+        ("mtdpo.weights=sum", "mtdpo.weights is now mtdpo.token_weights"),
+        ("actor.weights=sum", "actor.weights is now actor.token_weights"),
+        (
+            "rank.scores=critic-without-hidden",
+            "rank.scores 'critic-without-hidden' is now 'critic-unprivileged'",
+        ),
+    ],
+)
+def test_a_former_key_is_refused_with_the_present_one(change, said):
+    with pytest.raises(UserError) as raised:
+        read("tiny-cpu", [change])
+    assert str(raised.value) == f"recipe tiny-cpu: {said}"

@@ -24,7 +24,7 @@ torch.set_num_threads(1)
 
 class Sequence(NamedTuple):
     ids: list[int]
-    weights: list[float]
+    token_weights: list[float]
 
 
 def sequence(number, length=6):
@@ -64,7 +64,7 @@ def test_one_number_is_kept_for_each_trajectory(tmp_path):
     cache = open_cache(tmp_path)
     cache.fill(PAIRS, by_number, budget=40)
     for parts in (parts for pair in PAIRS for parts in pair):
-        weights = [weight for part in parts for weight in part.weights if weight]
+        weights = [weight for part in parts for weight in part.token_weights if weight]
         expected = sum(w * v for w, v in zip(weights, by_hand(parts), strict=True))
         assert cache.get(parts).tolist() == pytest.approx([expected])
 
@@ -113,12 +113,12 @@ def test_the_key_is_of_ids_weights_and_how_they_are_parted():
         content_key([one], "sum"),
         content_key([one], "tokens"),
         content_key([one._replace(ids=[1, 2, 4])], "sum"),
-        content_key([one._replace(weights=[0, 0.25, 0])], "sum"),
-        content_key([one._replace(weights=[0, 0.5, 0.5])], "tokens"),
+        content_key([one._replace(token_weights=[0, 0.25, 0])], "sum"),
+        content_key([one._replace(token_weights=[0, 0.5, 0.5])], "tokens"),
         content_key([Sequence([1, 2], [0, 0.5]), Sequence([3], [0])], "sum"),
     ]
     assert len(set(keys)) == len(keys)
-    assert content_key([one._replace(weights=[0, 9.0, 0])], "tokens") == keys[1]
+    assert content_key([one._replace(token_weights=[0, 9.0, 0])], "tokens") == keys[1]
 
 
 def test_half_a_line_is_cut_off_and_computed_again(tmp_path):
@@ -232,7 +232,7 @@ def test_a_model_scores_nothing_against_its_own_cached_reference(make_model, tmp
     row = lay_out(PAIRS, share=share)
     reference = torch.cat([cache.get(parts) for pair in PAIRS for parts in pair])
     found = scores(row, row_logprobs(model, model.config, row), reference)
-    sizes = row.sums(row.weights)
+    sizes = row.sums(row.token_weights)
     assert (found.abs() <= 1e-5 * sizes).all()
     losses = pair_losses(found, torch.zeros(8), beta=0.1, likelihood_weight=0).losses
     torch.testing.assert_close(losses, torch.full((4,), 2.0).log(), rtol=0, atol=1e-5)

@@ -25,8 +25,8 @@ from sweet_rl_trainer.collator import Packer, Plan  # noqa: E402
 from sweet_rl_trainer.examples import Example, PairExample, Side  # noqa: E402
 from sweet_rl_trainer.lora import adapt  # noqa: E402
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings, paper  # noqa: E402
+from sweet_rl_trainer.token_weights import weigh  # noqa: E402
 from sweet_rl_trainer.training import train  # noqa: E402
-from sweet_rl_trainer.weights import weigh  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -49,7 +49,7 @@ def side(name, chance, rule="turn-mean"):
     for turn in range(chance.randint(1, 3)):
         turns += [-1] * chance.randint(2, 5) + [turn] * chance.randint(1, 6)
     ids = array("i", [chance.randrange(67) for _ in turns])
-    example = Example(ids=ids, weights=array("f", weigh(turns, rule)))
+    example = Example(ids=ids, token_weights=array("f", weigh(turns, rule)))
     return Side(
         examples=(example,), trajectory=name, reward=1.0, turns=turns[-1] + 1, reply_tokens=3
     )
@@ -119,7 +119,7 @@ def score(logits, side):
     (example,) = side.examples
     values = [
         (weight, torch.log_softmax(logits[place - 1], -1)[example.ids[place]])
-        for place, weight in enumerate(example.weights)
+        for place, weight in enumerate(example.token_weights)
         if weight
     ]
     return sum(w * v for w, v in values), -sum(v for _, v in values) / len(values)

@@ -37,9 +37,9 @@ from sweet_rl_trainer.objective import pair_losses, scores  # noqa: E402
 from sweet_rl_trainer.packing import lay_out  # noqa: E402
 from sweet_rl_trainer.reference import model_digest  # noqa: E402
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings, paper  # noqa: E402
+from sweet_rl_trainer.token_weights import RULES, weigh  # noqa: E402
 from sweet_rl_trainer.training import train  # noqa: E402
 from sweet_rl_trainer.values import has_value_head, load_value_model, row_values  # noqa: E402
-from sweet_rl_trainer.weights import RULES, weigh  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -71,7 +71,7 @@ def side(name, chance, rule="turn-mean"):
     for turn in range(1, chance.randint(2, 4)):
         turns += [-1] * chance.randint(2, 5) + [turn] * chance.randint(1, 6)
     ids = array("i", [5, 6, 7, *(chance.randrange(67) for _ in turns[3:])])
-    example = Example(ids=ids, weights=array("f", weigh(turns, rule)))
+    example = Example(ids=ids, token_weights=array("f", weigh(turns, rule)))
     given = {"trajectory": name, "reward": 1.0, "turns": turns[-1] + 1, "reply_tokens": 3}
     return Dialogue(examples=(example,), turn_of=tuple(turns), **given)
 

@@ -9,10 +9,10 @@ from uuid import uuid4
 
 import msgspec
 
-from colbench.domain import get_domain
 from colbench.errors import AgentError, EndpointError
 from colbench.interfaces import Episode, Rule
 from colbench.messages import Message
+from colbench.registry import get_domain
 from colbench.task import BACKEND
 from colbench_agents.protocol import (
     PROTOCOL,

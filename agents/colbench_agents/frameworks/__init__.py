@@ -5,7 +5,7 @@ The entry points of the group `colbench.frameworks` say which class of which pac
 
 from __future__ import annotations
 
-from colbench.domain import get_domain
+from colbench.registry import get_domain
 from colbench.task import BACKEND
 
 

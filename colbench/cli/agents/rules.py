@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from colbench.cli.agents.scripted import ANY_TEXT, FAR_OFF, Played, Script, white_picture
 from colbench.config import RunConfig
-from colbench.domain import domain_names, get_domain
 from colbench.errors import AgentError, UserError
 from colbench.interfaces import Agent, Checkable, Rule, StatefulAgent
 from colbench.plugins import describe
+from colbench.registry import domain_names, get_domain
 
 PAGE = "agents/README.md"
 DOMAINS = tuple(domain_names())

@@ -11,10 +11,10 @@ from uuid import uuid4
 from msgspec import Struct
 
 from colbench.dialogue import Ending, opened, play
-from colbench.domain import get_domain
 from colbench.errors import AgentError, boundary
 from colbench.interfaces import Agent, Episode, StatefulAgent
 from colbench.messages import Message
+from colbench.registry import get_domain
 from colbench.rollout import Turn
 from colbench.task import Hidden, Task
 

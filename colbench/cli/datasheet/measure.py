@@ -15,8 +15,8 @@ from colbench.cli.datasheet.numbers import Numbers, count_all
 from colbench.cli.datasheet.plays import Known, Played, play_all
 from colbench.cli.datasheet.similar import near_duplicates
 from colbench.config import RunConfig
-from colbench.domain import get_domain
 from colbench.export import encode_lines
+from colbench.registry import get_domain
 from colbench.task import Task
 
 

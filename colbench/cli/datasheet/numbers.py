@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from colbench.domain import get_domain
+from colbench.registry import get_domain
 from colbench.task import Task
 
 Key = TypeVar("Key", int, str)

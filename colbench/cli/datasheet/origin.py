@@ -17,12 +17,14 @@ def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
     Raises UserError if the licence is unknown.
     """
     name, _, argument = source.partition(":")
+    is_file = Path(source).expanduser().is_file()
     known = entry_points(group="colbench.origins", name=name)
-    if known and not Path(source).expanduser().is_file():
+    if known and not is_file:
         (point,) = known
         origin: Origin = point.load()(argument)
     else:
-        origin = Origin(what="A file of tasks.", made="", licence="", how="")
+        what = "A file of tasks." if is_file else ""
+        origin = Origin(what=what, made="", licence="", how="")
     if not (licence or origin.licence):
         raise UserError(f"--licence: name the licence of {source}, such as CC-BY-4.0")
     return replace(origin, made=made or origin.made, licence=licence or origin.licence)

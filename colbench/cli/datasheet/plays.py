@@ -19,10 +19,10 @@ from msgspec import Struct
 from colbench.checks import Bar
 from colbench.config import RunConfig
 from colbench.dialogue import play
-from colbench.domain import get_domain
 from colbench.interfaces import Agent, Design, Scorer
 from colbench.messages import Message
 from colbench.plugins import resolve
+from colbench.registry import get_domain
 from colbench.resources import RunResources
 from colbench.rollout import Turn
 from colbench.task import Task

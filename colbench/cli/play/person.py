@@ -11,13 +11,13 @@ from colbench.cli.play import screen
 from colbench.cli.play.keyboard import Keyboard
 from colbench.cli.play.pen import Pen
 from colbench.cli.view import say
-from colbench.domain import get_domain
 from colbench.errors import SimulatorError
 from colbench.interfaces import Agent, Episode
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.pages.extract import extract_page, target_page
 from colbench.pages.render import PageRenderer, Render
 from colbench.presentation import Draft
+from colbench.registry import get_domain
 from colbench.task import Task
 
 HUMAN = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from colbench.cli.view import code, line, say, verdict
 from colbench.config import ScoringMode
 from colbench.console import console, printable
-from colbench.domain import get_domain
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Task
 

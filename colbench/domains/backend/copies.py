@@ -17,7 +17,9 @@ Syntax = tuple[object, ...]
 def copies(reference: str, source: str) -> bool:
     """Return True if a program is the reference, or nearly."""
     longest = LONGER * len(reference) + 1000
-    return is_copy(_syntax_of_reference(reference), syntax(source) if len(source) <= longest else ())
+    return is_copy(
+        _syntax_of_reference(reference), syntax(source) if len(source) <= longest else ()
+    )
 
 
 def syntax(source: str) -> Syntax:

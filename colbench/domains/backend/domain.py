@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from colbench.checks import Bar, Examination, TaskCheck
-from colbench.config import RunConfig, workers
+from colbench.code_resources import CodeResources
+from colbench.config import RunConfig
 from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.domains.backend.answers import extract_code
 from colbench.domains.backend.copies import copies
@@ -15,7 +15,6 @@ from colbench.domains.backend.items import python_items
 from colbench.interfaces import HumanSimulator, Scorer
 from colbench.items import Items
 from colbench.presentation import Draft
-from colbench.sandbox import CodeSandbox
 from colbench.task import Task
 
 SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
@@ -55,15 +54,15 @@ class BackendDomain(Domain):
         "```python\n{reference}\n```"
     )
 
-    def resources(self, config: RunConfig, tasks: Sequence[Task]) -> BackendResources:  # noqa: ARG002
+    def resources(self, config: RunConfig, tasks: Sequence[Task]) -> CodeResources:  # noqa: ARG002
         """Return the code sandbox."""
-        return BackendResources(config)
+        return CodeResources(config)
 
     def scorer(self, resources: Resources) -> Scorer:
         """Return the scorer by hidden tests."""
         from colbench.domains.backend.scorer import UnitTestScorer
 
-        assert isinstance(resources, BackendResources)  # noqa: S101
+        assert isinstance(resources, CodeResources)  # noqa: S101
         return UnitTestScorer(resources.sandbox)
 
     def keyless_human(self, resources: Resources | None) -> HumanSimulator:  # noqa: ARG002
@@ -102,7 +101,7 @@ class BackendDomain(Domain):
         """Raise RejectedError if a request gives its reference away, or the reference's values tell too little."""
         from colbench.domains.backend.vetting import vet
 
-        assert isinstance(resources, BackendResources)  # noqa: S101
+        assert isinstance(resources, CodeResources)  # noqa: S101
         await vet(task, resources.sandbox)
 
     def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
@@ -125,25 +124,3 @@ class BackendDomain(Domain):
 
         async with self.resources(config, tasks) as resources:
             return await examine_functions(tasks, resources.sandbox, bar("references", len(tasks)))
-
-
-class BackendResources(Resources):
-    """The code sandbox that a configuration asks for."""
-
-    def __init__(self, config: RunConfig) -> None:
-        self.workers = workers(config.sandbox_workers)
-        self.sandbox = CodeSandbox(
-            self.workers, allow_unsafe=config.allow_unsafe_sandbox, packages=config.sandbox_packages
-        )
-
-    @property
-    def isolation(self) -> str:
-        """Tier, Python version and limits of the sandbox, once started."""
-        return self.sandbox.environment
-
-    async def __aenter__(self) -> BackendResources:
-        await self.sandbox.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> None:
-        await self.sandbox.__aexit__(*error)

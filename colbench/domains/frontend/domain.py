@@ -18,7 +18,7 @@ from colbench.models.human import Voice
 from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.extract import extract_page
 from colbench.pages.store import RenderStore
-from colbench.presentation import Draft, ReportPages
+from colbench.presentation import AnswerPictures, Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.task import Task
 
@@ -197,6 +197,14 @@ class FrontendDomain(Domain):
             files=Gallery(album, self.metrics, self.floors).render(config, tasks, rollouts),
             addresses={task.id: address(place) for place, task in enumerate(tasks)},
         )
+
+    def answer_pictures(
+        self, folder: Path, renders: RenderStore, environment: str
+    ) -> AnswerPictures:
+        """Return target, render and difference of pages."""
+        from colbench.domains.frontend.gallery.comparison import PageComparison
+
+        return PageComparison(folder, renders, environment)
 
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]

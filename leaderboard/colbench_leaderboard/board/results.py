@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from colbench.domain import get_domain
 from colbench.errors import DataError
+from colbench.registry import get_domain
 from colbench_leaderboard.store.entries import read_scores
 from colbench_leaderboard.store.layout import Record
 from colbench_leaderboard.verify.receipt import CellScore, Receipt

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from colbench.domain import get_domain
 from colbench.errors import DataError
+from colbench.registry import get_domain
 from colbench_leaderboard.board.comparison import separable
 from colbench_leaderboard.board.costs import mean_cost, mean_tokens
 from colbench_leaderboard.board.model import (

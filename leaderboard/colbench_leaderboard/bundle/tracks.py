@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from colbench.domain import domain_names, get_domain
+from colbench.registry import domain_names, get_domain
 from colbench_leaderboard.bundle.schema import Lock
 
 HUMAN = "keyless"

@@ -12,7 +12,7 @@ import msgspec
 
 from colbench import numbers
 from colbench.console import console, errors, printable
-from colbench.domain import get_domain
+from colbench.registry import get_domain
 
 if TYPE_CHECKING:
     from colbench.stats import Estimate

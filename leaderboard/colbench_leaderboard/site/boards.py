@@ -10,8 +10,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from colbench.domain import get_domain
 from colbench.numbers import amount, bare_percent, dollars
+from colbench.registry import get_domain
 from colbench.stats import Estimate
 from colbench_leaderboard.board.model import Board, Row
 from colbench_leaderboard.site.layout import Page, Trail

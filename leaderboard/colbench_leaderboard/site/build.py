@@ -21,8 +21,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from colbench.domain import get_domain
 from colbench.pages.store import RenderStore
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Task
 from colbench_leaderboard.board.comparison import Comparisons
@@ -170,9 +170,10 @@ class Builder:
             entries.page(entry, row, board, history=records, deltas=deltas, standing=standing)
         )
         pictures = None
-        if get_domain(board.domain).pictured and self._renders is not None:
+        if self._renders is not None:
             browser = self._browser or entry.lock.environment
-            pictures = dialogues.Pictures(self._folder.draft, self._renders, browser)
+            domain = get_domain(board.domain)
+            pictures = domain.answer_pictures(self._folder.draft, self._renders, browser)
         with read_bundle(bundle_folder(self._store, entry.bundle)) as bundle:
             rollouts = (seen.note(cell.rollout) for cell in bundle.cells())
             cells = dialogues.joined(scores, rollouts)

@@ -6,16 +6,13 @@ A page works without a script, as a column; with it one dialogue is shown at a t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from colbench.domains.frontend.gallery.album import Album, Shot
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER
 from colbench.numbers import count, percent, sentence
-from colbench.pages.extract import extract_page, target_page
-from colbench.pages.store import RenderStore
+from colbench.presentation import AnswerPictures, Picture
 from colbench.rollout import Rollout, Turn
 from colbench.task import Task
 from colbench_leaderboard.board.model import Board, Row
@@ -71,7 +68,7 @@ class Dialogue(NamedTuple):
     answer: str | None
     reference: str | None
     """None: the task is not at hand."""
-    pictures: Sequence[tuple[str, Shot]]
+    pictures: Sequence[Picture]
 
 
 class Listed(NamedTuple):
@@ -80,23 +77,6 @@ class Listed(NamedTuple):
     score: CellScore
     request: str
     link: str
-
-
-class Pictures:
-    """Pictures of the pages of an entry; their files are in `gallery/` of the site."""
-
-    def __init__(self, site: Path, renders: RenderStore, environment: str) -> None:
-        self._album = Album(site, renders, environment)
-
-    def of(self, task: Task, answer: str | None) -> Sequence[tuple[str, Shot]]:
-        """Return target, render and difference, as far as there are renders."""
-        target = target_page(task.hidden.reference)
-        page = None if answer is None else extract_page(answer)
-        pages = [target] if page is None else [target, page]
-        self._album.take(pages, [(target, page)] if page is not None else [])
-        shots = [("Target", self._album.page(target)), ("Render", self._album.page(page))]
-        shots.append(("Difference", self._album.difference(target, page)))
-        return [(name, shot) for name, shot in shots if shot.file]
 
 
 def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator[Cell]:
@@ -114,7 +94,7 @@ def leaves(
     board: Board,
     cells: Iterator[Cell],
     tasks: Mapping[str, Task],
-    pictures: Pictures | None,
+    pictures: AnswerPictures | None,
 ) -> Iterator[Page]:
     """Yield the pages of an entry's dialogues, which come in the order of its scores; `tasks` are by hash."""
     view, total = board_view(board), board.tasks * row.trials
@@ -135,6 +115,7 @@ def leaves(
                 "last": last,
                 "total": total,
                 "dialogues": [_dialogue(cell, view, tasks, pictures) for cell in leaf],
+                "legend": pictures.legend if pictures else "",
                 "previous": leaf_name(number - 1) if number > 1 else "",
                 "next": leaf_name(number + 1) if number * LEAF < total else "",
             },
@@ -177,7 +158,7 @@ def _batches(cells: Iterator[Cell]) -> Iterator[list[Cell]]:
 
 
 def _dialogue(
-    cell: Cell, view: BoardView, tasks: Mapping[str, Task], pictures: Pictures | None
+    cell: Cell, view: BoardView, tasks: Mapping[str, Task], pictures: AnswerPictures | None
 ) -> Dialogue:
     score, rollout = cell.score, cell.rollout
     task = tasks.get(rollout.task_hash) if rollout else None

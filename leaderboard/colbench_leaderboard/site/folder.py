@@ -1,4 +1,4 @@
-"""The folder of a site: written beside itself, and put in place when it is whole."""
+"""The folder of a site: written under another name, and moved into place when it is complete."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from colbench.errors import UserError
 MARK = ".colbench-site"
 """A file in every site that was built; a folder without it is not overwritten."""
 KEPT = ("gallery",)
-"""Folders that go over from the site before: pictures are named by what they show and need not be made again."""
+"""Folders kept from the site before: pictures are named by what they show and need not be made again."""
 
 
 class Folder:
-    """Writes the files of a site; counts them. Leave it (`with`) to put the site in place, unless something failed."""
+    """A site that is being written; leaving it (`with`) moves it into place, or removes it after an exception."""
 
     def __init__(self, out: Path) -> None:
         self.out = out.resolve()
@@ -27,10 +27,10 @@ class Folder:
         if self.out.exists() and not self.out.is_dir():
             raise UserError(f"--out {self.out}: is a file; name a folder")
         if (self.before / MARK).is_file() and not self.out.exists():
-            self.before.replace(self.out)  # a build was killed just when it put its site in place
+            self.before.replace(self.out)  # a build was killed while it moved its site into place
         if self.out.exists() and not (self.out / MARK).is_file() and any(self.out.iterdir()):
             raise UserError(
-                f"--out {self.out}: that folder holds something else than a site; give another, or empty it"
+                f"--out {self.out}: that folder holds something other than a site; name another, or empty it"
             )
         for left in (self.before, self.draft):
             shutil.rmtree(left, ignore_errors=True)
@@ -56,7 +56,7 @@ class Folder:
             shutil.rmtree(self.draft, ignore_errors=True)
 
     def write(self, name: str, content: bytes | str) -> None:
-        """Write a file; `name` is its path in the site, which is made of digests and fixed words."""
+        """Write a file; `name` is its path in the site."""
         path = self.place(name)
         data = content.encode("utf-8", "replace") if isinstance(content, str) else content
         path.write_bytes(data)
@@ -64,7 +64,7 @@ class Folder:
         self.bytes += len(data)
 
     def place(self, name: str) -> Path:
-        """Where a file of the site goes, for somebody else to write it."""
+        """Return where to write a file of the site, and make its folder."""
         path = self.draft / name
         if path.parent not in self._made:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from colbench.command import printable
-from colbench.domain import get_domain
+from colbench.registry import get_domain
 from colbench_leaderboard.board.model import Entry
 from colbench_leaderboard.bundle.tracks import is_standard, own_sources
 from colbench_leaderboard.site.slugs import archive_name

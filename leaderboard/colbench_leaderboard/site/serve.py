@@ -1,4 +1,4 @@
-"""A site over HTTP, for this machine only."""
+"""A site over HTTP, for this machine alone."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ MOST = 65535
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Serves files; says nothing on the terminal."""
+    """Handler that serves files and prints nothing."""
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def end_headers(self) -> None:
-        """Add headers as a careful host would."""
+        """Forbid guessing of content types, and caching."""
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Cache-Control", "no-cache")
         super().end_headers()
 
 
 def server(site: Path, port: int) -> ThreadingHTTPServer:
-    """A server of a folder at 127.0.0.1; leaving it (`with`) closes it. Raises UserError where the port is taken."""
+    """Return a server of a folder at 127.0.0.1, closed on leaving (`with`). Raises UserError if the port is taken."""
     if not 0 <= port <= MOST:
         raise UserError(f"--port {port}: a port is a number from 0 to {MOST}")
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(site)))
     except OSError as cause:
         raise UserError(
-            f"--port {port}: {cause.strerror}; give another, or 0 for a free one"
+            f"--port {port}: {cause.strerror}; name another, or 0 for a free one"
         ) from cause

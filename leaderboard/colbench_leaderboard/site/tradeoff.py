@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from colbench.domain import get_domain
 from colbench.numbers import amount, dollars, sentence
+from colbench.registry import get_domain
 from colbench.web.charts import Curve, Dot, Emphasis, pareto_front
 from colbench_leaderboard.board.model import Board, Row
 from colbench_leaderboard.site.boards import Number, board_page

@@ -16,9 +16,9 @@ from math import exp, fsum, lgamma, log
 
 from msgspec import Struct
 
-from colbench.domain import get_domain
 from colbench.items import WORD, Items
 from colbench.leaks import STEM, hidden_items, told_items, used_items
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Fact, Task
 from colbench_leaderboard.verify.findings import Findings

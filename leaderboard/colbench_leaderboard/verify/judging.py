@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from msgspec import Struct
 
 from colbench.config import RunConfig
-from colbench.domain import get_domain
 from colbench.errors import InfrastructureError, UserError
 from colbench.interfaces import ProgressScorer
+from colbench.registry import get_domain
 from colbench.session import Session
 from colbench.task import Task
 from colbench_leaderboard.bundle.read import Cell

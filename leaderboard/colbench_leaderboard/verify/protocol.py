@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from colbench.dialogue import read_move
-from colbench.domain import get_domain
 from colbench.messages import ANSWER_MARKER
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Task
 from colbench_leaderboard.bundle.read import Cell

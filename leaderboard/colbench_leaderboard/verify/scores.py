@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from colbench.domain import Domain, get_domain
+from colbench.domain import Domain
+from colbench.registry import get_domain
 from colbench.report.dialogues import agent_words, human_words
 from colbench.rollout import Rollout
 from colbench.stats import Estimate, mean_interval, pass_k

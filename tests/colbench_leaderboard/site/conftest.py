@@ -19,7 +19,7 @@ MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>\"'&amp;<b onclick=hit=
 
 
 def _stores() -> ModuleType:
-    """The module of the benchmarks that makes stores: tests are no package."""
+    """Load the module of the benchmarks that makes stores, which is not in a package."""
     path = HERE.parents[1] / "benchmarks" / "leaderboard_store.py"
     spec = util.spec_from_file_location("leaderboard_store", path)
     assert spec is not None
@@ -31,25 +31,25 @@ def _stores() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def stores() -> ModuleType:
-    """`leaderboard_store`."""
+    """Return the module `leaderboard_store`."""
     return _stores()
 
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The accessibility checker, as a script."""
+    """Return the accessibility checker, as a script."""
     return lzma.decompress((HERE / "vendor/axe-core/axe-4.14.1.min.js.xz").read_bytes()).decode()
 
 
 @pytest.fixture(scope="session")
 def tasks(stores):
-    """30 backend tasks: more than a page of dialogues."""
+    """Return 30 backend tasks: more than a page of dialogues."""
     return stores.make_tasks(30)
 
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory, stores, tasks):
-    """Nine ranked entries, one of them hostile; three lines; a removed and a refused entry."""
+    """Make nine ranked entries, one of them hostile; three reference lines; a removed and a refused entry."""
     made = stores.make_store(tmp_path_factory.mktemp("store") / "store", 8, tasks)
     finding = Finding(rule="audit.x", severity="flag", file=MARKUP, line=3, message=MARKUP)
     made.add(
@@ -79,7 +79,7 @@ def standings(store):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory, store, standings, tasks) -> Path:
-    """The site, but for the reference of one task."""
+    """Build the site, without the reference of one task."""
     out = tmp_path_factory.mktemp("out") / "site"
     build(store.folder, standings, out, tasks[1:])
     return out
@@ -87,5 +87,5 @@ def site(tmp_path_factory, store, standings, tasks) -> Path:
 
 @pytest.fixture(scope="session")
 def board(standings):
-    """The one board."""
+    """Return the one board."""
     return standings.boards[0]

@@ -1,4 +1,4 @@
-"""The files of a site: whole, safe, the same each time, and from the store alone."""
+"""The files of a site: complete, safe, deterministic, and built from the store alone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ELEMENTS = set(
 
 
 class Read(HTMLParser):
-    """What a page is made of."""
+    """The elements and words of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ def pages(site) -> dict[str, Read]:
     }
 
 
-def test_every_link_leads_to_a_file_and_a_place_that_are_there(site, pages):
+def test_every_link_leads_to_an_existing_file_and_place(site, pages):
     ids = {
         name: {attributes.get("id") for _, attributes in page.elements}
         for name, page in pages.items()
@@ -248,7 +248,9 @@ def test_a_removed_and_a_refused_entry_are_in_the_log_only(pages, standings):
         assert record.previous[:16] in log
 
 
-def test_a_dialogue_has_its_answer_and_its_reference_where_it_is_at_hand(pages, board, tasks):
+def test_a_dialogue_shows_its_answer_and_the_reference_of_a_task_that_is_at_hand(
+    pages, board, tasks
+):
     page = pages[f"entries/{board.rows[0].bundle[:12]}/dialogues-001.html"]
     assert tasks[1].hidden.reference in page.words
     assert tasks[0].hidden.reference not in page.words
@@ -272,7 +274,7 @@ def test_the_papers_table_is_shown_as_reported(pages, standings):
 def test_a_folder_with_something_else_is_not_touched(tmp_path, store, standings):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
-    with pytest.raises(UserError, match="holds something else than a site"):
+    with pytest.raises(UserError, match="holds something other than a site"):
         build(store.folder, standings, tmp_path / "mine", [])
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "thesis.tex"]
 
@@ -303,7 +305,7 @@ def test_a_build_that_fails_leaves_the_site_before(tmp_path, stores):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_what_is_built_anew_holds_nothing_of_an_entry_that_was_removed(tmp_path, stores):
+def test_a_rebuilt_site_holds_nothing_of_a_removed_entry(tmp_path, stores):
     made = stores.make_store(tmp_path / "store", 2, stores.make_tasks(2))
     out = tmp_path / "site"
     first = read_standings(made.folder)
@@ -416,6 +418,6 @@ def test_a_site_is_served_to_this_machine(site):
 
 
 @pytest.mark.parametrize("port", [-1, 70000])
-def test_a_port_that_is_none_is_refused(site, port):
+def test_an_invalid_port_is_refused(site, port):
     with pytest.raises(UserError, match="a port is a number from 0 to 65535"):
         server(site, port)

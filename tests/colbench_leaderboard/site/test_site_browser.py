@@ -31,7 +31,7 @@ def chromium(browser) -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(chromium):
-    """Opens pages, and fails the test when anything on them does, asks the network, or runs what somebody wrote."""
+    """Open pages; fail the test if one has an error, requests the network, or runs what somebody wrote."""
     wrong, contexts = [], []
 
     def start(**options) -> Page:
@@ -55,7 +55,7 @@ def opened(chromium):
 
 @pytest.fixture(scope="module")
 def kinds(site, board, standings) -> dict[str, str]:
-    """One page of each kind; entry and dialogues are those with hostile words."""
+    """Return a page of each kind; entry and dialogues are those with hostile words."""
     here = f"boards/{board.key}"
     hostile = next(b for b, e in standings.entries.items() if e.submission.name.startswith("="))
     entry = f"entries/{hostile[:12]}"
@@ -86,7 +86,7 @@ def wider(page: Page) -> bool:
 
 
 def violations(page: Page, axe: str, rules: str = "") -> list[tuple[str, str]]:
-    """What breaks a rule of accessibility: the rule and the first element."""
+    """Return the broken rules of accessibility, each with its first element."""
     page.evaluate(axe)
     only = f"runOnly: ['{rules}']," if rules else ""
     options = f"{{{only} preload: false, resultTypes: ['violations']}}"

@@ -18,7 +18,7 @@ from colbench.task import row_from_task
 
 @pytest.fixture
 def small(tmp_path, stores):
-    """A store of one entry on tasks that come with no ColBench, and the file of those."""
+    """Return a store of one entry on tasks that do not come with ColBench, and the file of the tasks."""
     tasks = stores.make_tasks(3)
     made = stores.Store(tmp_path / "store", tasks, source="file:/etc/passwd")
     made.add(stores.Entrant(name="System", skill=0.4))
@@ -41,11 +41,13 @@ def test_build_writes_a_site_with_the_references_that_one_has(tmp_path, small, c
     assert "--tasks YOUR_TASKS" in next(out.glob("entries/*/index.html")).read_text()
 
 
-def test_build_refuses_what_is_no_store_and_a_folder_of_something_else(tmp_path, small, capsys):
+def test_build_refuses_a_path_without_a_store_and_a_folder_of_something_else(
+    tmp_path, small, capsys
+):
     assert main(["leaderboard", "build", str(tmp_path / "none"), "--out", str(tmp_path / "x")]) == 2
     assert "is not a store" in capsys.readouterr().err
     assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path)]) == 2
-    assert "holds something else than a site" in capsys.readouterr().err
+    assert "holds something other than a site" in capsys.readouterr().err
     assert main(["leaderboard", "build", str(small[0]), "--serve", "--port", "99999"]) == 2
     assert "a port is a number from 0 to 65535" in capsys.readouterr().err
 

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from colbench.config import digest
-from colbench.domain import get_domain
 from colbench.domains.backend.human.human import answer as of_code
 from colbench.facts.human import answer as of_facts
+from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
 from colbench.task import Hidden, Task
 from colbench_leaderboard.verify.disclosure import disclosure

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from colbench.domain import get_domain
 from colbench.domains.backend.copies import syntax
+from colbench.registry import get_domain
 from colbench.rollout import Failure, Rollout, Turn
 from colbench.task import Fact, Hidden, Task
 from colbench_leaderboard.bundle.read import Cell

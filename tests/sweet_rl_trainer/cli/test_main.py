@@ -16,9 +16,9 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 from colbench.run_folder import hold  # noqa: E402
 from sweet_rl_trainer.cli import main  # noqa: E402
 from sweet_rl_trainer.cli.run import UNTIL  # noqa: E402
-from sweet_rl_trainer.recipe import shipped, text  # noqa: E402
-from sweet_rl_trainer.reproduce import scales  # noqa: E402
+from sweet_rl_trainer.recipe_files import shipped, text  # noqa: E402
 from sweet_rl_trainer.stages.plan import GOALS  # noqa: E402
+from sweet_rl_trainer.study import scales  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -71,8 +71,9 @@ def test_an_old_command_of_a_stage_names_the_new_one(stage, fails):
     assert said == f"sweet-rl {stage}: is now `sweet-rl run RECIPE --until {stage}`"
 
 
-def test_the_old_list_of_recipes_names_the_new_one(fails):
-    assert fails("recipes", "tiny-cpu") == "sweet-rl recipes: is now `sweet-rl show`"
+@pytest.mark.parametrize(("former", "present"), [("recipes", "show"), ("reproduce", "study")])
+def test_a_former_command_names_the_present_one(former, present, fails):
+    assert fails(former, "--quick") == f"sweet-rl {former}: is now `sweet-rl {present}`"
 
 
 def test_a_run_can_end_at_every_goal_and_its_help_describes_them(capfd):
@@ -257,13 +258,13 @@ def test_a_server_without_the_system_prompt_is_refused_before_a_critic_learns(
 
 @pytest.mark.parametrize("scale", [name for name in scales.shipped() if "quick" not in name])
 def test_every_scale_of_a_study_can_be_asked_for(scale, fails, tmp_path):
-    said = fails("reproduce", "--scale", scale, "--seeds", "0", "--out", tmp_path / "out")
+    said = fails("study", "--scale", scale, "--seeds", "0", "--out", tmp_path / "out")
     assert said == "--seeds 0: at least 1"
-    said = fails("reproduce", "--scale", scale, "--only", "luck", "--out", tmp_path / "out")
+    said = fails("study", "--scale", scale, "--only", "luck", "--out", tmp_path / "out")
     assert said.startswith("--only luck: expected one of zero-shot, rft, ")
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").touch()
-    said = fails("reproduce", "--scale", scale, "--out", tmp_path / "out")
+    said = fails("study", "--scale", scale, "--out", tmp_path / "out")
     assert said.endswith("out: is a file; name a new folder, or that of the study")
 
 
@@ -277,12 +278,12 @@ def test_without_its_libraries_the_program_says_what_to_install():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch finds a GPU")
 def test_the_scale_for_a_gpu_wants_one(fails, tmp_path):
-    said = fails("reproduce", "--scale", "gpu", "--out", tmp_path / "out")
+    said = fails("study", "--scale", "gpu", "--out", tmp_path / "out")
     assert said == "--scale gpu: PyTorch finds no GPU; --scale cpu is for two cores"
     assert not (tmp_path / "out").exists()
 
 
 def test_a_quick_study_is_one_of_scale_cpu(fails, tmp_path):
-    said = fails("reproduce", "--scale", "gpu", "--quick", "--out", tmp_path / "out")
+    said = fails("study", "--scale", "gpu", "--quick", "--out", tmp_path / "out")
     assert said == "--quick: only with scale cpu; leave out --scale gpu, or --quick"
     assert not (tmp_path / "out").exists()

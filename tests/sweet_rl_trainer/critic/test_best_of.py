@@ -72,7 +72,7 @@ def dialogue(name, task, reward):
         task_id=task,
         task_hash=task,
         domain="backend",
-        hidden="def f(): 0",
+        privileged="def f(): 0",
         messages=said,
         said=("No.",),
         reward=reward,

@@ -34,7 +34,7 @@ def scored(name, texts, scores, *, number=1, task_hash=TASK.hash):
         task_id="late",
         task_hash=task_hash,
         domain="backend",
-        hidden="def f(): 0",
+        privileged="def f(): 0",
         messages=(
             Message(role="system", content="Ask."),
             *(Message(role=role, content=text) for role, text in zip(roles, SAID, strict=True)),

@@ -51,7 +51,7 @@ def a_dialogue(name, task, *turns, answer=ANSWER):
         task_id=task.id,
         task_hash=task.hash,
         domain="backend",
-        hidden=REFERENCE,
+        privileged=REFERENCE,
         messages=tuple(
             Message(role=role, content=text)
             for both in zip(heard, replies, strict=True)

@@ -150,7 +150,7 @@ def trajectory():
             "task_id": "late",
             "task_hash": "a" * 64,
             "domain": "backend",
-            "hidden": "def count_late(orders, days):\n    return 0",
+            "privileged": "def count_late(orders, days):\n    return 0",
             "said": tuple(text.partition(ANSWER_MARKER)[0].strip() for text in public),
             "reward": 1.0,
             "ended_by": "answer",

@@ -7,10 +7,10 @@ import pytest
 from colbench.errors import DataError
 from sweet_rl_trainer.chat import Chat
 from sweet_rl_trainer.examples import pair_examples, success_examples
-from sweet_rl_trainer.hidden import TEMPLATES, state
 from sweet_rl_trainer.pairs import Pair
+from sweet_rl_trainer.privileged import TEMPLATES, state
+from sweet_rl_trainer.token_weights import RULES
 from sweet_rl_trainer.tokens import encode
-from sweet_rl_trainer.weights import RULES
 
 HEARD = ("Count the late orders.", "Only after the last day.", "Yes.")
 REPLIES = ("Is the last day late?", "And an empty list?", "def count(): return 0")
@@ -47,13 +47,13 @@ def test_weights_are_those_of_the_whole_trajectory_in_one_sequence_or_many(
     assert len(side.examples) == len(encoded.sequences)
     for example, sequence in zip(side.examples, encoded.sequences, strict=True):
         assert list(example.ids) == sequence.ids
-        assert (example.ids.typecode, example.weights.typecode) == ("i", "f")
+        assert (example.ids.typecode, example.token_weights.typecode) == ("i", "f")
         weights = [
             expected_weight(rule, lengths, turn) if turn >= 0 else 0.0 for turn in sequence.turns
         ]
-        assert list(example.weights) == pytest.approx(weights, rel=1e-6)
-        assert example.weights[0] == 0
-    total = sum(sum(example.weights) for example in side.examples)
+        assert list(example.token_weights) == pytest.approx(weights, rel=1e-6)
+        assert example.token_weights[0] == 0
+    total = sum(sum(example.token_weights) for example in side.examples)
     totals = {
         "turn-mean": 3,
         "turn-mean-averaged": 1,
@@ -66,19 +66,21 @@ def test_weights_are_those_of_the_whole_trajectory_in_one_sequence_or_many(
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_only_a_critic_is_told_the_hidden_information(template, chat, trajectory):
+def test_only_a_critic_sees_the_privileged_information(template, chat, trajectory):
     pair = Pair(
         chosen=trajectory(HEARD, REPLIES), rejected=trajectory(HEARD[:1], ("No.",), reward=0.0)
     )
-    (told,), _ = pair_examples([pair], chat, "turn-mean", hidden=template, max_length=1000)
-    (untold,), _ = pair_examples([pair], chat, "turn-mean", max_length=1000)
-    stated = state(pair.chosen.hidden, "backend", template)
+    (privileged,), _ = pair_examples(
+        [pair], chat, "turn-mean", privileged=template, max_length=1000
+    )
+    (unprivileged,), _ = pair_examples([pair], chat, "turn-mean", max_length=1000)
+    stated = state(pair.chosen.privileged, "backend", template)
     for name in ("chosen", "rejected"):
-        (critic,) = getattr(told, name).examples
-        (actor,) = getattr(untold, name).examples
+        (critic,) = getattr(privileged, name).examples
+        (actor,) = getattr(unprivileged, name).examples
         assert chat.tokenizer.decode(list(critic.ids)).count(stated.text + "\n\n") == 1
         assert "count_late" not in chat.tokenizer.decode(list(actor.ids))
-        assert [w for w in critic.weights if w] == [w for w in actor.weights if w]
+        assert [w for w in critic.token_weights if w] == [w for w in actor.token_weights if w]
         start = next(
             n
             for n, pair in enumerate(zip(critic.ids, actor.ids, strict=False))
@@ -86,9 +88,12 @@ def test_only_a_critic_is_told_the_hidden_information(template, chat, trajectory
         )
         added = len(critic.ids) - len(actor.ids)
         assert critic.ids[start + added :] == actor.ids[start:]
-    assert told.chosen.reward == 1.0
-    assert told.rejected.reward == 0.0
-    assert (told.chosen.trajectory, told.task_hash) == (pair.chosen.id, pair.chosen.task_hash)
+    assert privileged.chosen.reward == 1.0
+    assert privileged.rejected.reward == 0.0
+    assert (privileged.chosen.trajectory, privileged.task_hash) == (
+        pair.chosen.id,
+        pair.chosen.task_hash,
+    )
 
 
 def test_what_is_too_long_is_left_out_whole_and_counted(chat, trajectory):
@@ -142,16 +147,18 @@ def test_successes_are_those_with_the_reward_and_the_rest_is_counted(chat, traje
 
 
 @pytest.mark.parametrize("way", TEMPLATES)
-def test_those_who_know_c_are_imitated_behind_it(way, chat, trajectory):
-    dialogue = trajectory(HEARD, REPLIES, hidden="def count(): return 7")
+def test_dialogues_with_privileged_information_are_imitated_with_c_stated_first(
+    way, chat, trajectory
+):
+    dialogue = trajectory(HEARD, REPLIES, privileged="def count(): return 7")
     (plain,), _ = success_examples([dialogue], chat, max_length=1000)
-    (told,), _ = success_examples([dialogue], chat, hidden=way, max_length=1000)
+    (privileged,), _ = success_examples([dialogue], chat, privileged=way, max_length=1000)
     (pair,), _ = pair_examples(
         [Pair(chosen=dialogue, rejected=dialogue)],
         chat,
         "trajectory-mean",
-        hidden=way,
+        privileged=way,
         max_length=1000,
     )
-    assert told.examples == pair.chosen.examples
-    assert told.tokens > plain.tokens
+    assert privileged.examples == pair.chosen.examples
+    assert privileged.tokens > plain.tokens

@@ -102,20 +102,20 @@ def test_matched_pairs_have_as_many_turns(dialogue):
 
 def test_dialogues_that_ran_into_the_limit_are_rejected_whatever_their_number_of_turns(dialogue):
     won, lost = dialogue("x", 1.0, 2), dialogue("x", 0.0, 2)
-    endless = dialogue("x", 0.0, 10, "limit")
+    truncated = dialogue("x", 0.0, 10, "limit")
     others = [
         dialogue("x", 0.0, 10),
         dialogue("x", 1.0, 10, "limit"),
         dialogue("y", 0.0, 10, "limit"),
     ]
-    pairs = make_pairs([won, lost], match_turns=True, limit_negatives=[endless, *others])
-    assert ids(pairs) == [(won.id, lost.id), (won.id, endless.id)]
-    again = make_pairs([won, lost, endless], match_turns=True, limit_negatives=[endless])
+    pairs = make_pairs([won, lost], match_turns=True, limit_negatives=[truncated, *others])
+    assert ids(pairs) == [(won.id, lost.id), (won.id, truncated.id)]
+    again = make_pairs([won, lost, truncated], match_turns=True, limit_negatives=[truncated])
     assert ids(again) == ids(pairs)
-    once = make_pairs([won, lost, endless], limit_negatives=[endless])
+    once = make_pairs([won, lost, truncated], limit_negatives=[truncated])
     assert ids(once) == ids(pairs)
-    alone = make_pairs([won], limit_negatives=[endless])
-    assert ids(alone) == [(won.id, endless.id)]
+    alone = make_pairs([won], limit_negatives=[truncated])
+    assert ids(alone) == [(won.id, truncated.id)]
 
 
 def test_why_tasks_have_no_pair_is_counted(dialogue):

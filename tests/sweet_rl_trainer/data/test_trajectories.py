@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
-from colbench.domain import get_domain
 from colbench.errors import DataError
 from colbench.messages import Message
 from colbench.models.scripted_server import ScriptedServer
 from colbench.plugins import resolve_tasks
+from colbench.registry import get_domain
 from colbench.rollout import read_rollouts
 from colbench.task import row_from_task
 from colbench_tasks.trajectories import read_trajectories
@@ -68,7 +68,7 @@ def test_a_run_comes_back_with_tasks_rewards_and_the_built_in_prompt(keyless):
         said = [text for turn in rollout.turns for text in (turn.raw, turn.human)]
         assert [each.content for each in rest] == said[:-1]
         assert [each.role for each in rest] == (["assistant", "user"] * len(rollout.turns))[:-1]
-        assert trajectory.hidden == by_hash[rollout.task_hash].hidden.reference
+        assert trajectory.privileged == by_hash[rollout.task_hash].hidden.reference
         assert trajectory.reward == rollout.scores["default"].value
         assert (trajectory.id, trajectory.task_id) == (
             f"{rollout.task_id}/{rollout.trial}",
@@ -242,7 +242,7 @@ def test_official_rows_keep_what_was_sampled_what_was_said_and_the_prompts(tmp_p
     ]
     assert first.said == (" How much?", "I WANT TO ANSWER: def add(a): ...")
     assert first.prompts == ("<0>", "<1>")
-    assert first.hidden == "def add(a):\n    return a + 1"
+    assert first.privileged == "def add(a):\n    return a + 1"
     assert (first.id, first.reward) == (f"{path}, line 1", 0.5)
     assert [each.ended_by for each in read] == ["answer", "limit", "unknown"]
     assert len({each.task_hash for each in read}) == 1

@@ -61,7 +61,7 @@ def dialogue():
             for role, text in zip(("user", "assistant"), pair, strict=True)
         ]
         given = {"task_id": "late", "task_hash": "a" * 64, "domain": "backend", "reward": 1.0}
-        given |= {"hidden": "def late(days): return 0", "ended_by": "answer", "said": replies}
+        given |= {"privileged": "def late(days): return 0", "ended_by": "answer", "said": replies}
         return Trajectory(id=name, messages=tuple(said), **(given | fields))
 
     return make

@@ -32,7 +32,7 @@ def turn(reward, answers, others, *, number=1, ended_by="answer"):
         messages=tuple(messages[:-1]),
         said=said,
         reward=reward,
-        hidden="def f(): pass",
+        privileged="def f(): pass",
         ended_by=ended_by,
     )
     texts = [ANSWER] * len(answers) + ["And then?"] * len(others)

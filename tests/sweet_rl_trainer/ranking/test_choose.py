@@ -124,7 +124,7 @@ def test_the_actor_s_pairs_are_whole_tokens_without_c(scored, chat):
                 "<|im_start|>user\nNo.<|im_end|>\n<|im_start|>assistant\n"
                 f"reply {n}<|im_end|>"
             )
-            counted = [weight for weight in side.examples[0].weights if weight]
+            counted = [weight for weight in side.examples[0].token_weights if weight]
             assert counted == [1.0] * side.reply_tokens == [1.0] * len(f"reply {n}.")
 
 

@@ -12,10 +12,10 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.errors import DataError, UserError  # noqa: E402
 from sweet_rl_trainer.examples import pair_examples, success_examples  # noqa: E402
-from sweet_rl_trainer.hidden import TEMPLATES, state  # noqa: E402
 from sweet_rl_trainer.objective import row_logprobs  # noqa: E402
 from sweet_rl_trainer.packing import lay_out  # noqa: E402
 from sweet_rl_trainer.pairs import Pair  # noqa: E402
+from sweet_rl_trainer.privileged import TEMPLATES, state  # noqa: E402
 from sweet_rl_trainer.ranking.score import (  # noqa: E402
     TERMS,
     score_candidates,
@@ -30,8 +30,8 @@ from sweet_rl_trainer.ranking.turns import (  # noqa: E402
     turns_of,
 )
 from sweet_rl_trainer.reference import ReferenceCache  # noqa: E402
+from sweet_rl_trainer.token_weights import RULES  # noqa: E402
 from sweet_rl_trainer.values import load_value_model  # noqa: E402
-from sweet_rl_trainer.weights import RULES  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -78,7 +78,7 @@ def logprob(model, chat, turn, reply, preface=""):
     return total, len(ids)
 
 
-def by_hand(preset, critic, reference, chat, turn, reply, told):
+def by_hand(preset, critic, reference, chat, turn, reply, stated):
     """The formulas of the table, written down one by one."""
 
     def value(model, preface=""):
@@ -87,15 +87,15 @@ def by_hand(preset, critic, reference, chat, turn, reply, told):
     _, length = logprob(reference, chat, turn, reply)
     match preset:
         case "critic":
-            return (value(critic, told) - value(reference, told)) / length
-        case "critic-without-hidden":
+            return (value(critic, stated) - value(reference, stated)) / length
+        case "critic-unprivileged":
             return (value(critic) - value(reference)) / length
         case "critic-sum":
-            return value(critic, told) - value(reference, told)
+            return value(critic, stated) - value(reference, stated)
         case "pmi":
-            return (value(reference, told) - value(reference)) / length
+            return (value(reference, stated) - value(reference)) / length
         case "released":
-            return value(critic, told) / (length + 1) - value(reference) / length
+            return value(critic, stated) / (length + 1) - value(reference) / length
 
 
 @pytest.mark.parametrize(
@@ -112,14 +112,14 @@ def test_scores_are_those_of_a_plain_loop(preset, kind, candidates, byte_model, 
         reference=make_scorer(reference),
         **LIMITS,
     )
-    told = state("def late(days): return 0", "backend", "preamble").text
+    stated = state("def late(days): return 0", "backend", "preamble").text
     for scored in found:
         assert scored.candidates.replies[3].text == ""
         for reply, score, length in zip(
             scored.candidates.replies, scored.scores, scored.lengths, strict=True
         ):
             number = scored.candidates.turn.number
-            expected = by_hand(preset, critic, reference, chat, number, reply, told)
+            expected = by_hand(preset, critic, reference, chat, number, reply, stated)
             scale = length if preset == "critic-sum" else 1
             assert score == pytest.approx(expected, rel=0, abs=1e-5 * scale)
             assert length == len(reply.text.encode()) + (reply.text != "cut sho")
@@ -130,7 +130,7 @@ def test_scores_are_those_of_a_plain_loop(preset, kind, candidates, byte_model, 
     [
         ("critic", "llama"),
         ("critic", "mistral"),
-        ("critic-without-hidden", "llama"),
+        ("critic-unprivileged", "llama"),
         ("critic-sum", "llama"),
     ],
 )
@@ -163,21 +163,23 @@ def test_a_turn_is_one_row_with_its_context_in_it_once(candidates, byte_model, c
     score_candidates(candidates, chat, "critic", critic=reference, reference=reference, **limits)
     assert [row.count for row in rows] == [16, 16]
     for row, each in zip(sorted(rows, key=lambda row: len(row.ids)), candidates, strict=True):
-        examples = encode_candidates(each, chat, "turn-mean", hidden="preamble")
-        prompt = list(examples[0].weights).index(next(w for w in examples[0].weights if w))
+        examples = encode_candidates(each, chat, "turn-mean", privileged="preamble")
+        prompt = list(examples[0].token_weights).index(
+            next(w for w in examples[0].token_weights if w)
+        )
         replies = sum(len(example.ids) - prompt for example in examples)
         assert len(row.ids) <= prompt + replies
 
 
-@pytest.mark.parametrize("hidden", TEMPLATES)
+@pytest.mark.parametrize("privileged", TEMPLATES)
 def test_scores_of_the_turns_of_a_dialogue_add_up_to_its_score_in_training(
-    hidden, dialogue, byte_model, make_scorer, chat
+    privileged, dialogue, byte_model, make_scorer, chat
 ):
     won = dialogue("won")
     lost = dialogue("lost", ("Late?", "Really?"), reward=0.0)
     critic, reference = make_scorer(byte_model(1), "critic"), make_scorer(byte_model())
     pairs, _ = pair_examples(
-        [Pair(chosen=won, rejected=lost)], chat, "turn-mean", hidden=hidden, max_length=900
+        [Pair(chosen=won, rejected=lost)], chat, "turn-mean", privileged=privileged, max_length=900
     )
     (whole,) = score_pairs(pairs, critic=critic, reference=reference, budget=2000)
     said = [
@@ -185,7 +187,7 @@ def test_scores_of_the_turns_of_a_dialogue_add_up_to_its_score_in_training(
         for turn in turns_of([won, lost])
     ]
     found = score_candidates(
-        said, chat, "critic", critic=critic, reference=reference, hidden=hidden, **LIMITS
+        said, chat, "critic", critic=critic, reference=reference, privileged=privileged, **LIMITS
     )
     by_turn = [each.scores[0] for each in found]
     assert (sum(by_turn[:2]), sum(by_turn[2:])) == pytest.approx(whole, rel=0, abs=1e-5)
@@ -198,7 +200,7 @@ def test_scores_of_pairs_are_those_of_the_objective(dialogue, byte_model, make_s
     models = byte_model(1).eval(), byte_model().eval()
     row = lay_out([[pairs[0].chosen.examples, pairs[0].rejected.examples]])
     with torch.no_grad():
-        one, other = (row.sums(row.weights * row_logprobs(m, m.config, row)) for m in models)
+        one, other = (row.sums(row.token_weights * row_logprobs(m, m.config, row)) for m in models)
     critic, reference = make_scorer(models[0], "critic"), make_scorer(models[1])
     (found,) = score_pairs(pairs, critic=critic, reference=reference, budget=900)
     assert found == pytest.approx((one - other).tolist(), rel=0, abs=1e-5)
@@ -229,7 +231,7 @@ def test_what_was_scored_is_not_scored_again(candidates, byte_model, make_scorer
 def test_a_reply_that_is_too_long_has_no_score_and_is_counted(
     candidates, byte_model, make_scorer, chat
 ):
-    examples = encode_candidates(candidates[0], chat, "sum", hidden="preamble")
+    examples = encode_candidates(candidates[0], chat, "sum", privileged="preamble")
     lengths = [len(each.ids) for each in examples]
     limit, dropped = sorted(lengths)[-3], Counter()
     (found,) = score_candidates(
@@ -316,26 +318,26 @@ def head():
 
 
 def mean_value(model, head, example):
-    """The head on the mean of the hidden states of the reply."""
+    """The head on the mean of the privileged states of the reply."""
     ids = torch.tensor([list(example.ids)])
     with torch.no_grad():
-        hidden = model.eval()(ids, output_hidden_states=True).hidden_states[-1][0]
-    said = [place for place, weight in enumerate(example.weights) if weight]
+        privileged = model.eval()(ids, output_hidden_states=True).hidden_states[-1][0]
+    said = [place for place, weight in enumerate(example.token_weights) if weight]
     assert said == list(range(said[0], len(example.ids)))
-    return (head[0] @ hidden[said].mean(0)).item()
+    return (head[0] @ privileged[said].mean(0)).item()
 
 
 @pytest.mark.parametrize("kind", ["llama", "mistral"])  # of which the second cannot share
 @pytest.mark.parametrize(
-    ("preset", "told"), [("value", "preamble"), ("value-without-hidden", None)]
+    ("preset", "stated"), [("value", "preamble"), ("value-unprivileged", None)]
 )
 def test_values_are_those_of_a_plain_loop(
-    preset, told, kind, candidates, byte_model, make_value_scorer, head, chat
+    preset, stated, kind, candidates, byte_model, make_value_scorer, head, chat
 ):
     critic = make_value_scorer(byte_model(0, kind), head)
     found = score_candidates(candidates, chat, preset, critic=critic, **LIMITS)
     for each, scored in zip(candidates, found, strict=True):
-        examples = encode_candidates(each, chat, "sum", hidden=told)
+        examples = encode_candidates(each, chat, "sum", privileged=stated)
         expected = [mean_value(byte_model(0, kind), head, example) for example in examples]
         assert scored.scores == pytest.approx(expected, rel=0, abs=1e-5)
         assert max(scored.scores) - min(scored.scores) > 1e-2
@@ -355,7 +357,7 @@ def test_values_of_turns_add_up_to_those_of_dialogues_without_a_reference(
     won, lost = dialogue("won"), dialogue("lost", ("Late?", "Really?"), reward=0.0)
     critic = make_value_scorer(byte_model(), head)
     pairs, _ = pair_examples(
-        [Pair(chosen=won, rejected=lost)], chat, "turn-mean", hidden="preamble", max_length=900
+        [Pair(chosen=won, rejected=lost)], chat, "turn-mean", privileged="preamble", max_length=900
     )
     (whole,) = score_pairs(pairs, critic=critic, budget=2000)
     assert whole == tuple(
@@ -380,7 +382,7 @@ def test_values_and_log_probabilities_of_the_same_model_are_kept_apart(
     score_candidates(candidates, chat, "critic", critic=log_ratio, reference=log_ratio, **LIMITS)
     critic = make_value_scorer(byte_model(), head)
     (found, _) = score_candidates(candidates, chat, "value", critic=critic, **LIMITS)
-    example = encode_candidates(candidates[0], chat, "sum", hidden="preamble")[0]
+    example = encode_candidates(candidates[0], chat, "sum", privileged="preamble")[0]
     assert found.scores[0] == pytest.approx(mean_value(byte_model(), head, example), abs=1e-5)
 
 

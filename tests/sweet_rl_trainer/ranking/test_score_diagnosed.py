@@ -13,8 +13,8 @@ from colbench.task import Fact, Hidden, Task  # noqa: E402
 from sweet_rl_trainer.critic.best_of import of_dialogues  # noqa: E402
 from sweet_rl_trainer.critic.states import known_states, preference  # noqa: E402
 from sweet_rl_trainer.examples import pair_examples, side_examples  # noqa: E402
-from sweet_rl_trainer.hidden import state  # noqa: E402
 from sweet_rl_trainer.pairs import Pair  # noqa: E402
+from sweet_rl_trainer.privileged import state  # noqa: E402
 from sweet_rl_trainer.ranking.score import score_candidates, score_sides, scorer  # noqa: E402
 from sweet_rl_trainer.reference import ReferenceCache  # noqa: E402
 
@@ -34,7 +34,7 @@ def make_scorer(tmp_path):
 
 def turn_means(model, chat, dialogue):
     """The mean log π of each reply's tokens, c told, by a loop over the whole logits of one turn at a time."""
-    text = "<|im_start|>user\n" + state(dialogue.hidden, "backend", "preamble").text + "\n\n"
+    text = "<|im_start|>user\n" + state(dialogue.privileged, "backend", "preamble").text + "\n\n"
     means = []
     for heard, reply in zip(HEARD, dialogue.replies, strict=False):
         text += heard + "<|im_end|>\n<|im_start|>assistant\n"
@@ -59,7 +59,7 @@ def test_all_dialogues_of_held_out_tasks_are_scored_and_the_best_chosen(
         dialogue(f"d{n}", each, HEARD[: len(each)], reward=reward)
         for n, (each, reward) in enumerate(zip(replies, rewards, strict=True))
     ]
-    limits = {"hidden": "preamble", "max_length": 900}
+    limits = {"privileged": "preamble", "max_length": 900}
     sides, report = side_examples(held_out, chat, "turn-mean", **limits)
     assert (report.taken, report.dropped) == (4, {})
     pair = Pair(chosen=held_out[1], rejected=held_out[2])
@@ -84,7 +84,9 @@ def test_all_dialogues_of_held_out_tasks_are_scored_and_the_best_chosen(
     )
 
     longest = max(side.tokens for side in sides)
-    kept, report = side_examples(held_out, chat, "sum", hidden="preamble", max_length=longest - 1)
+    kept, report = side_examples(
+        held_out, chat, "sum", privileged="preamble", max_length=longest - 1
+    )
     assert len(kept) == 3
     assert report.dropped == {f"longer than {longest - 1} tokens": 1}
     with pytest.raises(DataError, match="of 4 trajectories none is left"):

@@ -236,9 +236,9 @@ def test_a_critic_is_trained_in_a_child_and_diagnosed_before_and_after_ranking(s
     ("changes", "preset"),
     [
         ((), "critic"),
-        (("critic.weights=trajectory-mean",), "critic"),
-        (("critic.weights=sum", "rank.scores=critic-sum"), "critic-sum"),
-        (("critic.hidden=none", "rank.scores=critic-without-hidden"), "critic-without-hidden"),
+        (("critic.token_weights=trajectory-mean",), "critic"),
+        (("critic.token_weights=sum", "rank.scores=critic-sum"), "critic-sum"),
+        (("critic.privileged=none", "rank.scores=critic-unprivileged"), "critic-unprivileged"),
         (("critic.train.score=value", "rank.scores=value"), "value"),
     ],
 )
@@ -253,7 +253,7 @@ def test_models_that_score_are_gone_when_the_next_stage_begins(small, small_mode
         return sum(type(each) is LlamaForCausalLM for each in gc.get_objects())
 
     before = models()
-    row = lay_out([[[Example(ids=array("i", [1, 2]), weights=array("f", [0.0, 1.0]))]]])
+    row = lay_out([[[Example(ids=array("i", [1, 2]), token_weights=array("f", [0.0, 1.0]))]]])
     with Scorers(small(), small_model, tmp_path) as scorers:
         scorer = scorers.reference()
         assert scorer.logprobs(row).shape == (1,)

@@ -27,9 +27,9 @@ def strings(folders):
 
 
 @pytest.fixture(scope="session")
-def endless(tmp_path_factory):
+def truncated(tmp_path_factory):
     """A run on the same tasks and four more, of one that has no time to answer."""
-    folder = tmp_path_factory.mktemp("endless") / "run"
+    folder = tmp_path_factory.mktemp("truncated") / "run"
     limits = ["--limit", "12", "--max-turns", "2"]
     main(["eval", "--tasks", "bundled:backend/train", *limits, "--out", str(folder)])
     return folder
@@ -70,8 +70,8 @@ def test_all_dialogues_of_a_task_are_on_one_side(collected):
     assert data.dropped == {}
 
 
-def test_extra_negatives_are_of_tasks_to_train_on_alone(collected, endless):
-    data = loaded(runs=strings(collected), negatives=(str(endless),))
+def test_extra_negatives_are_of_tasks_to_train_on_alone(collected, truncated):
+    data = loaded(runs=strings(collected), negatives=(str(truncated),))
     train = {each.task_hash for each in data.train}
     assert {each.task_hash for each in data.negatives} == train
     assert {each.ended_by for each in data.negatives} == {"limit"}
@@ -79,21 +79,21 @@ def test_extra_negatives_are_of_tasks_to_train_on_alone(collected, endless):
     assert not {each.id for each in data.negatives} & set(data.by_id)
 
 
-def test_collected_negatives_are_read_as_runs_of_them_are(collected, endless, tmp_path):
-    (tmp_path / RUN).symlink_to(endless)
+def test_collected_negatives_are_read_as_runs_of_them_are(collected, truncated, tmp_path):
+    (tmp_path / RUN).symlink_to(truncated)
     data = DataSettings(held_out=0.3, runs=strings(collected))
     inputs = {name: each.path for name, each in sources(data).items()}
-    found = load(data, inputs | {"endless0": tmp_path})
-    assert found.negatives == loaded(runs=strings(collected), negatives=(str(endless),)).negatives
+    found = load(data, inputs | {"truncated0": tmp_path})
+    assert found.negatives == loaded(runs=strings(collected), negatives=(str(truncated),)).negatives
 
 
 def test_dialogues_of_those_who_know_are_of_tasks_to_train_on_alone(collected, tmp_path):
     (tmp_path / RUN).symlink_to(collected[0])
     data = DataSettings(held_out=0.3, runs=strings(collected))
     inputs = {name: each.path for name, each in sources(data).items()}
-    found = load(data, inputs | {"told0": tmp_path})
-    assert {each.task_hash for each in found.told} == {each.task_hash for each in found.train}
-    assert all(each.id.startswith("told 0:") for each in found.told)
+    found = load(data, inputs | {"privileged0": tmp_path})
+    assert {each.task_hash for each in found.privileged} == {each.task_hash for each in found.train}
+    assert all(each.id.startswith("privileged 0:") for each in found.privileged)
     assert len(found.by_id) == 16
 
 

@@ -17,7 +17,7 @@ from sweet_rl_trainer.stages.files import read, write
 def side(name, *weights):
     """Of one example for each tuple of weights."""
     examples = tuple(
-        Example(ids=array("i", range(7, 7 + len(each))), weights=array("f", each))
+        Example(ids=array("i", range(7, 7 + len(each))), token_weights=array("f", each))
         for each in weights
     )
     return Side(examples=examples, trajectory=name, reward=0.1, turns=2, reply_tokens=3)

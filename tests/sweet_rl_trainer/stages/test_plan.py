@@ -82,10 +82,10 @@ def test_a_model_and_dialogues_that_are_not_there_are_made_first():
     assert names(plan(read("tiny-cpu"), "grpo")) == ["base", "grpo", "export"]
 
 
-def test_those_who_know_are_imitated_by_rft_alone(small):
-    told = 'told=[{agent="demonstrator"}]'
-    assert names(plan(small(told), "rft")) == ["collect", "rft-data", "rft", "export"]
-    assert names(plan(small(told))) == names(plan(small()))
+def test_dialogues_with_privileged_information_are_imitated_by_rft_alone(small):
+    privileged = 'collect_privileged=[{agent="demonstrator"}]'
+    assert names(plan(small(privileged), "rft")) == ["collect", "rft-data", "rft", "export"]
+    assert names(plan(small(privileged))) == names(plan(small()))
 
 
 def test_dialogues_that_are_rejected_ones_are_among_the_pairs_of_dialogues_alone(small):
@@ -93,7 +93,7 @@ def test_dialogues_that_are_rejected_ones_are_among_the_pairs_of_dialogues_alone
     for goal in (None, "mtdpo"):
         with_them = plan(small(negatives), goal)
         assert names(with_them) == ["collect", *names(plan(small(), goal))]
-        having = {each.name for each in with_them if "endless0" in each.inputs}
+        having = {each.name for each in with_them if "truncated0" in each.inputs}
         assert having == {"mtdpo-data" if goal else "critic-data"}
 
 
@@ -160,7 +160,7 @@ ALL = {"critic-data", "sample", *FROM_CRITIC}
     ("change", "expected"),
     [
         ("actor.train.learning_rate=1e-5", FROM_ACTOR),
-        ("actor.weights=turn-mean", FROM_RANK),
+        ("actor.token_weights=turn-mean", FROM_RANK),
         ("rank.pairs=margin", FROM_RANK),
         ("rank.scores=released", FROM_RANK),
         ("rank.calibrate=true", FROM_RANK),
@@ -168,7 +168,7 @@ ALL = {"critic-data", "sample", *FROM_CRITIC}
         ("sample.server=x@http://localhost:1/v1", {"sample", *FROM_RANK}),
         ("actor.train.precision=bfloat16", {"sample", *FROM_RANK}),
         ("critic.train.beta=0.2", FROM_CRITIC),
-        ("critic.weights=trajectory-mean", {"critic-data", *FROM_CRITIC}),
+        ("critic.token_weights=trajectory-mean", {"critic-data", *FROM_CRITIC}),
         ("critic.pairs.match_turns=true", {"critic-data", *FROM_CRITIC}),
         ("lora.rank=4", FROM_CRITIC),
         ("diagnose.questions=2", {"diagnose", "diagnose, ranked"}),

@@ -39,12 +39,16 @@ CRITIC = ("critic-data", "critic", "diagnose", "sample", "rank")
 @pytest.mark.parametrize(
     "changes",
     [
-        ("critic.weights=trajectory-mean", "critic.hidden=released-order", "rank.scores=released"),
+        (
+            "critic.token_weights=trajectory-mean",
+            "critic.privileged=released-order",
+            "rank.scores=released",
+        ),
         ("critic.train.score=value", "rank.scores=value"),
-        ("critic.hidden=none", "rank.scores=critic-without-hidden"),
-        ("critic.weights=sum", "rank.scores=critic-sum"),
+        ("critic.privileged=none", "rank.scores=critic-unprivileged"),
+        ("critic.token_weights=sum", "rank.scores=critic-sum"),
     ],
-    ids=["released", "value", "without-hidden", "sum"],
+    ids=["released", "value", "unprivileged", "sum"],
 )
 def test_other_critics_are_trained_diagnosed_and_asked(changes, small, tmp_path):
     folders = do(small(*SHORT, *changes), tmp_path, CRITIC)

@@ -105,7 +105,7 @@ def _serve(site: Path, port: int | None) -> int:
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
     """Return the environment in which this machine renders pictures; "" if no board has any, or without a browser."""
-    from colbench.domain import get_domain
+    from colbench.registry import get_domain
 
     boards = (get_domain(board.domain) for board in standings.boards)
     domain = next((domain for domain in boards if domain.pictured), None)

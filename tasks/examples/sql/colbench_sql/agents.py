@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colbench.errors import AgentError
 from colbench.messages import ANSWER_MARKER, Message
 from colbench_sql.tasks import (
     DECISIONS,
@@ -31,9 +30,11 @@ class Asker:
         """Return the next question, or the answer: a function of the dialogue alone."""
         request, *heard = (message.content for message in dialogue if message.role == "user")
         words = recognize(request)
-        open_ones = [each for each in DECISIONS if not settled(each, words, request)]
-        if len(heard) < min(len(open_ones), self._max_questions):
-            return fill(open_ones[len(heard)].questions[0], words)
+        if words is None:
+            return f"{ANSWER_MARKER}\nSELECT 1"
+        left = [decision for decision in DECISIONS if not settled(decision, words, request)]
+        if len(heard) < min(len(left), self._max_questions):
+            return fill(left[len(heard)].questions[0], words)
         said = " ".join((request, *heard))
         chosen = {each.name: settled(each, words, said) or each.options[0] for each in DECISIONS}
         return f"{ANSWER_MARKER}\n```sql\n{query(words, chosen)}\n```"
@@ -46,13 +47,10 @@ class Guesser(Asker):
         super().__init__(max_questions=0)
 
 
-def recognize(request: str) -> Words:
-    """Return the words of a request. Raises AgentError for a task of another kind."""
+def recognize(request: str) -> Words | None:
+    """Return the words of a request; None for a task of another kind."""
     known = (words_of(theme, report) for theme in THEMES for report in REPORTS)
-    for words in known:
-        if f"{words['place']}: {words['wish']}." in request:
-            return words
-    raise AgentError("the request is for no report that this agent knows")
+    return next((w for w in known if f"{w['place']}: {w['wish']}." in request), None)
 
 
 def settled(decision: Decision, words: Words, said: str) -> Option | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colbench.config import RunConfig, workers
+from colbench.code_resources import CodeResources
+from colbench.config import RunConfig
 from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.interfaces import Scorer
 from colbench.presentation import Draft
-from colbench.sandbox import CodeSandbox
 from colbench.task import Task
 from colbench_sql.scorer import QueryScorer
 
@@ -30,35 +30,15 @@ class SQLDomain(Domain):
     own_sources = frozenset({"sql:test", "sql:train"})
     example_request = "I need a report on the {name} of our shop."
 
-    def resources(self, config: RunConfig, tasks: Sequence[Task]) -> SandboxResources:  # noqa: ARG002
+    def resources(self, config: RunConfig, tasks: Sequence[Task]) -> CodeResources:  # noqa: ARG002
         """Return the sandbox in which queries are run."""
-        return SandboxResources(config)
+        return CodeResources(config)
 
     def scorer(self, resources: Resources) -> Scorer:
         """Return the scorer by hidden databases."""
-        assert isinstance(resources, SandboxResources)  # noqa: S101
+        assert isinstance(resources, CodeResources)  # noqa: S101
         return QueryScorer(resources.sandbox, self.source)
 
     def draft(self, dialogue: Sequence[str]) -> Draft:  # noqa: ARG002
         """Return the beginning of a query."""
         return Draft(text="SELECT ", suffix=".sql", required=True)
-
-
-class SandboxResources(Resources):
-    """The code sandbox that a configuration asks for."""
-
-    def __init__(self, config: RunConfig) -> None:
-        self.workers = workers(config.sandbox_workers)
-        self.sandbox = CodeSandbox(self.workers, allow_unsafe=config.allow_unsafe_sandbox)
-
-    @property
-    def isolation(self) -> str:
-        """Tier, Python version and limits of the sandbox, once started."""
-        return self.sandbox.environment
-
-    async def __aenter__(self) -> SandboxResources:
-        await self.sandbox.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.sandbox.__aexit__(None, None, None)

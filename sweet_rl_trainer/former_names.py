@@ -1,0 +1,56 @@
+"""Former names of a recipe's settings: refused in recipes, replaced by the present ones in stored studies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from colbench.errors import UserError
+
+TOP = {"told": "collect_privileged"}
+"""Keys at the top of a recipe."""
+TABLES = {
+    "critic": {"hidden": "privileged", "weights": "token_weights"},
+    "mtdpo": {"weights": "token_weights"},
+    "actor": {"weights": "token_weights"},
+    "rft": {"told": "privileged"},
+}
+"""Keys of its tables."""
+SCORES = {
+    "critic-without-hidden": "critic-unprivileged",
+    "value-without-hidden": "value-unprivileged",
+}
+"""Values of `rank.scores`."""
+
+
+def refuse_former(recipe: Mapping[str, Any]) -> None:
+    """Raise UserError if a recipe's tables hold a former name. The message gives the present one."""
+    for former, present in _former(recipe):
+        raise UserError(f"{former} is now {present}")
+
+
+def _former(recipe: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each former name with the present one."""
+    yield from ((key, TOP[key]) for key in recipe if key in TOP)
+    for name, keys in TABLES.items():
+        table = recipe.get(name)
+        if isinstance(table, Mapping):
+            yield from ((f"{name}.{key}", f"{name}.{keys[key]}") for key in table if key in keys)
+    rank = recipe.get("rank")
+    scores = str(rank.get("scores")) if isinstance(rank, Mapping) else ""
+    if scores in SCORES:
+        yield f"rank.scores {scores!r}", repr(SCORES[scores])
+
+
+def upgrade(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a recipe's tables with the present names of their keys."""
+    return {
+        TOP.get(name, name): _renamed(value, TABLES.get(name, {}))
+        if isinstance(value, Mapping)
+        else value
+        for name, value in recipe.items()
+    }
+
+
+def _renamed(table: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in table.items()}

@@ -1,0 +1,45 @@
+"""A chat model that gives no answer, for dialogues that run into the turn limit (`Recipe.negatives`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from colbench.config import derive_seed
+from colbench.interfaces import ChatModel
+from colbench.messages import ANSWER_MARKER, Message, Usage
+
+DRAWS = 16
+"""Replies that are drawn for one turn, at most."""
+
+
+class NoAnswerModel:
+    """A chat model that draws replies from another one until one is not an answer, at most `DRAWS` times."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    async def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tokens: bool = False,
+    ) -> Message:
+        """Return the first reply that is not an answer, or else the last; its usage is the sum over all draws."""
+        usage = Usage()
+        for draw in range(DRAWS):
+            said = await self._model.chat(
+                messages,
+                temperature=temperature,
+                max_tokens=max_tokens,
+                seed=derive_seed("asks on", seed, draw),
+                tokens=tokens,
+            )
+            usage += said.usage or Usage()
+            if ANSWER_MARKER not in said.content:
+                break
+        return replace(said, usage=usage)

@@ -1,0 +1,67 @@
+"""The settings of a recipe that differ from the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import msgspec
+
+from sweet_rl_trainer.recipe import Recipe, convert
+from sweet_rl_trainer.settings import PAPER_CRITICS
+
+STAGES = ("critic", "sample", "rank", "actor", "rft", "mtdpo")
+"""Stages of the paper; each is a table of a recipe, too."""
+OURS = {
+    "keep",
+    "log_every",
+    "optimizer",
+    "patience",
+    "report_to",
+    "row_tokens",
+    "save_every",
+    "seed",
+    "share_beginnings",
+    "gradient_checkpointing",
+    "server",
+    "record_tokens",
+    "server_args",
+    "concurrency",
+}
+"""Settings that the paper does not report; no value of theirs counts as a difference."""
+
+
+def paper_diff(recipe: Recipe, stages: Collection[str]) -> list[tuple[str, object, object]]:
+    """Return the settings of these stages that differ from the paper's: key, value, the paper's value."""
+    ours = msgspec.to_builtins(recipe)
+    theirs = msgspec.to_builtins(convert({"domain": recipe.domain, "model": {"name": "x"}}, ""))
+    found = [
+        each
+        for name in (*STAGES, "lora")
+        if name in stages or name == "lora"
+        for each in _differences(name, ours[name], theirs[name])
+    ]
+    return [*_beyond(recipe, stages), *found]
+
+
+def _beyond(recipe: Recipe, stages: Collection[str]) -> Iterator[tuple[str, object, object]]:
+    """Yield the differences that the default settings have as well."""
+    if recipe.data.held_out and not {*STAGES}.isdisjoint(stages):
+        yield "data.held_out", recipe.data.held_out, 0.0
+    if recipe.domain in PAPER_CRITICS and "critic" in stages:
+        yield (
+            "critic",
+            "the actor's model, which reads answers as text",
+            PAPER_CRITICS[recipe.domain],
+        )
+
+
+def _differences(key: str, ours: Any, theirs: Any) -> list[tuple[str, object, object]]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [
+            each
+            for name, value in ours.items()
+            if name not in OURS
+            for each in _differences(f"{key}.{name}", value, theirs.get(name))
+        ]
+    return [] if ours == theirs else [(key, ours, theirs)]

@@ -1,0 +1,29 @@
+"""Which learning rate and which checkpoint: by the validation tasks, the same rule for every method.
+
+The highest success wins; of equal ones the most tests passed, then the least training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sweet_rl_trainer.study.results import Step, Try
+
+
+def quality(step: Step) -> tuple[float, float]:
+    """The share of the dialogues that ended in success, and the mean share of tests passed."""
+    count = len(step.outcomes)
+    return (
+        sum(each.success for each in step.outcomes) / count,
+        sum(each.value for each in step.outcomes) / count,
+    )
+
+
+def best_step(tried: Try) -> Step:
+    """The best checkpoint, of equal ones the earliest; the base is among them."""
+    return max(tried.curve, key=lambda each: (quality(each), -each.step))
+
+
+def best_try(tries: Sequence[Try]) -> Try:
+    """The learning rate with the best checkpoint, of equal ones the lowest rate."""
+    return max(tries, key=lambda each: (quality(best_step(each)), -each.rate))

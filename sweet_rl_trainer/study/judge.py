@@ -1,0 +1,140 @@
+"""What a critic is worth: its scores of the base's dialogues on validation tasks, of which it has seen none.
+
+Better dialogues may simply be longer, so a critic that counts turns has some accuracy too: beside that of all pairs
+stands that of dialogues with equally many turns, and what counting alone is worth.
+
+FOLDER/scores.json   of `score`: S of each dialogue, by its id
+FOLDER/judged.json   of `judge`: `Judged`
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.stats import mean_interval
+from sweet_rl_trainer.critic.best_of import of_dialogues
+from sweet_rl_trainer.critic.correlation import correlation
+from sweet_rl_trainer.examples import side_examples
+from sweet_rl_trainer.pairs import SOLVED, Pair, make_pairs
+from sweet_rl_trainer.ranking.score import score_sides, sums
+from sweet_rl_trainer.recipe import DataSettings, PairSettings, Recipe
+from sweet_rl_trainer.stages import data, stage
+from sweet_rl_trainer.stages.base import chat_of, model_in
+from sweet_rl_trainer.stages.examples import template_of
+from sweet_rl_trainer.stages.scorers import Scorers
+from sweet_rl_trainer.stages.stage import Job
+from sweet_rl_trainer.stages.training import REFERENCES, trained
+from sweet_rl_trainer.study.text import bounds
+from sweet_rl_trainer.trajectories import Trajectory
+
+SCORED, JUDGED = "scores.json", "judged.json"
+CRITIC, SCORES, DIALOGUES = "critic", "scores", f"{data.COLLECTED}0"
+"""Inputs. Without a critic, scores are those of `pmi`; without scores, it is the number of turns that is judged."""
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """What is left of the scores; each triple is a mean and its 95 % interval by task."""
+
+    pairs: int
+    accuracy: tuple[float, float, float]
+    matched_pairs: int
+    """Those whose two dialogues have equally many turns."""
+    matched: tuple[float, float, float] | None
+    """Accuracy among these; None where there is none."""
+    with_turns: float | None
+    best_of: tuple[tuple[int, float, float, float], ...]
+    """n, and the success of the best of n dialogues by score."""
+
+
+def score(job: Job, recipe: Recipe) -> dict[str, Any]:
+    """Score all dialogues, and say how many."""
+    scores = _scores(job, recipe, _dialogues(job, recipe))
+    (job.folder / SCORED).write_bytes(msgspec.json.encode(scores))
+    return {"dialogues": len(scores)}
+
+
+def judge(job: Job, recipe: Recipe) -> dict[str, Any]:
+    """Say how often the better one of two dialogues scores higher."""
+    dialogues, pairs = _dialogues(job, recipe), recipe.critic.pairs
+    if SCORES in job.inputs:
+        scores = stage.read(job.inputs[SCORES] / SCORED, dict[str, float])
+        found = judged(dialogues, scores, pairs)
+    else:
+        turns = {each.id: float(len(each.said)) for each in dialogues}
+        found = replace(judged(dialogues, turns, pairs), matched=None)  # all of these are equal
+    (job.folder / JUDGED).write_bytes(msgspec.json.encode(found))
+    return {"accuracy": found.accuracy[0], "pairs": found.pairs}
+
+
+def read(folder: Path) -> Judged:
+    """What was found. Raises DataError if that is damaged."""
+    return stage.read(folder / JUDGED, Judged)
+
+
+def _dialogues(job: Job, recipe: Recipe) -> Sequence[Trajectory]:
+    settings = DataSettings(held_out=0, system=recipe.data.system)
+    return data.load(settings, job.inputs).train
+
+
+def _scores(job: Job, recipe: Recipe, dialogues: Sequence[Trajectory]) -> dict[str, float]:
+    """S of each dialogue, by its id."""
+    base, table, budget = model_in(job.inputs["model"]), recipe.critic, recipe.rank.row_tokens
+    chat = chat_of(base, recipe.model)
+    template = template_of(table)
+
+    def sides(*, privileged: bool) -> Any:
+        shown = template if privileged else None
+        return side_examples(
+            dialogues, chat, table.token_weights, privileged=shown, max_length=table.max_length
+        )[0]
+
+    with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
+        reference = scorers.reference()
+        known = sides(privileged=True)
+        if CRITIC in job.inputs:
+            critic = scorers.critic(trained(job.inputs[CRITIC]))
+            values = score_sides(known, critic=critic, reference=reference, budget=budget)
+        else:
+            with_c = sums(known, reference, budget=budget)
+            without = sums(sides(privileged=False), reference, budget=budget)
+            values = [one - other for one, other in zip(with_c, without, strict=True)]
+    return {side.trajectory: value for side, value in zip(known, values, strict=True)}
+
+
+def judged(
+    dialogues: Sequence[Trajectory], scores: dict[str, float], chosen: PairSettings
+) -> Judged:
+    """Of dialogues and their scores by id; pairs are those of the rule and its margin. A tie is half a win."""
+    scored = [each for each in dialogues if each.id in scores]
+    pairs = make_pairs(scored, chosen.rule, margin=chosen.margin)
+    alike = [each for each in pairs if len(each.chosen.said) == len(each.rejected.said)]
+    turns = correlation(
+        [scores[each.id] for each in scored], [len(each.said) for each in scored]
+    ).pearson
+    succeeded = [replace(each, reward=float(each.reward >= SOLVED)) for each in scored]
+    curve = of_dialogues(succeeded, scores)
+    return Judged(
+        pairs=len(pairs),
+        accuracy=_accuracy(pairs, scores),
+        matched_pairs=len(alike),
+        matched=_accuracy(alike, scores) if alike else None,
+        with_turns=turns,
+        best_of=tuple(
+            (each.count, *bounds(each.reward)) for each in (curve.curve if curve else ())
+        ),
+    )
+
+
+def _accuracy(pairs: Sequence[Pair], scores: dict[str, float]) -> tuple[float, float, float]:
+    by_task: dict[str, list[float]] = defaultdict(list)
+    for pair in pairs:
+        margin = scores[pair.chosen.id] - scores[pair.rejected.id]
+        by_task[pair.chosen.task_hash].append(0.5 if margin == 0 else float(margin > 0))
+    return bounds(mean_interval(list(by_task.values())))

@@ -1,0 +1,149 @@
+"""The report of a study: Markdown and charts, made of its results and of nothing else. It may be unfinished.
+
+Its words are `report.md`, where `{{ … }}` stands for what is computed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from colbench.errors import DataError
+from sweet_rl_trainer.study import comparison, exchanges, following, paper_diff, sections
+from sweet_rl_trainer.study.headline import sentences
+from sweet_rl_trainer.study.methods import METHODS, NAMED, QUESTIONS, TURNS
+from sweet_rl_trainer.study.missing import absent, missing
+from sweet_rl_trainer.study.plots import draw
+from sweet_rl_trainer.study.results import Results
+from sweet_rl_trainer.study.tables import find, full_label, on_tests, planned
+from sweet_rl_trainer.study.text import (
+    code,
+    count,
+    escape,
+    listed,
+    number,
+    percent,
+    plain,
+    rate,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+PAGE, CHARTS = "reproduction.md", "reproduction"
+"""The report and the folder of its charts, beside one another."""
+PICTURED = {
+    "success": "Success on the test tasks, by method",
+    "training-main": "The paper's methods along training, on the validation tasks",
+    "training-ablation": "Ablations along training, on the validation tasks",
+    "training-remedy": "Remedies along training, on the validation tasks",
+    "best-of-n": "Success of the best of n dialogues, by critic",
+    "scaling": "Success by the share of the training tasks",
+    "turns": "Dialogues by their number of turns",
+}
+"""Charts, in words."""
+
+
+def write(results: Results, folder: Path) -> Path:
+    """Write `reproduction.md` and `reproduction/*.svg` into a folder; gives the path of the former.
+
+    Raises DataError for results of a method that this version does not know.
+    """
+    parts = (results.rows, results.critics, results.scaling, results.credits)
+    known = {*NAMED, TURNS.name, QUESTIONS.name}
+    if unknown := {each.method for part in parts for each in part} - known:
+        names = ", ".join(sorted(unknown))
+        raise DataError(
+            f"results of unknown methods: {names}; those of ColBench {results.version} can report them"
+        )
+    charts = draw(results)
+    (folder / CHARTS).mkdir(parents=True, exist_ok=True)
+    for name, chart in charts.items():
+        (folder / CHARTS / f"{name}.svg").write_text(chart, "utf-8")
+    page = folder / PAGE
+    page.write_text(markdown(results, charts), "utf-8")
+    return page
+
+
+def markdown(results: Results, charts: Mapping[str, str]) -> str:
+    """The report; `charts` are those that there are, by name."""
+    template = files("sweet_rl_trainer").joinpath("study", "report.md").read_text("utf-8")
+    found: dict[str, str | None] = {
+        **_facts(results),
+        "main": comparison.measured(results, "main"),
+        "ablation": comparison.measured(results, "ablation"),
+        "remedy": comparison.measured(results, "remedy"),
+        "against mtdpo": comparison.compared(results, "mtdpo"),
+        "against sweet": comparison.compared(results, "sweet"),
+        "orderings": comparison.ordered(results),
+        "trained": sections.trained(results),
+        "tried": sections.tried(results),
+        "judged": sections.judged(results),
+        "timed": sections.timed(results),
+        "credited": sections.credited(results),
+        "followed": following.followed(results),
+        "scaled": sections.scaled(results),
+        "turned": sections.turned(results),
+        "exchanged": exchanges.exchanged(results),
+        "costs": sections.costs(results),
+        "settings": paper_diff.settings(results.study),
+        "methods": paper_diff.methods(planned(results)),
+        "budget": paper_diff.budget(results.study),
+        "all settings": paper_diff.everything(results.study),
+    }
+    for name, told in PICTURED.items():
+        picture = f"![{told}; the numbers are in the tables]({CHARTS}/{name}.svg)"
+        found[f"chart {name}"] = picture if name in charts else ""
+
+    left_out = absent(results)
+
+    def put(place: re.Match[str]) -> str:
+        content = found[place[1]]
+        if content is None:
+            return "None in this study." if place[1] in left_out else "Not there yet."
+        return content
+
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"\{\{ (.+?) \}\}", put, template))
+
+
+def _facts(results: Results) -> dict[str, str | None]:
+    """What stands in the text itself."""
+    base = ", ".join(f"{key} {plain(each)}" for key, each in results.base.items())
+    lacking = [f"- {each}" for each in missing(results)]
+    what = results.study.get("what")
+    return {
+        "command": code(comparison.command(results)),
+        "base": f" ({escape(base)})" if base else "",
+        "scale": escape(results.scale) + (f": {escape(plain(what))}" if what else ""),
+        "machine": escape(results.machine),
+        "version": escape(results.version),
+        "headline": "\n".join(f"- {each}" for each in sentences(results)),
+        "missing": "\n".join(["**Unfinished.** Missing:", "", *lacking]) if lacking else "",
+        "tested": _tested(results),
+    }
+
+
+def _tested(results: Results) -> str:
+    tests = [each for method in METHODS for each in on_tests(results, method.name).values()]
+    if not tests:
+        return ""
+    tasks = {outcome.task for outcomes in tests for outcome in outcomes}
+    sizes = listed([f"{size:,}" for size in sorted({len(each) for each in tests})])
+    return f"{count(len(tasks), 'task')}, {sizes} dialogues of each method with each seed. "
+
+
+def summary(results: Results) -> Table:
+    """What the console shows: each method on the test tasks."""
+    from rich.table import Table
+
+    shown = Table("test tasks", "success (95 % interval)", "seeds", "turns", "unanswered", box=None)
+    for method in METHODS:
+        found = find(on_tests(results, method.name))
+        if found:
+            seeds = " ".join(f"{value * 100:.1f}" for value in found.seeds.values())
+            cells = rate(found.success), seeds, number(found.turns), percent(found.unanswered)
+            shown.add_row(full_label(method), *cells)
+    return shown

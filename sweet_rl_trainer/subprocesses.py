@@ -1,0 +1,45 @@
+"""Child processes that exit with their parent, so that none keeps writing after a `kill -9` of the parent.
+
+The child's standard input is a pipe whose writing end the parent keeps open; the child exits when it is closed.
+
+    python -m sweet_rl_trainer.subprocesses MODULE ARGUMENTS…      runs any module that way
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+INTERRUPTED = 130
+
+
+def run(command: Sequence[str], **options: Any) -> int:
+    """Run a command with a pipe as its standard input and return its exit code.
+
+    `options` are those of `subprocess.Popen`. The command has to call `exit_with_parent`.
+    """
+    with subprocess.Popen(command, stdin=subprocess.PIPE, **options) as process:  # noqa: S603 - our own programs
+        return process.wait()
+
+
+def exit_with_parent() -> None:
+    """Make this process exit when its standard input is closed, if that is a pipe."""
+    if stat.S_ISFIFO(os.fstat(0).st_mode):
+        threading.Thread(target=_exit_at_end_of_input, daemon=True).start()
+
+
+def _exit_at_end_of_input() -> None:
+    os.read(0, 1)
+    os._exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    exit_with_parent()
+    sys.argv = sys.argv[1:]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -1,0 +1,32 @@
+"""Privileged information as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from colbench.errors import UserError
+from sweet_rl_trainer.privileged import TEMPLATES, state
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize(
+    ("domain", "reference"),
+    [("backend", "\ndef f(x):\n    return {x}\n"), ("frontend", "<html>{max_turns}</html>\n")],
+)
+def test_the_whole_reference_is_stated_in_a_fence(template, domain, reference):
+    text = state(reference, domain, template).text
+    fence = "python" if domain == "backend" else "html"
+    assert text.endswith(f"\n\n```{fence}\n{reference.strip()}\n```")
+
+
+def test_the_templates_differ_in_where_the_text_stands():
+    preamble, released = (state("def f(): 0", "backend", template) for template in TEMPLATES)
+    assert preamble.text == released.text
+    assert (preamble.inside, released.inside) == (True, False)
+
+
+def test_an_unknown_template_and_an_empty_reference_are_refused():
+    with pytest.raises(UserError, match="privileged 'suffix': there are preamble, released-order"):
+        state("def f(): 0", "backend", "suffix")
+    with pytest.raises(UserError, match="no privileged information to state"):
+        state(" \n", "backend", "preamble")
