@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """`colbench leaderboard build`, and with `--serve`."""
+=======
+"""`colbench leaderboard build`, with `--serve` and without."""
+>>>>>>> board
 
 from __future__ import annotations
 
