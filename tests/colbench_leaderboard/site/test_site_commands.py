@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""`colbench leaderboard build`, and with `--serve`."""
-=======
 """`colbench leaderboard build`, with `--serve` and without."""
->>>>>>> board
 
 from __future__ import annotations
 
