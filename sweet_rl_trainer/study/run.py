@@ -108,14 +108,10 @@ def run(
         version=__version__,
         machine=machine(),
         base=_facts(base) | _learnt(graph, out),
-<<<<<<< HEAD
-        **dict[str, Any](dict.fromkeys(PARTS, ())),
-=======
         rows=(),
         critics=(),
         scaling=(),
         costs=(),
->>>>>>> names
     )
     if old := set_aside(own, out):
         runner.say(f"what was found here of another study, version or base is kept in {old}")
