@@ -1,5 +1,5 @@
-"""New tasks from a model: it writes, the harness checks, and what fails is kept with the reason.
+"""New tasks from a model: it writes, the harness checks, and rejections are kept with their reasons.
 
-What the model is asked and how its reply is read is a recipe's affair (`colbench.interfaces.Recipe`); here are the
-calls to the model, the runs in the sandbox, the guesses and the files.
+A recipe (`colbench.interfaces.Recipe`) holds the prompt and reads replies, the domain vets tasks (`Domain.vet`); this
+package calls the model, guesses and keeps the files.
 """

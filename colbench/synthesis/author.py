@@ -1,4 +1,4 @@
-"""The model that writes: asked for one task a text, held to the schema where its server can do that."""
+"""The model that writes one task per text, constrained by the schema if its server supports that."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Author:
         await self._chat.__aexit__(*error)
 
     async def write(self, seed: Seed) -> Message:
-        """The model's reply to a text.
+        """Return the model's reply to a text.
 
-        Raises EndpointError when the server does not answer, RequestRefusedError when it never will, UserError when it
+        Raises EndpointError if the server does not answer, RequestRefusedError if it never will, UserError if it
         refuses the key.
         """
         if self._structured:
@@ -68,7 +68,7 @@ class Author:
             if self._structured:
                 self._structured = False
                 logger.warning(
-                    "the server takes no schema for replies, so the prompt alone asks for JSON: %s",
+                    "the server accepts no schema for replies, so only the prompt asks for JSON: %s",
                     refused,
                 )
             return reply

@@ -1,7 +1,7 @@
-"""What is kept of each seed text: a task, or a rejection with its reason, and what either cost.
+"""The records of seed texts: for each a task, or a rejection with its reason, and its cost.
 
-Both files are written append-only by one process, each text to one of them. A torn last line is what a killed
-process leaves; it is dropped.
+Both files are written append-only by one process, each text to one of them. A torn last line, which a killed process
+leaves, is dropped.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ REASONS: dict[Reason, str] = {
     "near_duplicate": "nearly the same as another task",
     "guessed": "solved by a guess",
 }
-"""In the words of the table."""
+"""Descriptions for the table of the yield."""
 FIRST_BYTES = b'{"synthesis":{"key":"'
-"""Of every line that is written here, so that a torn line is known for one."""
+"""First bytes of every line, by which a torn line is recognized."""
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """Where a task, or a rejection, comes from and what it cost."""
+    """The origin and the cost of a task or a rejection."""
 
     key: str
     """Hash of the seed text, the model and the prompt."""
@@ -48,15 +48,15 @@ class Origin(Struct, frozen=True, kw_only=True):
     prompt: str
     """SHA-256 of the prompt."""
     guess: str = ""
-    """Who was to guess and how often; empty when nobody was."""
+    """The agent that guessed, and how often; empty if none did."""
     usage: Usage | None = None
-    """Of writing it; None when the server did not say."""
+    """Tokens for writing it; None if the server did not count."""
     guesses: tuple[Usage | None, ...] = ()
-    """Of each guess."""
+    """Tokens of each guess."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What became of one seed text: a task if there is no reason."""
+    """The outcome of one seed text: a task if there is no reason."""
 
     synthesis: Origin
     reply: str = ""
@@ -66,17 +66,17 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Line(Struct):
-    """What is known again of an outcome that was written."""
+    """The parts of a written outcome that are read again."""
 
     synthesis: Origin
     reason: Reason | None = None
 
 
 class Ledger:
-    """The output of `colbench tasks synthesize`: the tasks in `out`, beside it the rejections.
+    """The output of `colbench tasks synthesize`: the tasks in `out`, and the rejections next to it.
 
-    Making it, and entering `writing`, reads what is there; raises UserError if that is not its own, or was checked
-    otherwise (`guess`).
+    The constructor and `writing` read existing files; they raise UserError if those are not from this command, or were
+    made with another `guess`.
     """
 
     def __init__(self, out: Path, guess: str = "") -> None:
@@ -92,16 +92,16 @@ class Ledger:
 
     @property
     def done(self) -> set[str]:
-        """The keys of the texts that something became of."""
+        """Keys of the texts with an outcome."""
         return {line.synthesis.key for line in self.lines}
 
     def tasks(self) -> list[Task]:
-        """The tasks so far."""
+        """Return the tasks so far."""
         return read_tasks(self.out) if any(line.reason is None for line in self.lines) else []
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the files as their one writer."""
+        """Hold the files as their only writer."""
         with hold(self.out, self.out):
             self.lines = self._read()
             self._writers = {path: LineWriter(path) for path in (self.out, self.rejected)}
@@ -112,7 +112,7 @@ class Ledger:
                     writer.close()
 
     def append(self, outcome: Outcome) -> None:
-        """Write one outcome to its file. Raises UserError when the disk is full."""
+        """Write one outcome to its file. Raises UserError if the disk is full."""
         row: dict[str, Any] = {"synthesis": outcome.synthesis}
         if outcome.reason is None and outcome.task is not None:
             row |= row_from_task(outcome.task)

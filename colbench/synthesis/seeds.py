@@ -1,4 +1,4 @@
-"""Seed texts: a file with one JSON object a line that has a `text`, or with plain text, one a line."""
+"""Seed texts: a file with a JSON object that has a `text` on each line, or with plain text lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from colbench.task import BYTE_ORDER_MARK
 
 
 class Seed(Struct, frozen=True, kw_only=True):
-    """One text, and the key that says whether it is done."""
+    """One text, and the key of its outcome."""
 
     key: str
     """Hash of the text, the model and the prompt."""
@@ -26,9 +26,9 @@ class _Row(Struct):
 
 
 def read_seeds(path: Path, *, model: str, prompt: str, limit: int | None = None) -> list[Seed]:
-    """The different texts of a file, in order: all, or the first `limit`.
+    """Return the distinct texts of a file, in order: all, or the first `limit`.
 
-    If its first line begins with a brace, every line is a JSON object. Raises DataError that names file and line.
+    If the file begins with a brace, every line is a JSON object. Raises DataError that names file and line.
     """
     try:
         content = path.read_bytes().removeprefix(BYTE_ORDER_MARK).decode()
@@ -38,7 +38,7 @@ def read_seeds(path: Path, *, model: str, prompt: str, limit: int | None = None)
         raise DataError(f"--source {path}: is not UTF-8, at byte {cause.start}") from cause
     texts = list(dict.fromkeys(_texts(content, path)))[:limit]
     if not texts:
-        raise DataError(f"--source {path}: holds no text; expected one a line")
+        raise DataError(f"--source {path}: has no text; expected one per line")
     return [Seed(key=digest([text, model, prompt]), text=text) for text in texts]
 
 

@@ -122,7 +122,7 @@ def test_a_run_is_a_table_and_a_dataset():
         ({"agent": "nobody"}, "--agent nobody: unknown"),
         ({"limt": 3}, "limt: unknown setting; did you mean `limit`?"),
         ({"trials": 0}, "trials: expected a whole number >= 1"),
-        ({"domain": "backnd"}, "unknown domain `backnd`; installed are backend, frontend"),
+        ({"domain": "backnd"}, "--domain backnd: unknown; installed are backend, frontend"),
         ({"agent": "designer", "tasks": "bundled:backend"}, "is for frontend tasks"),
     ],
 )

@@ -354,8 +354,8 @@ def test_a_bad_flag_gives_one_clear_line(flags, tmp_path, capsys, monkeypatch):
 
 
 BAD_SOURCES = {
-    b"": "holds no text",
-    b"\n \n": "holds no text",
+    b"": "has no text",
+    b"\n \n": "has no text",
     b"\xff\xfe": "is not UTF-8, at byte 0",
     b'{"text": "a"}\n{"txt": "b"}\n': "line 2: Object missing required field `text`",
     b'{"text": "a"}\nplain\n': "line 2: JSON is malformed",
