@@ -66,7 +66,7 @@ def show_plan(evaluation: Evaluation) -> None:
     ):
         show_line(name, value)
     if evaluation.agent_isolation:
-        show_line("isolated", evaluation.agent_isolation)
+        show_line("access", evaluation.agent_isolation)
 
 
 class ConsoleObserver(Observer):

@@ -150,7 +150,7 @@ def _delta(domain: Domain, report: DomainReport) -> Iterator[Fact]:
         )
     differing = f"{delta.differing:,} of {count(delta.cells, 'verdict')} differ"
     yield Fact(
-        label=f"{label}, {'value' if domain.success else metric_label(domain, report.lead)}",
+        label=f"{label}, {metric_label(domain, report.lead).partition(' ')[0]}",
         value=points(delta.value.mean),
         note=f"{points_range(delta.value)}; {differing}",
     )

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from colbench.config import RunConfig
 from colbench.errors import DataError
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.checkpoints import checkpoints
@@ -91,6 +92,8 @@ def outcomes(folder: Path) -> tuple[Outcome, ...]:
 def _outcomes(rollouts: Iterable[Rollout]) -> Iterator[Outcome]:
     for each in sorted(rollouts, key=lambda each: (each.task_id, each.trial)):
         score = each.scores.get("default")
+        if score is None and each.agent_failed:
+            score = get_domain(each.domain).lost("the agent failed")["default"]
         if score and score.value is not None and score.success is not None:
             yield _outcome(each, score.value, success=score.success)
 

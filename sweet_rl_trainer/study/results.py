@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
+
+SCHEMA = "colbench.study/2"
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -153,7 +155,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 class Results(Struct, frozen=True, kw_only=True):
     """The results of a study, complete or not."""
 
-    schema: Literal["colbench.study/2"] = "colbench.study/2"
+    schema: str = SCHEMA
     scale: str
     study: dict[str, Any]
     """The study's own settings (`scales.Scale`), as plain values."""

@@ -33,7 +33,7 @@ from sweet_rl_trainer.study.graph import Graph
 from sweet_rl_trainer.study.methods import METHODS, QUESTIONS, RETURNS, Method
 from sweet_rl_trainer.study.results import Cost, Credit, Critic, Exchange, Results, Row, Scaling
 from sweet_rl_trainer.study.scales import Scale
-from sweet_rl_trainer.study.stored import LOCK, PARTS, add, read, set_aside
+from sweet_rl_trainer.study.stored import LOCK, add, read, set_aside
 from sweet_rl_trainer.study.study import Study
 
 PROMPT = "no-prompt.txt"
@@ -108,7 +108,10 @@ def run(
         version=__version__,
         machine=machine(),
         base=_facts(base) | _learnt(graph, out),
-        **dict.fromkeys(PARTS, ()),
+        rows=(),
+        critics=(),
+        scaling=(),
+        costs=(),
     )
     if old := set_aside(own, out):
         runner.say(f"what was found here of another study, version or base is kept in {old}")

@@ -17,6 +17,7 @@ from colbench.errors import DataError
 from colbench.run_folder import hold
 from sweet_rl_trainer.former_names import upgrade
 from sweet_rl_trainer.study.results import (
+    SCHEMA,
     Cost,
     Credit,
     Critic,
@@ -48,9 +49,15 @@ def read(out: Path) -> Results | None:
 
 
 def decode(content: bytes) -> Results:
-    """Return results from the JSON of their file, also of schema 1. Raises msgspec.DecodeError if it is damaged."""
-    if msgspec.json.decode(content, type=_Head).schema:
+    """Return results from the JSON of their file, also of schema 1.
+
+    Raises msgspec.DecodeError if it is damaged or of another schema.
+    """
+    schema = msgspec.json.decode(content, type=_Head).schema
+    if schema == SCHEMA:
         return msgspec.json.decode(content, type=Results)
+    if schema:
+        raise msgspec.ValidationError(f"schema {schema}, expected {SCHEMA}")
     former, present = (f'"{name}"'.encode() for name in ("no-hidden", "no-privileged"))
     found = msgspec.json.decode(content.replace(former, present), type=Results)
     recipes = {name: upgrade(found.study[name]) for name in RECIPES if name in found.study}

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from colbench.config import RunConfig
-from colbench.domain import GROUP
 from colbench.errors import UserError
-from colbench.registry import get_domain, installed_domains, package_of
+from colbench.registry import GROUP, get_domain, installed_domains, package_of
 from colbench.resources import RunResources
 
 DOMAIN = """

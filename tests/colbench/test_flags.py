@@ -20,6 +20,7 @@ def read(*argv, environment=None):
 
 
 CHANGED = RunConfig(
+    scorers=("brevity",),
     domain="backend",
     agent="openai:model@http://localhost:1/v1",
     agent_args={"temperature": 0.5, "seed": False, "max_tokens": 7},

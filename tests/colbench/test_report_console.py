@@ -71,7 +71,7 @@ def test_the_table_shows_rates_modes_and_their_difference():
     assert table["tests passed"].startswith("50.0 %")
     assert table["success rate, official"].startswith("0.0 %")
     assert table["official − default, success"].startswith("−33.3 points")
-    assert table["official − default, value"].startswith("−33.3 points")
+    assert table["official − default, tests"].startswith("−33.3 points")
     assert table["tasks"].startswith("3 fewer than 30")
     assert "unscored" not in table
 

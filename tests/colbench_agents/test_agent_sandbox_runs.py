@@ -113,7 +113,7 @@ def test_an_example_has_the_same_run_in_the_sandbox(run, command, tmp_path, monk
     walls = ["--agent-sandbox", "--agent-env", "PATH,NO_SUCH_KEY"]
     assert evaluate(*agent, *walls, out=str(tmp_path / "walled")) == 0
     said = capsys.readouterr().out
-    assert "shut in no network at all" in said
+    assert "access  no network at all" in said
     assert "; not set here: NO_SUCH_KEY\n" in said
     free, walled = (
         {rollout.task_id: rollout for rollout in read_rollouts(tmp_path / name / "rollouts.jsonl")}
@@ -165,8 +165,8 @@ def test_the_endpoint_is_reached_shown_and_pinned(run, here, capsys):
     [
         (["--agent", "blank", "--agent-sandbox"], "--agent-sandbox: only a program"),
         (["--agent", "http://127.0.0.1:9", "--agent-sandbox"], "--agent-sandbox: only a program"),
-        (["--agent-endpoint", "127.0.0.1:9"], "--agent-endpoint: the agent is not shut in"),
-        (["--agent-env", "KEY"], "--agent-env: the agent is not shut in"),
+        (["--agent-endpoint", "127.0.0.1:9"], "--agent-endpoint: the agent is not isolated"),
+        (["--agent-env", "KEY"], "--agent-env: the agent is not isolated"),
         (["--agent-sandbox", "--agent-endpoint", "nowhere"], "--agent-endpoint: `nowhere`"),
     ],
 )

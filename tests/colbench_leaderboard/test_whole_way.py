@@ -200,7 +200,7 @@ def test_what_an_entrys_page_says_to_run_gives_the_receipt_that_it_shows(
         assert main(["leaderboard", "build", str(store), "--out", str(site)]) == 0
         folder = site / "entries" / copied.bundle[:12]
         page = (folder / "index.html").read_text()
-        for bundle in re.findall(r'href="([./0-9a-f]+\.tar\.gz)"', page):
+        for bundle in re.findall(r'href="([./0-9a-z]+\.tar\.gz)"', page):
             shutil.copy(folder / bundle, tmp_path)
         (command,) = re.findall(r"<pre>(colbench verify .*?)</pre>", page)
         monkeypatch.chdir(tmp_path)

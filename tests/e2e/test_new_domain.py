@@ -42,7 +42,8 @@ human_in_the_loop = false
 tools = "none"
 """
 SMALL = """
-sample.count=2 sample.max_tokens=8 sample.data_fraction=0.05 train.max_steps=2 critic.train.epochs=1
+collect=[{limit=8},{limit=8,agent_args={max_questions=0}}]
+sample.count=2 sample.max_tokens=8 sample.data_fraction=0.1 train.max_steps=2
 """
 """Settings with which `tiny-cpu` is done in a minute."""
 LIBRARY = """
@@ -84,6 +85,7 @@ def run(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
         "HOME": str(place),
         "COLBENCH_CACHE": str(place / "cache"),
         "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
         "PIP_NO_INDEX": "1",
         "PIP_NO_BUILD_ISOLATION": "0",  # pip's word for: without isolation
         "COLUMNS": "200",

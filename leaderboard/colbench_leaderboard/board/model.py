@@ -69,7 +69,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):
-    """The score of the reference itself as an answer, by definition and by `colbench validate`."""
+    """The score of the reference itself as an answer, by definition and by `colbench tasks validate`."""
 
     name: str = "reference"
     value: float = 1.0

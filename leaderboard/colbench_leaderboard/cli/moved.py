@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from colbench.errors import UserError
+from colbench.command import refuse_moved
 
 MOVED = {
     "leaderboard refuse": "colbench leaderboard accept STORE BUNDLE --refuse REASON",
@@ -16,16 +17,13 @@ MOVED = {
 
 def add_moved(group: str, actions: Any) -> None:
     """Add the old actions of a group of commands, without help; each fails and names the new spelling."""
-    for old, new in MOVED.items():
+    for old in MOVED:
         command, _, action = old.partition(" ")
         if command == group:
             parser = actions.add_parser(action, add_help=False, prefix_chars="\0")
             parser.add_argument("arguments", nargs="*")  # any flag, too: no prefix can be typed
-            parser.set_defaults(run=_refusal(f"`colbench {old}` is now `{new}`"))
+            parser.set_defaults(run=partial(_refuse, old))
 
 
-def _refusal(message: str) -> Any:
-    def run(_: object) -> int:
-        raise UserError(message)
-
-    return run
+def _refuse(old: str, _: object) -> int:
+    return refuse_moved("colbench", old.split(), MOVED)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from colbench import numbers
 from colbench.console import console, errors, printable
 from colbench.registry import get_domain
 
@@ -106,9 +107,9 @@ def _located(found: Finding) -> str:
 def _verdict(receipt: Receipt) -> tuple[str, str]:
     if receipt.tier is None:
         refusals = sum(each.severity == "refusal" for each in receipt.findings)
-        return f"refused, for {refusals} reason{'s' if refusals != 1 else ''}", "red"
+        return f"refused, for {numbers.count(refusals, 'reason')}", "red"
     flags = sum(each.severity == "flag" for each in receipt.findings)
-    flagged = f", with {flags} flag{'s' if flags != 1 else ''}" if flags else ""
+    flagged = f", with {numbers.count(flags, 'flag')}" if flags else ""
     verdict = f"accepted{flagged}: {receipt.tier}, {TIERS[receipt.tier]}"
     return verdict, "yellow" if flags else "green"
 
@@ -125,16 +126,17 @@ def _numbers(summary: Summary, receipt: Receipt) -> Iterator[tuple[str, str]]:
     if summary.undisclosed is not None:
         yield (
             "untold",
-            f"{100 * summary.undisclosed:.1f} % of what is hidden was used before it was told",
+            f"{numbers.percent(summary.undisclosed)} of what is hidden was used before it was told",
         )
     if receipt.replayed:
         yield "human", f"{receipt.replayed:,} replies, the same when asked again"
 
 
 def _estimate(found: Estimate, *, percent: bool = False) -> str:
-    if percent:
-        return f"{100 * found.mean:.1f} %  ({100 * found.low:.1f} to {100 * found.high:.1f})"
-    return f"{found.mean:.2f}  ({found.low:.2f} to {found.high:.2f})"
+    """Return `42.3 %  (39.1 to 45.4)` or `4.70  (4.51 to 4.92)`."""
+    show = numbers.bare_percent if percent else "{:.2f}".format
+    unit = " %" if percent else ""
+    return f"{show(found.mean)}{unit}  ({show(found.low)} to {show(found.high)})"
 
 
 @contextmanager

@@ -13,13 +13,12 @@ from colbench.registry import get_domain
 from colbench.report.dialogues import agent_words, human_words
 from colbench.rollout import Rollout
 from colbench.stats import Estimate, mean_interval, pass_k
+from colbench.stats.estimate import DIGITS
 from colbench.task import Task
 from colbench_leaderboard.verify.receipt import CellScore, Summary
 
 ABSENT = "absent"
 """Stands for the boundary of the failure in cells that the bundle lacks."""
-DIGITS = 6
-"""Decimals of a summary of exact values; far coarser than the effect of summing in another order."""
 
 Rows = list[list[CellScore]]
 """The cells of each task."""

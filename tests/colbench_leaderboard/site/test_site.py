@@ -160,7 +160,7 @@ def scores_of(store, standings, row):
 
 
 def test_of_many_entries_only_the_largest_differences_are_listed():
-    results = Results(tuple(f"task {n:03}" for n in range(100)))
+    results = Results(tuple(f"task {n:03}" for n in range(100)), (0.0, 1.0))
     for name, shift in (("one", 0), *((f"other {n}", 1) for n in range(50))):
         results.add(name, [cell(task, n + shift * n) for n, task in enumerate(results.tasks)])
     found = differing(results, "one", results.bundles[1:])

@@ -1,4 +1,4 @@
-"""`colbench leaderboard build` and `serve`."""
+"""`colbench leaderboard build`, with `--serve` and without."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_build_refuses_a_path_without_a_store_and_a_folder_of_something_else(
     tmp_path, small, capsys
 ):
     assert main(["leaderboard", "build", str(tmp_path / "none"), "--out", str(tmp_path / "x")]) == 2
-    assert "is no store" in capsys.readouterr().err
+    assert "is not a store" in capsys.readouterr().err
     assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path)]) == 2
     assert "holds something other than a site" in capsys.readouterr().err
-    assert main(["leaderboard", "serve", str(small[0]), "--port", "99999"]) == 2
+    assert main(["leaderboard", "build", str(small[0]), "--serve", "--port", "99999"]) == 2
     assert "a port is a number from 0 to 65535" in capsys.readouterr().err
 
 
@@ -80,9 +80,9 @@ def test_build_says_where_it_cannot_write(tmp_path, small, capsys):
 def test_serve_shows_the_site_until_it_is_ended_and_leaves_nothing(tmp_path, small, end):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    command = [sys.executable, "-m", "colbench.cli", "leaderboard", "serve", str(small[0])]
+    command = [sys.executable, "-m", "colbench.cli", "leaderboard", "build", str(small[0])]
     with subprocess.Popen(
-        [*command, "--port", "0"],
+        [*command, "--serve", "--port", "0"],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(temporary)},

@@ -177,7 +177,7 @@ def test_a_mistake_is_named_in_a_line(tmp_path, monkeypatch, capsys, action, mes
 @pytest.mark.parametrize(("old", "new"), MOVED.items())
 def test_an_old_spelling_names_the_new_one(old, new, capsys):
     assert main([*old.split(), "anything", "--out", "somewhere"]) == 2
-    assert capsys.readouterr().err == f"colbench: `colbench {old}` is now `{new}`\n"
+    assert capsys.readouterr().err == f"colbench {old}: is now `{new}`\n"
 
 
 @pytest.mark.parametrize("group", ["leaderboard", "submit"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 
+from colbench.domain import Domain
 from colbench.domains.backend.copies import syntax
 from colbench.registry import get_domain
 from colbench.rollout import Failure, Rollout, Turn
@@ -118,6 +120,19 @@ def test_a_copy_is_known_by_its_syntax_whatever_its_names_and_layout():
     assert not copied(task(), REFERENCE + REFERENCE * 3)
     assert not copied(task(), "def price(:")
     assert not copied(task(), "(" * 5000)
+
+
+def test_another_domain_knows_a_copy_by_its_words_numbers_and_signs():
+    class Queries(Domain):
+        name = "queries"
+
+    query = "SELECT name, sum(price) FROM sales WHERE year = 2024 GROUP BY name ORDER BY 2 DESC"
+    own = msgspec.structs.replace(task(), domain="queries", hidden=Hidden(reference=query))
+    assert Queries().copied(own, query.lower().replace(" ", "\n"))
+    assert not Queries().copied(own, query.replace("ORDER BY 2 DESC", ""))
+    assert not Queries().copied(own, f"{query} " * 4)
+    short = msgspec.structs.replace(own, hidden=Hidden(reference="SELECT 1"))
+    assert not Queries().copied(short, "SELECT 1")
 
 
 def test_names_are_numbered_so_that_swapping_two_is_seen():

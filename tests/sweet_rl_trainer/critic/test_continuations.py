@@ -188,6 +188,8 @@ async def test_who_goes_on_is_started_and_stopped(tmp_path):
         "        calls.append('out')\n"
         "    def use_renderer(self, renderer):\n"
         "        calls.append(renderer)\n"
+        "    def use_resources(self, resources):\n"
+        "        calls.append(resources)\n"
         "    async def reply(self, dialogue):\n"
         "        return calls\n"
     )
@@ -195,7 +197,8 @@ async def test_who_goes_on_is_started_and_stopped(tmp_path):
     agent = PrefixAgent(plan=str(path))
     assert agent.domains == ("backend",)
     agent.use_renderer("a renderer")
+    agent.use_resources("resources")
     async with agent:
         calls = await agent.then.reply([Message(role="user", content="Write it.")])
-        assert calls == ["a renderer", "in"]
-    assert calls == ["a renderer", "in", "out"]
+        assert calls == ["a renderer", "resources", "in"]
+    assert calls == ["a renderer", "resources", "in", "out"]

@@ -40,3 +40,8 @@ def test_results_of_schema_1_get_the_present_names():
     assert found.study["base"]["collect_privileged"] == former["study"]["base"]["told"]
     assert found.study["base"]["rft"]["privileged"] == former["study"]["base"]["rft"]["told"]
     assert decode(msgspec.json.encode(found)) == found
+
+
+def test_results_of_an_unknown_schema_are_refused():
+    with pytest.raises(msgspec.ValidationError, match="schema colbench.study/3, expected"):
+        decode(b'{"schema": "colbench.study/3"}')

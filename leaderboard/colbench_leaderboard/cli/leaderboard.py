@@ -1,4 +1,4 @@
-"""`colbench leaderboard init`, `accept`, `remove` and `rescore`: keep a store."""
+"""`colbench leaderboard`: keep a store of verified entries, prove that it is intact, and show it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from colbench.errors import DataError
+from colbench_leaderboard.cli import audit, build
+from colbench_leaderboard.cli.moved import add_moved
 from colbench_leaderboard.cli.output import say, say_decision, say_objections
 from colbench_leaderboard.cli.verify import REFUSED, add_store_flags, verify_for_store
 
 
-def add_to(actions: Any) -> None:
-    """Add the actions."""
-    _add_init(actions)
-    _add_accept(actions)
-    _add_remove(actions)
-    _add_rescore(actions)
+def add_to(commands: Any) -> None:
+    """Add the command and its actions."""
+    parser = commands.add_parser(
+        "leaderboard", help="keep, audit and show a leaderboard", description=__doc__
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    for add in (_add_init, _add_accept, _add_remove, _add_rescore, audit.add_to, build.add_to):
+        add(actions)
+    add_moved("leaderboard", actions)
 
 
 def _add_init(actions: Any) -> None:

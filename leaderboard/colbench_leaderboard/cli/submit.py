@@ -1,4 +1,4 @@
-"""`colbench submit pack`: make the bundle of a run: its transcripts and pins, and what you say about your system."""
+"""`colbench submit`: make an entry for a leaderboard from a run: its transcripts, and no score."""
 
 from __future__ import annotations
 
@@ -9,15 +9,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.errors import UserError
+from colbench_leaderboard.cli.moved import add_moved
 from colbench_leaderboard.cli.output import say_field
 
 if TYPE_CHECKING:
     from colbench_leaderboard.bundle.draft import Draft
+    from colbench_leaderboard.store.branches import Branch
 
 
-def add_to(actions: Any) -> None:
+PACK = "Make the bundle of a run: its transcripts and pins, and what you say about your system."
+PUSH = (
+    "Put a bundle on a branch of a leaderboard's repository, ready for a pull request. Nothing leaves this machine "
+    "unless --to is an address, and then only after you have agreed."
+)
+
+
+def add_to(commands: Any) -> None:
+    """Add the command and its actions."""
+    parser = commands.add_parser(
+        "submit", help="pack, push: enter a leaderboard", description=__doc__
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _add_pack(actions)
+    _add_push(actions)
+    add_moved("submit", actions)
+
+
+def _add_pack(actions: Any) -> None:
     """Add the action."""
-    parser = actions.add_parser("pack", help="make the bundle of a run", description=__doc__)
+    parser = actions.add_parser("pack", help="make the bundle of a run", description=PACK)
     parser.add_argument("folder", metavar="RUN", nargs="?", help="the run's folder")
     parser.add_argument(
         "--meta",
@@ -38,15 +58,15 @@ def add_to(actions: Any) -> None:
         help="the bundle, a folder, or an archive if it ends in .tar.gz (default: RUN/bundle)",
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would be sent, and stop")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=pack)
 
 
-def run(args: argparse.Namespace) -> int:
+def pack(args: argparse.Namespace) -> int:
     """Draft the bundle, print what is in it, and write it."""
     if args.template is not None:
         return _write_template(args.template)
+    from colbench_leaderboard.bundle import pack as packing
     from colbench_leaderboard.bundle.draft import draft
-    from colbench_leaderboard.bundle.pack import pack
     from colbench_leaderboard.bundle.submission import read_submission
 
     if args.folder is None:
@@ -57,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return 0
     out = Path(args.out or folder / "bundle")
-    digest = pack(ready, out)
+    digest = packing.pack(ready, out)
     say_field("digest", digest)
     say_field("bundle", str(out))
     say_field("next", f"colbench verify {shlex.quote(str(out))}")
@@ -90,7 +110,7 @@ def _meta(args: argparse.Namespace, folder: Path) -> Path:
 def _ask(folder: Path, meta: Path) -> None:
     from colbench.run_folder import RunFolder
     from colbench_leaderboard.bundle.submission import to_toml
-    from colbench_leaderboard.cli.submit.questions import ask
+    from colbench_leaderboard.cli.questions import ask
 
     RunFolder(folder).record()  # a missing run is reported before any question
     if meta.exists():
@@ -141,3 +161,60 @@ def _show(ready: Draft) -> None:
             "take care", f"{count(homes, 'dialogue')} with the path of your home folder in the text"
         )
     say_field("licence", f"the transcripts become public under {ready.submission.licence}")
+
+
+def _add_push(actions: Any) -> None:
+    """Add the action."""
+    parser = actions.add_parser(
+        "push", help="put a bundle on a branch for a pull request", description=PUSH
+    )
+    parser.add_argument("bundle", metavar="BUNDLE", help="a folder or a .tar.gz")
+    parser.add_argument(
+        "--to",
+        metavar="DIR|URL",
+        required=True,
+        help="a clone of the leaderboard's repository, or the address of one that you may push to",
+    )
+    parser.add_argument("--yes", action="store_true", help="push to an address without asking")
+    parser.set_defaults(run=push)
+
+
+def push(args: argparse.Namespace) -> int:
+    """Make the branch, and push it or say how to."""
+    from colbench_leaderboard.bundle.read import read_bundle
+    from colbench_leaderboard.store import branches
+    from colbench_leaderboard.store.git import shown_url
+
+    with read_bundle(Path(args.bundle)) as bundle, branches.open_repository(args.to) as where:
+        bundle.check_cells()
+        branch = branches.commit_entry(bundle, where)
+        say_field("entry", f"{branch.folder}, commit {branch.commit[:12]}")
+        say_field("branch", branch.name)
+        if where == Path(args.to):
+            _say_how(branch)
+            return 0
+        size = sum((bundle.folder / name).stat().st_size for name in bundle.files)
+        if not (args.yes or _agreed(shown_url(args.to), branch.name, size)):
+            say_field("", "nothing was sent")
+            return 0
+        branches.push(branch, args.to)
+        say_field("sent", f"{shown_url(args.to)}; open a pull request from that branch")
+    return 0
+
+
+def _say_how(branch: Branch) -> None:
+    where, name = shlex.quote(str(branch.repository)), branch.name
+    say_field("", "nothing was sent; these two commands do it:")
+    say_field("push", f"git -C {where} push -u origin {name}")
+    say_field("request", f"cd {where} && gh pr create --head {name} --fill")
+
+
+def _agreed(to: str, branch: str, size: int) -> bool:
+    if not sys.stdin.isatty():
+        raise UserError(
+            f"--to {to}: pushing needs your consent, and nobody can be asked here; add --yes"
+        )
+    from rich.prompt import Confirm
+
+    question = f"Push {branch} ({size / 1e6:.1f} MB, public from then on) to {to}?"
+    return Confirm.ask(question.replace("[", r"\["), default=False)
