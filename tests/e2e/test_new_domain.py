@@ -77,7 +77,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(place: Path) -> Run:
     """Run a command of the environment that has to succeed, and return its output."""
     environment = {
         **os.environ,
