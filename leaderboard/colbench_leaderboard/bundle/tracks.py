@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from colbench.registry import domain_names, get_domain
+from colbench.registry import domain_names, get_domain, installed_domains
 from colbench_leaderboard.bundle.schema import Lock
 
 HUMAN = "keyless"
@@ -13,12 +13,12 @@ TURNS = 10
 
 def own_sources() -> frozenset[str]:
     """Return the task sources that a bundle may name, because the receiver has the same: those of installed domains."""
-    return frozenset().union(*(get_domain(name).own_sources for name in domain_names()))
+    return frozenset().union(*(domain.own_sources for domain in installed_domains()))
 
 
 def is_standard(source: str) -> bool:
     """Return True if a task source is one of the standard track, in any installed domain."""
-    return any(_size(source, get_domain(name).leaderboard_sets) for name in domain_names())
+    return any(_size(source, domain.leaderboard_sets) for domain in installed_domains())
 
 
 def departures(lock: Lock) -> list[str]:
