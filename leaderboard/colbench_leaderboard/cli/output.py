@@ -71,7 +71,7 @@ def say_outcome(outcome: Outcome, out: Path) -> None:
     say(verdict, f"bold {color}")
     if outcome.summary:
         for name, value in _numbers(outcome.summary, receipt):
-            say(f"  {name:<14}{value}")
+            say(f"  {name:<13} {value}")
         say(f"  {MEANS}", "dim")
     order = list(STYLES)
     for found in sorted(receipt.findings, key=lambda each: order.index(each.severity)):
