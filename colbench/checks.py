@@ -39,7 +39,7 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Examination(Struct, frozen=True, kw_only=True):
-    """What a domain's datasheet says after its references were run."""
+    """The findings of running a domain's references, for its datasheet."""
 
     notes: tuple[str, ...] = ()
     """Paragraphs in Markdown, for the statistics."""

@@ -30,7 +30,7 @@ LONGEST = 80
 
 
 class Problem(NamedTuple):
-    """What is wrong with a value: the path of its key, such as `critic.train.beta`, and the reason."""
+    """A wrong value: the path of its key, such as `critic.train.beta`, and the reason."""
 
     key: str
     reason: str

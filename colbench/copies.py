@@ -15,7 +15,7 @@ ALIKE = 0.97
 LEAST = 20
 """Parts of a reference; anyone may have written a shorter one."""
 LONGER = 3
-"""An answer with this many times the parts of the reference is no copy."""
+"""An answer with this many times the parts of the reference is not a copy."""
 
 
 def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:

@@ -94,7 +94,7 @@ class Dialogue:
         self.task = task
         self.turns: list[Turn] = [] if turns is None else turns
         self.messages: tuple[Message, ...] = (Message(role="user", content=task.request),)
-        """What the agent may see: everything said so far, the request first."""
+        """Everything said so far, the request first: all that the agent may see."""
         self.ending: Ending | None = None
         self._human = human
         self._max_turns = max_turns

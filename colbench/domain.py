@@ -74,7 +74,7 @@ class Defaults(Struct, frozen=True, kw_only=True):
 
 
 class Resources:
-    """What scoring a domain needs of this machine; entering starts it, leaving stops it.
+    """The tools that scoring a domain needs on this machine; entering starts it, leaving stops it.
 
     This base class needs nothing.
     """
@@ -122,7 +122,7 @@ class Domain:
     modes: ClassVar[tuple[str, ...]] = ("default",)
     """Scoring modes of its scorer. The first is `default`, which reports lead with and training learns from."""
     noun: ClassVar[str] = "answer"
-    """What an answer is, such as "function"."""
+    """The word for an answer, such as "function"."""
     language: ClassVar[str] = "text"
     """Language of answers, for code fences and highlighting, such as "python"."""
     floors: ClassVar[Mapping[str, str]] = {}
@@ -139,7 +139,7 @@ class Domain:
     human_limits: ClassVar[tuple[int, int]] = (256, 400)
     """Tokens and characters of a reply of a human played by a model."""
     remedy: ClassVar[str] = ""
-    """What to do where `Resources.lacking` names metrics, as a sentence."""
+    """A sentence that says how to get the metrics that `Resources.lacking` names."""
     unjudged: ClassVar[str] = "no part of the reference could be compared with"
     """Why an answer may have no score although nothing failed."""
     example_request: ClassVar[str] = "Please make the {name} that I have in mind."

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def choose(rollouts: Sequence[Rollout], task: str | None, trial: int, folder: str) -> Rollout:
-    """Return the rollout of a task and a trial. Raises UserError if there is none."""
+    """Return the rollout of a task and a trial. Raises UserError if it does not exist."""
     found = [r for r in rollouts if r.trial == trial and task in (None, r.task_id)]
     if not found:
         what = f"of {task}, trial {trial}" if task else f"of trial {trial}"

@@ -19,7 +19,7 @@ from colbench.task import Task
 
 SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
 LONGEST_ANSWER = 200_000
-"""Characters; a longer answer is no function that a person asked for."""
+"""Characters; a longer answer is not a function that a person asked for."""
 
 
 class BackendDomain(Domain):

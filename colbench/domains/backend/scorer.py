@@ -23,7 +23,7 @@ from colbench.task import Task
 
 VERSION = 1
 MAX_ANSWER = 200_000
-"""Characters; a longer answer is no function that a person asked for."""
+"""Characters; a longer answer is not a function that a person asked for."""
 _LONG_VALUE = 1 << 15
 """Bytes from which values are compared in a thread."""
 _NAMESPACE: dict[ScoringMode, Namespace] = {"default": "module", "official": "split"}
