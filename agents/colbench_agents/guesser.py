@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from colbench.interfaces import Agent, Episode
+from colbench.registry import get_domain
 from colbench.task import BACKEND, FRONTEND
 from colbench_agents.designer import Draughtsman
 from colbench_agents.interviewer import Interviewer
@@ -19,7 +20,7 @@ class Guesser:
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
         """The guesser of one dialogue."""
-        if episode.domain == FRONTEND:
+        if get_domain(episode.domain).pictured:
             yield Draughtsman(max_turns=1)
         else:
             yield Interviewer(max_questions=0)
