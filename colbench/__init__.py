@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from colbench.evaluation import Observer, evaluate, evaluate_async
     from colbench.interfaces import Agent, Episode, HumanSimulator, Scorer, StatefulAgent
     from colbench.messages import Message, Usage
+    from colbench.progress import ConsoleObserver
     from colbench.rollout import Rollout, Turn
     from colbench.run import Run, load_run
     from colbench.score import Score
@@ -50,6 +51,7 @@ _PLACES = {
     "evaluation": ("Observer", "evaluate", "evaluate_async"),
     "interfaces": ("Agent", "Episode", "HumanSimulator", "Scorer", "StatefulAgent"),
     "messages": ("Message", "Usage"),
+    "progress": ("ConsoleObserver",),
     "rollout": ("Rollout", "Turn"),
     "run": ("Run", "load_run"),
     "score": ("Score",),
@@ -63,6 +65,7 @@ __all__ = [
     "Agent",
     "AgentError",
     "ColBenchError",
+    "ConsoleObserver",
     "DataError",
     "Defaults",
     "Domain",

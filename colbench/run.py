@@ -81,6 +81,19 @@ class Run:
         baseline = load_baseline(self.config, self.tasks)
         return summarize(self.tasks, self.config.trials, self.rollouts, self.config, baseline)
 
+    def write_report(self) -> RunReport:
+        """Write `report.json`, `report.html` and the pages of its domains into the folder, and return the report."""
+        from colbench.report.write import write_report
+
+        baseline = load_baseline(self.config, self.tasks)
+        return write_report(self.folder, self.tasks, self.config, baseline)
+
+    def print_report(self) -> None:
+        """Write the report, and print its table, its warnings and where its pages are, as `colbench eval` does."""
+        from colbench.report.console import print_report
+
+        print_report(self.write_report(), self.path)
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one flat row for each dialogue, in the order of `rollouts`.
 

@@ -1,17 +1,13 @@
 """Child processes that exit with their parent, so that none keeps writing after a `kill -9` of the parent.
 
 The child's standard input is a pipe whose writing end the parent keeps open; the child exits when it is closed.
-
-    python -m sweet_rl_trainer.subprocesses MODULE ARGUMENTS…      runs any module that way
 """
 
 from __future__ import annotations
 
 import os
-import runpy
 import stat
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -37,9 +33,3 @@ def exit_with_parent() -> None:
 def _exit_at_end_of_input() -> None:
     os.read(0, 1)
     os._exit(INTERRUPTED)
-
-
-if __name__ == "__main__":
-    exit_with_parent()
-    sys.argv = sys.argv[1:]
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -10,10 +10,13 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from colbench.errors import UserError
 from colbench.sandbox.browser import Renderer, find_browser
 
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """Where the tests were started in the background it is ignored, and so it would be by what they start."""
 

@@ -6,21 +6,18 @@ import argparse
 import asyncio
 import signal
 import sys
-from collections.abc import Coroutine, Sequence
-from contextlib import ExitStack
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe, printable
 from colbench.errors import EndpointError
-from colbench.evaluation import Evaluation, Observer
+from colbench.evaluation import Evaluation
 from colbench.flags import add_config_flags, read_config
 from colbench.numbers import count
-from colbench.rollout import Rollout
-from colbench.run_folder import RunRecord
+from colbench.progress import ConsoleObserver, show_line
 
 if TYPE_CHECKING:
-    from colbench.cli.progress import Seen
     from colbench.report.model import RunReport
 
 
@@ -45,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return 0
     try:
-        asyncio.run(stoppable(evaluation.run(ConsoleObserver(evaluation))))
+        asyncio.run(stoppable(evaluation.run(ConsoleObserver())))
     except EndpointError as error:
         stopped = f"colbench: stopped: {printable(str(error))}; the same command continues"
         print(stopped, file=sys.stderr)
@@ -69,45 +66,6 @@ def show_plan(evaluation: Evaluation) -> None:
         show_line("access", evaluation.agent_isolation)
 
 
-class ConsoleObserver(Observer):
-    """Prints how a run proceeds: what it runs in, and its progress."""
-
-    def __init__(self, evaluation: Evaluation) -> None:
-        self._config = evaluation.config
-        self._stack = ExitStack()
-        self._seen: Seen | None = None
-
-    def on_start(self, record: RunRecord) -> None:
-        """Print what answers are isolated by, and what produces their scores."""
-        show_environments(record)
-
-    def on_resume(self, kept: Sequence[Rollout], total: int) -> None:
-        """Start the display of progress."""
-        from colbench.cli.progress import progress, show_kept
-
-        if len(kept) == total:
-            show_kept(total, total)
-        else:
-            self._seen = self._stack.enter_context(progress(total, kept, self._config))
-
-    def on_rollout(self, rollout: Rollout) -> None:
-        """Count a dialogue."""
-        if self._seen:
-            self._seen(rollout)
-
-    def on_end(self) -> None:
-        """Stop the display."""
-        self._stack.close()
-
-
-def show_environments(record: RunRecord) -> None:
-    """Print what the answers of a run are isolated by, and the tools of its domains."""
-    if record.sandbox:
-        show_line("sandbox", record.sandbox)
-    for environment in record.environments.values():
-        show_line("tools", environment)
-
-
 def finish(evaluation: Evaluation) -> int:
     """Write and show the report. Return 1 if a cell is still pending, else 0."""
     from colbench.cli.report import write_and_show
@@ -125,13 +83,6 @@ def finish(evaluation: Evaluation) -> int:
 def exit_code(report: RunReport) -> int:
     """Return 1 if cells are unscored, else 0. Cells of a task that nothing can judge do not count as such."""
     return 1 if any(domain.unscored for domain in report.domains.values()) else 0
-
-
-def show_line(name: str, value: str) -> None:
-    """Print one line of what a command was resolved to."""
-    from colbench.console import console
-
-    console().print(f"[dim]{name:<8}[/dim]{value}", highlight=False, soft_wrap=True)
 
 
 async def stoppable(work: Coroutine[Any, Any, None]) -> None:

@@ -11,7 +11,6 @@ from colbench.cli.export import add_hub_flags, check_hub_flags, uploading
 from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.flags import add_config_flags, read_config
-from colbench.numbers import sentence
 from colbench.report.baseline import load_baseline
 from colbench.run_folder import RunFolder
 from colbench.selection import recorded_tasks
@@ -71,23 +70,12 @@ def write_and_show(
     as_json: bool = False,
 ) -> RunReport:
     """Write report.json and report.html, print the table or the JSON, and return the report."""
-    from colbench.console import console
-    from colbench.report.console import render_table
+    from colbench.report.console import print_report
     from colbench.report.write import write_report
 
     report = write_report(folder, tasks, config, baseline)
     if as_json:
         sys.stdout.write((folder.path / "report.json").read_text("utf-8"))
     else:
-        console().print(render_table(report))
-        for warning in report.warnings:
-            console().print(f"Take care: {warning}", highlight=False, markup=False, soft_wrap=True)
-        for name, page in pages(folder, report).items():
-            console().print(f"{sentence(name)}: {page}", highlight=False, soft_wrap=True)
+        print_report(report, folder.path)
     return report
-
-
-def pages(folder: RunFolder, report: RunReport) -> dict[str, Path]:
-    """Return the pages of a run's report by name."""
-    files = {"report": "report.html", **report.pages}
-    return {name: folder.path / file for name, file in files.items()}

@@ -11,13 +11,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from colbench.cli.evaluate import exit_code
-from colbench.cli.progress import progress
 from colbench.cli.report import write_and_show
 from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.domain import Metric
 from colbench.errors import UserError
 from colbench.flags import add_config_flags, read_config
+from colbench.progress import progress
 from colbench.registry import get_domain
 from colbench.report.baseline import load_baseline
 from colbench.resources import RunResources

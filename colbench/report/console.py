@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colbench.command import printable
-from colbench.numbers import count
+from colbench.console import console
+from colbench.numbers import count, sentence
 from colbench.registry import get_domain
 from colbench.report.facts import Section, sections
 from colbench.report.model import DomainReport, RunReport
@@ -14,6 +16,21 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
+
+
+def print_report(report: RunReport, folder: Path) -> None:
+    """Print a report that has been written to a run's folder: its table, its warnings, and where its pages are."""
+    console().print(render_table(report))
+    for warning in report.warnings:
+        console().print(f"Take care: {warning}", highlight=False, markup=False, soft_wrap=True)
+    for name, page in pages(report, folder).items():
+        console().print(f"{sentence(name)}: {page}", highlight=False, soft_wrap=True)
+
+
+def pages(report: RunReport, folder: Path) -> dict[str, Path]:
+    """Return the pages of a run's report by name."""
+    files = {"report": "report.html", **report.pages}
+    return {name: folder / file for name, file in files.items()}
 
 
 def render_table(report: RunReport) -> RenderableType:

@@ -83,7 +83,7 @@ def both(left, right, policy="default"):
     return equal(encode(left).encode(), encode(right).encode(), policy)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(values, values)
 @example({None: bytearray()}.items(), {None: 1}.keys())
 def test_two_values_are_equal_exactly_when_python_says_so(left, right):
@@ -101,14 +101,14 @@ mappings = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(mappings, mappings)
 def test_mappings_that_compare_in_their_own_way_do_so(left, right):
     assert both(left, right) == (left == right)
     assert both([left], [right], "official") == (left == right)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(values)
 def test_a_value_equals_itself_and_can_be_shown(value):
     encoded = encode(value).encode()
@@ -118,7 +118,7 @@ def test_a_value_equals_itself_and_can_be_shown(value):
     assert len(show(encoded, 80)) <= 80
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.one_of(numbers, st.lists(numbers, max_size=2)),
     st.one_of(numbers, st.lists(numbers, max_size=2)),

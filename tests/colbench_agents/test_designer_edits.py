@@ -345,7 +345,7 @@ SENTENCES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(SENTENCES, max_size=12))
 def test_nothing_that_is_said_breaks_the_page(said: list[str]) -> None:
     page = changed(" ".join(said))

@@ -1,4 +1,4 @@
-"""Runs of `colbench eval` as a process of its own, made as configured."""
+"""Runs in a process of their own, made as configured."""
 
 from __future__ import annotations
 

@@ -10,10 +10,12 @@ import time
 PARENT = """
 import sys
 from sweet_rl_trainer.subprocesses import run
-sys.exit(run([sys.executable, "-m", "sweet_rl_trainer.subprocesses", *sys.argv[1:]]))
+sys.exit(run([sys.executable, *sys.argv[1:]]))
 """
 CHILD = """
 import os, sys, time
+from sweet_rl_trainer.subprocesses import exit_with_parent
+exit_with_parent()
 print(os.getpid(), sys.argv[1:], flush=True)
 time.sleep(float(sys.argv[1]))
 sys.exit(3)
@@ -21,12 +23,12 @@ sys.exit(3)
 
 
 def start(folder, seconds):
-    (folder / "sleeper.py").write_text(CHILD)
+    child = folder / "sleeper.py"
+    child.write_text(CHILD)
     return subprocess.Popen(
-        [sys.executable, "-c", PARENT, "sleeper", str(seconds)],
+        [sys.executable, "-c", PARENT, str(child), str(seconds)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(folder)},
     )
 
 
@@ -38,7 +40,7 @@ def alive(pid):
     return True
 
 
-def test_a_module_is_run_with_its_arguments_and_its_exit_code_comes_back(tmp_path):
+def test_a_command_is_run_with_its_arguments_and_its_exit_code_comes_back(tmp_path):
     with start(tmp_path, 0.1) as parent:
         assert parent.stdout.readline().split(maxsplit=1)[1].strip() == "['0.1']"
         assert parent.wait() == 3

@@ -50,8 +50,8 @@ def add_to(actions: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check every rule and print the results. Return 0 if all are followed, else 1."""
     from colbench.cli.agents.checking import Checking
-    from colbench.cli.evaluate import show_line
     from colbench.participants import find_participant
+    from colbench.progress import show_line
 
     if not args.timeout > 0:
         raise UserError(f"--timeout: expected seconds above 0; given: {args.timeout:g}")

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from colbench.cli.evaluate import exit_code, show_environments, show_line
+from colbench.cli.evaluate import exit_code
 from colbench.cli.play import screen
 from colbench.cli.play.keyboard import Keyboard
 from colbench.cli.play.pen import Pen, QuitError
 from colbench.cli.play.person import Desk, PersonAgent, PersonHuman
-from colbench.cli.report import pages
 from colbench.config import RunConfig, derive_seed
 from colbench.evaluation import Evaluation, Observer
 from colbench.numbers import count
 from colbench.participants import Role
+from colbench.progress import show_environments, show_line
+from colbench.report.console import pages
 from colbench.rollout import Rollout
 from colbench.run_folder import RunRecord
 from colbench.selection import select, task_source
@@ -118,7 +119,7 @@ class PlaySession(Evaluation):
         if not played:
             return 0
         report = write_report(self.folder, played, self._of(played))
-        for name, page in pages(self.folder, report).items():
+        for name, page in pages(report, self.folder.path).items():
             show_line(name, str(page))
         return exit_code(report)
 

@@ -49,9 +49,7 @@ def test_all_that_differ_by_the_margin_are_ordered(dialogue):
 REWARDS = st.integers(0, 10).map(lambda tenths: tenths / 10)
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     given=st.lists(
         st.tuples(st.sampled_from("xyz"), REWARDS, st.integers(1, 3)), min_size=1, max_size=12

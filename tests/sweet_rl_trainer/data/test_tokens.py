@@ -89,9 +89,7 @@ SAYINGS = st.lists(st.one_of(WORDS, st.sampled_from(MARKS)), max_size=4).map("".
 
 @pytest.mark.parametrize("layout", ["exact", "joined"])
 @pytest.mark.parametrize("name", ["llama", "chatml", "thinking", "mistral", "moving", "plain"])
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(turns=st.lists(st.tuples(SAYINGS, SAYINGS), min_size=1, max_size=4), data=st.data())
 def test_whatever_is_said_the_spans_are_the_replies(
     name, layout, tokenizer, trajectory, turns, data

@@ -1,18 +1,20 @@
-"""Progress of a run: a live line in a terminal, a plain line every few seconds elsewhere."""
+"""Progress of a run on the console: a live line in a terminal, a plain line every few seconds elsewhere."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from colbench.config import RunConfig
-from colbench.console import errors, printable
+from colbench.console import console, errors, printable
+from colbench.evaluation import Observer
 from colbench.messages import Usage
 from colbench.numbers import count
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
+from colbench.run_folder import RunRecord
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -20,6 +22,49 @@ if TYPE_CHECKING:
 PLAIN_INTERVAL = 10.0
 """Seconds between two lines when standard error is not a terminal."""
 Seen = Callable[[Rollout], None]
+
+
+class ConsoleObserver(Observer):
+    """Prints the environment of a run on standard output, and its progress on standard error."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._config = RunConfig()
+        self._seen: Seen | None = None
+
+    def on_start(self, record: RunRecord) -> None:
+        """Print what answers are isolated by, and what produces their scores."""
+        self._config = record.config
+        show_environments(record)
+
+    def on_resume(self, kept: Sequence[Rollout], total: int) -> None:
+        """Start the display of progress."""
+        if len(kept) == total:
+            show_kept(total, total)
+        else:
+            self._seen = self._stack.enter_context(progress(total, kept, self._config))
+
+    def on_rollout(self, rollout: Rollout) -> None:
+        """Count a dialogue."""
+        if self._seen:
+            self._seen(rollout)
+
+    def on_end(self) -> None:
+        """Stop the display."""
+        self._stack.close()
+
+
+def show_environments(record: RunRecord) -> None:
+    """Print what the answers of a run are isolated by, and the tools of its domains."""
+    if record.sandbox:
+        show_line("sandbox", record.sandbox)
+    for environment in record.environments.values():
+        show_line("tools", environment)
+
+
+def show_line(name: str, value: str) -> None:
+    """Print one line that describes a run."""
+    console().print(f"[dim]{name:<8}[/dim]{value}", highlight=False, soft_wrap=True)
 
 
 class Tally:
