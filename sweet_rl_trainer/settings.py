@@ -1,27 +1,16 @@
 """The settings of a training run; the defaults are the paper's (arXiv 2503.15478, appendix on hyper-parameters).
 
-| objective | examples | what differs from the defaults |
-|---|---|---|
-| `critic` | pairs of trajectories, token weights `turn-mean`, with c | 8 epochs for frontend |
-| `mtdpo` | pairs of trajectories, token weights `sum` | 8 epochs for frontend |
-| `actor` | pairs of replies to one context, token weights `sum` | 1 epoch |
-| `rft` | successes | batches of 32; 8 epochs for frontend |
-| `value` | as `critic` | scores are a value model's (`values`), without NLL; 8 epochs for frontend |
+What differs between methods is in `methods`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from colbench.errors import UserError
-from colbench.task import BACKEND, FRONTEND
 
-Objective = Literal["critic", "actor", "mtdpo", "rft", "value"]
-OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 Score = Literal["log-ratio", "value"]
 Precision = Literal["float32", "bfloat16"]
 Quantize = Literal["4bit"]
@@ -94,26 +83,14 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
                 f"likelihood_weight {self.likelihood_weight:g}: with score value there is no likelihood; set it to 0"
             )
 
+    def steps_of_epoch(self, count: int) -> int:
+        """Return the optimizer steps in which each of `count` examples is seen once."""
+        return -(-count // self.batch_size)
 
-PAPER_EPOCHS: Mapping[str, int] = {FRONTEND: 8}
-PAPER_PAIRS: Mapping[str, Mapping[str, Any]] = {FRONTEND: {"rule": "all-ordered", "margin": 0.1}}
-PAPER_CRITICS: Mapping[str, str] = {FRONTEND: "a regression head on Qwen2-VL-7B, which sees pages"}
-"""What the paper does in other domains than backend programming: epochs, pairs of dialogues, and the critic."""
-
-
-def paper(objective: Objective, domain: str = BACKEND) -> TrainSettings:
-    """Return the paper's settings; for domains that it does not have, those of backend programming.
-
-    Raises UserError if there is no such objective.
-    """
-    if objective not in OBJECTIVES:
-        raise UserError(f"objective {objective!r}: there are {', '.join(OBJECTIVES)}")
-    settings = TrainSettings(epochs=PAPER_EPOCHS.get(domain, 4))
-    if objective == "actor":
-        return replace(settings, epochs=1)
-    if objective == "value":
-        return replace(settings, score="value", likelihood_weight=0.0)
-    return replace(settings, batch_size=32) if objective == "rft" else settings
+    def steps(self, count: int) -> int:
+        """Return the optimizer steps of a training on `count` examples."""
+        whole = self.steps_of_epoch(count) * self.epochs
+        return min(whole, self.max_steps or whole)
 
 
 class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,3 +105,20 @@ class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Ends of the names of the linear layers to adapt; all but the output layer unless given."""
     quantize: Quantize | None = None
     """What the weights beneath are kept in, if not in their own precision: QLoRA (arXiv 2305.14314)."""
+
+
+class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A small Llama with random weights."""
+
+    layers: Count = 2
+    width: Annotated[int, Meta(ge=1, multiple_of=32)] = 64
+    """Of the hidden states; there is an attention head for each 32."""
+    inner: Count = 256
+    """Width of the feed-forward layers."""
+    vocabulary: Annotated[int, Meta(ge=300)] = 1024
+    """Tokens, at most: texts may not hold so many."""
+    context: Count = 16_384
+    """Tokens that it can read."""
+    texts: str = "bundled:backend/test"
+    """A source of tasks: of their requests, facts and references the tokenizer is made."""
+    seed: int = 0

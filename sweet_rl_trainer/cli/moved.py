@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sweet_rl_trainer.cli.run import UNTIL
-
+STAGES = "critic", "diagnose", "sample", "rank", "actor", "rft", "mtdpo", "grpo"
+"""Stages that once were commands."""
 MOVED = {
-    **{stage: f"sweet-rl run RECIPE --until {stage}" for stage in UNTIL},
+    **{stage: f"sweet-rl run RECIPE --until {stage}" for stage in STAGES},
     "recipes": "sweet-rl show",
     "reproduce": "sweet-rl study",
 }

@@ -11,16 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from colbench.numbers import duration
-from sweet_rl_trainer.critic.diagnose import decode
-from sweet_rl_trainer.critic.show import table
-from sweet_rl_trainer.recipe import TRAININGS
-from sweet_rl_trainer.stages.base import MODEL
-from sweet_rl_trainer.stages.diagnose import DIAGNOSIS
-from sweet_rl_trainer.stages.plan import EXPORT
-from sweet_rl_trainer.stages.stage import Report, Stage
-
-OF_TRAINING = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "reward", "tokens")
-"""Logged values of a training that are shown."""
+from sweet_rl_trainer.pipeline.base import MODEL
+from sweet_rl_trainer.pipeline.iteration import EXPORT
+from sweet_rl_trainer.pipeline.stage import Report, Stage
 
 
 def run_all(stages: Sequence[Stage], out: Path) -> None:
@@ -30,13 +23,15 @@ def run_all(stages: Sequence[Stage], out: Path) -> None:
         name = f"[{number}/{len(stages)}] {stage.name}"
         report = stage.report(out)
         if report:
-            console.print(Text(f"{name}: done already{_summary(report)}", style="dim"))
+            console.print(Text(f"{name}: done already{_summary(stage, report)}", style="dim"))
         else:
             console.print(Text(f"{name}: {stage.folder(out)}"))
             report = stage.run(out)
-            console.print(Text(f"{name}: done in {duration(report.seconds)}{_summary(report)}"))
-        if stage.name == "diagnose":
-            console.print(table(decode((stage.folder(out) / DIAGNOSIS).read_bytes())))
+            console.print(
+                Text(f"{name}: done in {duration(report.seconds)}{_summary(stage, report)}")
+            )
+        if stage.view:
+            console.print(stage.view(stage.folder(out)))
 
 
 def show_result(stages: Sequence[Stage], out: Path) -> None:
@@ -55,9 +50,9 @@ def show_result(stages: Sequence[Stage], out: Path) -> None:
     )
 
 
-def _summary(report: Report) -> str:
+def _summary(stage: Stage, report: Report) -> str:
     """Return the plain values of a stage's report, and what it left out, by reason."""
-    names = OF_TRAINING if report.stage in {*TRAININGS, "grpo"} else tuple(report.said)
+    names = tuple(report.said) if stage.shows is None else stage.shows
     parts = [
         f"{name.replace('_', ' ')} {_value(report.said[name])}"
         for name in names

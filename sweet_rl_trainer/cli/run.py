@@ -12,39 +12,24 @@ from typing import TYPE_CHECKING, Any
 from colbench.command import describe
 
 if TYPE_CHECKING:
-    from sweet_rl_trainer.recipe import Recipe
+    from sweet_rl_trainer.pipeline.recipe import Recipe
 
-UNTIL = {
-    "critic": "train the critic (phase 1)",
-    "diagnose": "measure the critic on held-out tasks",
-    "sample": "sample candidate replies for the turns of the dialogues",
-    "rank": "score the candidates with the critic, and pair them",
-    "actor": "train the actor on the pairs (phase 2), and export it",
-    "rft": "train the baseline by imitation of successful dialogues, and export it",
-    "mtdpo": "train the baseline by DPO on pairs of whole dialogues, and export it",
-    "grpo": "train the baseline by GRPO on dialogues of the model itself, and export it",
-}
-"""The stages at which a run can end; a baseline replaces the recipe's method."""
 FOLDER = "training"
 
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    stages = "".join(f"\n  {stage:<10}{text}" for stage, text in UNTIL.items())
     parser = commands.add_parser(
         "run",
         help="run the stages of a recipe, all or up to one",
         description=describe(__doc__),
-        epilog=f"stages:{stages}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("recipe", metavar="RECIPE", help="a shipped recipe (`sweet-rl show`) or a TOML file")
     add(
         "--until",
         metavar="STAGE",
-        choices=tuple(UNTIL),
-        help=f"stop after this stage: {', '.join(UNTIL)} (default: the last one of the recipe's method)",
+        help="stop after this stage (default: the last one of the recipe's method); `sweet-rl show` lists them",
     )
     add(
         "--model", metavar="MODEL", help="model.name: a folder, or OWNER/NAME[@REVISION] on the hub"
@@ -76,7 +61,7 @@ def add_to(commands: Any) -> None:
 
 def recipe_of(args: argparse.Namespace) -> Recipe:
     """Return the recipe with the changes that the flags make."""
-    from sweet_rl_trainer.recipe import read
+    from sweet_rl_trainer.pipeline.read import read
 
     changes = dict[str, Any]()
     if args.model is not None:
@@ -90,12 +75,12 @@ def recipe_of(args: argparse.Namespace) -> Recipe:
 
 def run(args: argparse.Namespace) -> None:
     """Run the stages, or print the plan."""
-    from sweet_rl_trainer.quiet import quiet
+    from sweet_rl_trainer.console import quiet
 
     quiet()
     from colbench.run_folder import hold
     from sweet_rl_trainer.cli import dry_run, progress
-    from sweet_rl_trainer.stages.plan import plan
+    from sweet_rl_trainer.pipeline.plan import plan
 
     recipe = recipe_of(args)
     out: Path = args.out or Path(FOLDER) / Path(args.recipe).stem

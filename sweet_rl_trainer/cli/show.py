@@ -1,4 +1,4 @@
-"""`sweet-rl show`: list the shipped recipes, or print one."""
+"""`sweet-rl show`: list the shipped recipes and the stages of the methods, or print a recipe."""
 
 from __future__ import annotations
 
@@ -11,19 +11,27 @@ from colbench.command import describe
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "show", help="list the shipped recipes, or print one", description=describe(__doc__)
+        "show", help="list recipes and stages, or print a recipe", description=describe(__doc__)
     )
     parser.add_argument("recipe", nargs="?", metavar="RECIPE", help="the recipe to print")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
-    """List the recipes, or print one."""
-    from sweet_rl_trainer.recipe_files import describe as summary
-    from sweet_rl_trainer.recipe_files import shipped, text
+    """List the recipes and the stages, or print a recipe."""
+    from sweet_rl_trainer.console import quiet
+
+    quiet()
+    from sweet_rl_trainer.pipeline.method import methods
+    from sweet_rl_trainer.pipeline.recipe_files import describe as summary
+    from sweet_rl_trainer.pipeline.recipe_files import shipped, text
 
     if args.recipe:
         print(text(args.recipe)[0], end="")
         return
     for name in shipped():
         print(f"{name:18} {summary(name)}")
+    print()
+    for method in methods():
+        for goal, what in method.goals.items():
+            print(f"--until {goal:10} {what}")

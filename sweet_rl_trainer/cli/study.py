@@ -55,7 +55,7 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the study, and write its report after each part."""
-    from sweet_rl_trainer.quiet import quiet
+    from sweet_rl_trainer.console import quiet
 
     os.environ[THREADS] = "1"
     quiet()

@@ -16,16 +16,16 @@ from msgspec.structs import replace
 
 from colbench.messages import ANSWER_MARKER
 from colbench.stats import mean_interval
-from sweet_rl_trainer.critic.montecarlo import agree
-from sweet_rl_trainer.recipe import Recipe
-from sweet_rl_trainer.stages import data, stage
-from sweet_rl_trainer.stages.rank import read_scored
-from sweet_rl_trainer.stages.stage import Job
+from sweet_rl_trainer.methods.critic.montecarlo import agree
+from sweet_rl_trainer.methods.ranking.scored_file import read_scored
+from sweet_rl_trainer.pipeline import inputs, stage
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Job
 from sweet_rl_trainer.study.results import ANSWERS, ANY, KINDS, ONE_OF_EACH, OTHERS, Agreement
 from sweet_rl_trainer.study.text import bounds
 
 if TYPE_CHECKING:
-    from sweet_rl_trainer.ranking.score import Scored
+    from sweet_rl_trainer.methods.ranking.turns import Scored
 
 CREDIT = "credit.json"
 RANKED, RETURNED = "ranked", "returned"
@@ -37,7 +37,7 @@ Without a method's scores, every reply that is no answer is above every answer, 
 
 def credit(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Count, and say the share over all kinds."""
-    dialogues = data.load(recipe.data, job.inputs).by_id
+    dialogues = inputs.load(recipe.data, job.inputs).by_id
     returned = read_scored(job.inputs[RETURNED], dialogues)
     if RANKED in job.inputs:
         scored = read_scored(job.inputs[RANKED], dialogues)

@@ -18,16 +18,14 @@ from colbench.errors import DataError
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
-from sweet_rl_trainer.checkpoints import checkpoints
-from sweet_rl_trainer.stages import collect
-from sweet_rl_trainer.stages.base import model_in
-from sweet_rl_trainer.stages.evaluate import evaluate
-from sweet_rl_trainer.stages.stage import Job, Stage, anew
-from sweet_rl_trainer.stages.training import RUN
+from sweet_rl_trainer.pipeline import dialogues
+from sweet_rl_trainer.pipeline.base import RUN, model_in
+from sweet_rl_trainer.pipeline.stage import Job, Stage, anew
 from sweet_rl_trainer.study.results import Outcome
+from sweet_rl_trainer.train.checkpoints import checkpoints
 
 AGENT = "local:{model}"
-TWO_MODELS = "sweet_rl_trainer.two_model_agent:TwoModelAgent"
+TWO_MODELS = "sweet_rl_trainer.agents.two_model:TwoModelAgent"
 
 
 def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
@@ -39,7 +37,7 @@ def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
     return Stage(
         name="evaluate",
         act=partial(_evaluate, config=asked, step=step),
-        settings={"run": collect.settings(asked), "step": step},
+        settings={"run": dialogues.settings(asked), "step": step},
         inputs={"policy": policy},
     )
 
@@ -53,14 +51,16 @@ def exchange(asker: Stage, writer: Stage, config: RunConfig, *, steps: tuple[int
     return Stage(
         name="exchange",
         act=partial(_exchange, config=asked, steps=steps),
-        settings={"run": collect.settings(asked), "steps": list(steps)},
+        settings={"run": dialogues.settings(asked), "steps": list(steps)},
         inputs={"asker": asker, "writer": writer},
     )
 
 
 def _evaluate(job: Job, config: RunConfig, step: int) -> dict[str, Any]:
     model = _model(job.inputs["policy"], step)
-    return evaluate(Job(folder=job.folder, inputs={"model": model}, shared=job.shared), config)
+    return dialogues.evaluate(
+        Job(folder=job.folder, inputs={"model": model}, shared=job.shared), config
+    )
 
 
 def _exchange(job: Job, config: RunConfig, steps: tuple[int, int]) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _exchange(job: Job, config: RunConfig, steps: tuple[int, int]) -> dict[str, 
         name: str(model_in(_model(job.inputs[name], step)).resolve())
         for name, step in zip(("asker", "writer"), steps, strict=True)
     }
-    return evaluate(job, replace(config, agent_args={**config.agent_args, **two}))
+    return dialogues.evaluate(job, replace(config, agent_args={**config.agent_args, **two}))
 
 
 def _model(policy: Path, step: int) -> Path:
@@ -81,7 +81,7 @@ def outcomes(folder: Path) -> tuple[Outcome, ...]:
     As in the harness's report a failure of the agent is worth 0, and what could not be judged
     is left out. Raises DataError if dialogues are gone.
     """
-    run = RunFolder(folder / collect.RUN)
+    run = RunFolder(folder / RUN)
     record, rollouts = run.record(), run.rollouts()
     wanted = record.tasks.count * record.config.trials
     if len(rollouts) != wanted:

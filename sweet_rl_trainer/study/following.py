@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sweet_rl_trainer.critic.correlation import correlation
+from sweet_rl_trainer.methods.critic.correlation import correlation
 from sweet_rl_trainer.study.methods import METHODS, RETURNS, Method
 from sweet_rl_trainer.study.results import ANY, KINDS, Credit, Critic, Results
 from sweet_rl_trainer.study.tables import find, on_tests

@@ -21,14 +21,19 @@ import msgspec
 from msgspec.structs import replace
 
 from colbench.config import RunConfig
-from sweet_rl_trainer.ranking.score import TERMS
-from sweet_rl_trainer.recipe import Recipe, assign, convert
-from sweet_rl_trainer.runs import named
-from sweet_rl_trainer.splits import is_held_out, is_in_part
-from sweet_rl_trainer.stages import data
-from sweet_rl_trainer.stages.base import base
-from sweet_rl_trainer.stages.plan import Iteration
-from sweet_rl_trainer.stages.stage import Source, Stage
+from sweet_rl_trainer.data.runs import named
+from sweet_rl_trainer.data.splits import is_held_out, is_in_part
+from sweet_rl_trainer.methods import mtdpo, rft
+from sweet_rl_trainer.methods.ranking.rank import RankSettings
+from sweet_rl_trainer.methods.ranking.score import TERMS
+from sweet_rl_trainer.methods.ranking.scorers import CriticSettings
+from sweet_rl_trainer.methods.sweet import SweetStages
+from sweet_rl_trainer.pipeline import inputs
+from sweet_rl_trainer.pipeline.base import base
+from sweet_rl_trainer.pipeline.iteration import Iteration
+from sweet_rl_trainer.pipeline.read import assign, convert
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Source, Stage
 from sweet_rl_trainer.study import credit, judge, timing
 from sweet_rl_trainer.study.evaluate import AGENT, evaluation, exchange
 from sweet_rl_trainer.study.methods import Method
@@ -80,16 +85,15 @@ class Graph:
 
     def policy(self, method: Method, recipe: Recipe) -> Stage:
         """The training that makes the policy; the base where there is none."""
-        parts = self._parts(recipe)
         match method.goal:
             case "":
                 return self.base
             case "actor":
-                return parts.actor
+                return self._sweet(recipe).actor
             case "rft":
-                return parts.baseline("rft", recipe.rft)
+                return rft.trained(self._iteration(recipe))
             case "mtdpo":
-                return parts.baseline("mtdpo", recipe.mtdpo)
+                return mtdpo.trained(self._iteration(recipe))
 
     def validation(self, policy: Stage, step: int, seed: int) -> Stage:
         """A checkpoint on the validation tasks."""
@@ -111,9 +115,9 @@ class Graph:
 
         None where no model scores: returns are of replies, not of whole dialogues.
         """
-        if not TERMS[recipe.rank.scores]:
+        if not TERMS[recipe.table(RankSettings).scores]:
             return None
-        table, parts = recipe.critic, self._parts(recipe)
+        table, parts = recipe.table(CriticSettings), self._sweet(recipe)
         critic = {judge.CRITIC: parts.critic} if parts.judged else {}
         return Stage(
             name="score",
@@ -128,7 +132,7 @@ class Graph:
 
     def judgement(self, recipe: Recipe, scores: Stage | None) -> Stage:
         """What scores are worth, or without any the number of turns as one."""
-        pairs = recipe.critic.pairs
+        pairs = recipe.table(CriticSettings).pairs
         return Stage(
             name="judge",
             act=partial(judge.judge, recipe=recipe),
@@ -144,21 +148,23 @@ class Graph:
 
     def learning(self, recipe: Recipe) -> Stage | None:
         """The pairs of dialogues that a recipe's critic learns from; None without a critic."""
-        parts = self._parts(recipe)
+        parts = self._sweet(recipe)
         return parts.critic_data if parts.judged else None
 
     def _judged(self, recipe: Recipe) -> Stage:
         run = self.run(self.scale.validation, self.scale.best_of, 0)
-        return self._parts(recipe).collecting(replace(run, record_tokens=True))
+        return self._iteration(recipe).collecting(replace(run, record_tokens=True))
 
     def timing(self, recipe: Recipe) -> Stage:
         """When the scores by which a recipe's actor learns say to answer."""
-        parts = self._parts(recipe)
         return Stage(
             name="timing",
             act=partial(timing.timing, recipe=recipe),
-            settings={"data": data.settings(recipe.data)},
-            inputs={**parts.inputs, timing.RANKED: parts.ranked},
+            settings={"data": inputs.settings(recipe.data)},
+            inputs={
+                **self._iteration(recipe).inputs,
+                timing.RANKED: self._sweet(recipe).ranked,
+            },
         )
 
     def credit(self, recipe: Recipe | None, returned: Recipe) -> Stage:
@@ -166,13 +172,16 @@ class Graph:
 
         Without such a recipe: whether questions first, then answers, does.
         """
-        other = self._parts(returned)
-        ranked = {credit.RANKED: self._parts(recipe).ranked} if recipe else {}
+        ranked = {credit.RANKED: self._sweet(recipe).ranked} if recipe else {}
         return Stage(
             name="credit",
             act=partial(credit.credit, recipe=returned),
-            settings={"data": data.settings(returned.data)},
-            inputs={**other.inputs, **ranked, credit.RETURNED: other.ranked},
+            settings={"data": inputs.settings(returned.data)},
+            inputs={
+                **self._iteration(returned).inputs,
+                **ranked,
+                credit.RETURNED: self._sweet(returned).ranked,
+            },
         )
 
     def learnt(self, recipe: Recipe) -> int:
@@ -200,8 +209,11 @@ class Graph:
             seed=seed,
         )
 
-    def _parts(self, recipe: Recipe) -> Iteration:
+    def _iteration(self, recipe: Recipe) -> Iteration:
         return Iteration(recipe, self.base, first=True)
+
+    def _sweet(self, recipe: Recipe) -> SweetStages:
+        return SweetStages(self._iteration(recipe))
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
         """Tables of a recipe that starts from the base: the stage of that name, whatever its folder."""
@@ -215,4 +227,5 @@ class Graph:
 
 
 def _imitating(recipe: Recipe, model: Stage | Source) -> Stage:
-    return Iteration(recipe, model, first=True).stages("rft")[-1]
+    iteration = Iteration(recipe, model, first=True)
+    return iteration.exported(rft.trained(iteration))

@@ -19,23 +19,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.stats import mean_interval
-from sweet_rl_trainer.critic.best_of import of_dialogues
-from sweet_rl_trainer.critic.correlation import correlation
-from sweet_rl_trainer.examples import side_examples
-from sweet_rl_trainer.pairs import SOLVED, Pair, make_pairs
-from sweet_rl_trainer.ranking.score import score_sides, sums
-from sweet_rl_trainer.recipe import DataSettings, PairSettings, Recipe
-from sweet_rl_trainer.stages import data, stage
-from sweet_rl_trainer.stages.base import chat_of, model_in
-from sweet_rl_trainer.stages.examples import template_of
-from sweet_rl_trainer.stages.scorers import Scorers
-from sweet_rl_trainer.stages.stage import Job
-from sweet_rl_trainer.stages.training import REFERENCES, trained
+from sweet_rl_trainer.data.examples import side_examples
+from sweet_rl_trainer.data.pairs import SOLVED, Pair, PairSettings, make_pairs
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.methods.critic.best_of import of_dialogues
+from sweet_rl_trainer.methods.critic.correlation import correlation
+from sweet_rl_trainer.methods.ranking.rank import RankSettings
+from sweet_rl_trainer.methods.ranking.score import score_sides, sums
+from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
+from sweet_rl_trainer.pipeline import inputs, stage
+from sweet_rl_trainer.pipeline.base import REFERENCES, chat_of, model_in, trained
+from sweet_rl_trainer.pipeline.recipe import DataSettings, Recipe
+from sweet_rl_trainer.pipeline.stage import Job
 from sweet_rl_trainer.study.text import bounds
-from sweet_rl_trainer.trajectories import Trajectory
 
 SCORED, JUDGED = "scores.json", "judged.json"
-CRITIC, SCORES, DIALOGUES = "critic", "scores", f"{data.COLLECTED}0"
+CRITIC, SCORES, DIALOGUES = "critic", "scores", f"{inputs.COLLECTED}0"
 """Inputs. Without a critic, scores are those of `pmi`; without scores, it is the number of turns that is judged."""
 
 
@@ -62,7 +61,7 @@ def score(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 def judge(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Say how often the better one of two dialogues scores higher."""
-    dialogues, pairs = _dialogues(job, recipe), recipe.critic.pairs
+    dialogues, pairs = _dialogues(job, recipe), recipe.table(CriticSettings).pairs
     if SCORES in job.inputs:
         scores = stage.read(job.inputs[SCORES] / SCORED, dict[str, float])
         found = judged(dialogues, scores, pairs)
@@ -80,12 +79,13 @@ def read(folder: Path) -> Judged:
 
 def _dialogues(job: Job, recipe: Recipe) -> Sequence[Trajectory]:
     settings = DataSettings(held_out=0, system=recipe.data.system)
-    return data.load(settings, job.inputs).train
+    return inputs.load(settings, job.inputs).train
 
 
 def _scores(job: Job, recipe: Recipe, dialogues: Sequence[Trajectory]) -> dict[str, float]:
     """S of each dialogue, by its id."""
-    base, table, budget = model_in(job.inputs["model"]), recipe.critic, recipe.rank.row_tokens
+    base, table = model_in(job.inputs["model"]), recipe.table(CriticSettings)
+    budget = recipe.table(RankSettings).row_tokens
     chat = chat_of(base, recipe.model)
     template = template_of(table)
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from colbench.errors import UserError
-from sweet_rl_trainer.paper_diff import STAGES, paper_diff
-from sweet_rl_trainer.recipe import Recipe, convert
+from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
+from sweet_rl_trainer.pipeline.read import convert
+from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.study.methods import Method
 from sweet_rl_trainer.study.tables import full_label
 from sweet_rl_trainer.study.text import NOTHING, code, count, escape, plain, table
@@ -41,7 +42,7 @@ def budget(study: Mapping[str, Any]) -> str | None:
     recipe = shared(study)
     if recipe is None:
         return None
-    trainings = {name: getattr(recipe, name).train for name in STEPS}
+    trainings = {name: recipe.tables[name].train for name in STEPS}
     lines = [
         [
             code(name),

@@ -26,9 +26,9 @@ from rich.text import Text
 from colbench.errors import DataError, UserError
 from colbench.run_folder import hold
 from colbench.version import __version__
-from sweet_rl_trainer.reference import model_digest
-from sweet_rl_trainer.stages.base import model_in
-from sweet_rl_trainer.stages.stage import Stage, anew, order
+from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.pipeline.base import model_in
+from sweet_rl_trainer.pipeline.stage import Stage, anew, order
 from sweet_rl_trainer.study.graph import Graph
 from sweet_rl_trainer.study.methods import METHODS, QUESTIONS, RETURNS, Method
 from sweet_rl_trainer.study.results import Cost, Credit, Critic, Exchange, Results, Row, Scaling

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from colbench.errors import DataError
 from colbench.run_folder import hold
-from sweet_rl_trainer.former_names import upgrade
+from sweet_rl_trainer.pipeline.former_names import upgrade
 from sweet_rl_trainer.study.results import (
     SCHEMA,
     Cost,

@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 
 from colbench.errors import DataError
-from sweet_rl_trainer.checkpoints import checkpoints, slim
-from sweet_rl_trainer.recipe import Recipe
-from sweet_rl_trainer.stages.stage import Stage, anew
-from sweet_rl_trainer.stages.training import RUN
+from sweet_rl_trainer.pipeline.base import RUN
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Stage, anew
 from sweet_rl_trainer.study import credit, judge, timing
 from sweet_rl_trainer.study.choose import best_step, best_try
 from sweet_rl_trainer.study.evaluate import outcomes
 from sweet_rl_trainer.study.graph import Graph
 from sweet_rl_trainer.study.methods import NAMED, QUESTIONS, RETURNS, TURNS, Method
 from sweet_rl_trainer.study.results import Credit, Critic, Exchange, Row, Scaling, Step, Try
+from sweet_rl_trainer.train.checkpoints import checkpoints, slim
 
 Made = Callable[[Stage], Path]
 """Does a stage, with all that it needs and that is not done yet; says where its output is."""
@@ -133,7 +133,7 @@ class Study:
         recipe = self._recipe(method, seed, rate, share)
         policy = graph.policy(method, recipe)
         said = self._said(policy)
-        every = getattr(recipe, method.goal).train.save_every
+        every = recipe.tables[method.goal].train.save_every
         steps = [*range(every, said["step"], every), said["step"]]
         run = self._made(policy) / RUN
         slim(run)

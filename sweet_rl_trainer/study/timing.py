@@ -16,17 +16,17 @@ import msgspec
 
 from colbench.stats import mean_interval
 from colbench.task import Task
-from sweet_rl_trainer.critic.states import still_hidden
-from sweet_rl_trainer.ranking.calibrate import answers_and_others
-from sweet_rl_trainer.recipe import Recipe
-from sweet_rl_trainer.stages import data, stage
-from sweet_rl_trainer.stages.rank import read_scored
-from sweet_rl_trainer.stages.stage import Job
+from sweet_rl_trainer.methods.critic.states import still_hidden
+from sweet_rl_trainer.methods.ranking.calibrate import answers_and_others
+from sweet_rl_trainer.methods.ranking.scored_file import read_scored
+from sweet_rl_trainer.pipeline import inputs, stage
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Job
 from sweet_rl_trainer.study.results import Timing
 from sweet_rl_trainer.study.text import bounds
 
 if TYPE_CHECKING:
-    from sweet_rl_trainer.ranking.score import Scored
+    from sweet_rl_trainer.methods.ranking.turns import Scored
 
 TIMING = "timing.json"
 RANKED = "ranked"
@@ -35,9 +35,9 @@ RANKED = "ranked"
 
 def timing(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Count, and say the share of answers where nothing is hidden any more."""
-    dialogues = data.load(recipe.data, job.inputs)
+    dialogues = inputs.load(recipe.data, job.inputs)
     found = timed(
-        read_scored(job.inputs[RANKED], dialogues.by_id), data.tasks(recipe.data, job.inputs)
+        read_scored(job.inputs[RANKED], dialogues.by_id), inputs.tasks(recipe.data, job.inputs)
     )
     (job.folder / TIMING).write_bytes(msgspec.json.encode(found))
     return {"known": next((each.share[0] for each in found if not each.hidden), None)}

@@ -1,4 +1,4 @@
-"""Dialogues in this process: replies by `sweet_rl_trainer.generate` beside transformers' own `generate`.
+"""Dialogues in this process: replies by `sweet_rl_trainer.model.generate` beside transformers' own `generate`.
 
     python tests/benchmarks/bench_generate.py [--rounds 3] [--dialogues 64] [--turns 5] …
 
@@ -21,8 +21,8 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from sweet_rl_trainer.generate import generate
-from sweet_rl_trainer.kv_cache import Prefixes
+from sweet_rl_trainer.model.generate import generate
+from sweet_rl_trainer.model.kv_cache import Prefixes
 
 VOCABULARY, ENDS, LONGEST, HEARD = 1024, list(range(0, 1000, 25)), 130, 20
 Prompts = list[list[int]]

@@ -35,7 +35,7 @@ def log_sum_exp(hidden: Any, weight: Any, targets: Any, places: Any) -> Any:
 
 def chunked(hidden: Any, weight: Any, targets: Any, places: Any) -> Any:
     """As the trainer does it."""
-    from sweet_rl_trainer.logprobs import select_logprobs
+    from sweet_rl_trainer.model.logprobs import select_logprobs
 
     return select_logprobs(hidden.index_select(0, places), weight, targets[places])
 

@@ -111,7 +111,7 @@ def pairs(job: Job) -> list[Any]:
 
     The agent speaks tokens of the upper half of the vocabulary, of which the last one ends its turns; all weigh 1.
     """
-    from sweet_rl_trainer.examples import PairExample
+    from sweet_rl_trainer.data.examples import PairExample
 
     chance = random.Random(job.seed)
     found = []
@@ -133,7 +133,7 @@ def _words(job: Job, chance: random.Random, count: int, *, agent: bool = False) 
 
 def _side(job: Job, chance: random.Random, request: list[int], name: str) -> Any:
     """Questions and replies, then an answer of a third of what the length leaves after the request."""
-    from sweet_rl_trainer.examples import Example, Side
+    from sweet_rl_trainer.data.examples import Example, Side
 
     length = chance.randint(job.shortest, job.longest)
     unit = max(2, job.longest // 24)
@@ -204,10 +204,10 @@ def measure(job: Job, contestant: Contestant) -> Measured:
 
 def _ours(job: Job, contestant: Contestant, folder: Path) -> Measured:
     from sweet_rl_trainer import objective
-    from sweet_rl_trainer.lora import adapt
-    from sweet_rl_trainer.reference import ReferenceCache
+    from sweet_rl_trainer.model.lora import adapt
     from sweet_rl_trainer.settings import LoraSettings
-    from sweet_rl_trainer.trainer import Trainer
+    from sweet_rl_trainer.train.reference_cache import ReferenceCache
+    from sweet_rl_trainer.train.trainer import Trainer
 
     if contestant.full_logits:
         objective.token_logprobs = _full_logits
@@ -290,7 +290,7 @@ def _adapters() -> Any:
 
 def in_order(job: Job) -> list[Any]:
     """The pairs as our trainer takes them."""
-    from sweet_rl_trainer.collator import Packer, Plan
+    from sweet_rl_trainer.train.collator import Packer, Plan
 
     examples, known = pairs(job), _settings(job, Contestant(trainer="ours"))
     plan = Plan(Packer(examples, None, known), known)

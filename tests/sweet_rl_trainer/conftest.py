@@ -104,8 +104,9 @@ def official(tmp_path):
 def small_model(tmp_path_factory, collected):
     """A folder with a Llama of one layer and its tokenizer, made of what was said in these runs."""
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
-    from sweet_rl_trainer.tiny import Shape, build
-    from sweet_rl_trainer.trajectories import read_run
+    from sweet_rl_trainer.data.runs import read_run
+    from sweet_rl_trainer.model.tiny import build
+    from sweet_rl_trainer.settings import Shape
 
     texts = [each.content for run in collected for one in read_run(run) for each in one.messages]
     folder = tmp_path_factory.mktemp("small_model") / "model"

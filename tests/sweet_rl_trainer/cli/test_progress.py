@@ -8,7 +8,7 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from sweet_rl_trainer.cli.progress import run_all
-from sweet_rl_trainer.stages.stage import Stage
+from sweet_rl_trainer.pipeline.stage import Stage
 
 
 def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, monkeypatch):

@@ -14,8 +14,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer.cli import main  # noqa: E402
-from sweet_rl_trainer.reference import model_digest  # noqa: E402
+from sweet_rl_trainer.cli import main
+from sweet_rl_trainer.model.digest import model_digest
 
 pytestmark = pytest.mark.slow
 torch.set_num_threads(1)
@@ -99,7 +99,7 @@ def test_a_child_ends_when_who_started_it_is_gone(tmp_path):
     """It is given nothing to do until then: its task is a pipe that nobody writes to."""
     (tmp_path / "stage").mkdir()
     os.mkfifo(tmp_path / "stage" / "task.json")
-    command = [sys.executable, "-m", "sweet_rl_trainer.stages.child", str(tmp_path / "stage")]
+    command = [sys.executable, "-m", "sweet_rl_trainer.pipeline.worker", str(tmp_path / "stage")]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
     process.stdin.close()
     assert process.wait(DEADLINE) == 130

@@ -135,7 +135,7 @@ def tokenizer():
 @pytest.fixture(scope="session")
 def trajectory():
     """`trajectory(heard, replies, …)`: a dialogue, said and private parts as the harness would have them."""
-    from sweet_rl_trainer.trajectories import Trajectory
+    from sweet_rl_trainer.data.trajectories import Trajectory
 
     numbers = itertools.count(1)
 

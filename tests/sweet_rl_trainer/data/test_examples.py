@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from colbench.errors import DataError
-from sweet_rl_trainer.chat import Chat
-from sweet_rl_trainer.examples import pair_examples, success_examples
-from sweet_rl_trainer.pairs import Pair
-from sweet_rl_trainer.privileged import TEMPLATES, state
-from sweet_rl_trainer.token_weights import RULES
-from sweet_rl_trainer.tokens import encode
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.examples import pair_examples, success_examples
+from sweet_rl_trainer.data.pairs import Pair
+from sweet_rl_trainer.data.privileged import TEMPLATES, state
+from sweet_rl_trainer.data.token_weights import RULES
+from sweet_rl_trainer.data.tokens import encode
 
 HEARD = ("Count the late orders.", "Only after the last day.", "Yes.")
 REPLIES = ("Is the last day late?", "And an empty list?", "def count(): return 0")

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from colbench.errors import DataError, UserError
-from sweet_rl_trainer.pairs import make_pairs
+from sweet_rl_trainer.data.pairs import make_pairs
 
 
 @pytest.fixture

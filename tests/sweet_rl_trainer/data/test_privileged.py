@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from colbench.errors import UserError
-from sweet_rl_trainer.privileged import TEMPLATES, state
+from sweet_rl_trainer.data.privileged import TEMPLATES, state
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from colbench.errors import UserError
-from sweet_rl_trainer.splits import is_held_out, part, split
+from sweet_rl_trainer.data.splits import is_held_out, part, split
 
 HASHES = [hashlib.sha256(str(n).encode()).hexdigest() for n in range(3000)]
 

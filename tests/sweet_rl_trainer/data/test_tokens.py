@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from colbench.errors import DataError
 from colbench.messages import Sampled
-from sweet_rl_trainer.chat import Chat
-from sweet_rl_trainer.tokens import encode, encode_prompt
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.tokens import encode, encode_prompt
 
 HEARD = ("Count the late orders.", "Only after the last day.", "Yes.")
 REPLIES = ("Is the last day late?", "And an empty list?", "I WANT TO ANSWER: def count(): return 0")

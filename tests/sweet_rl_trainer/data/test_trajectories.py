@@ -19,7 +19,8 @@ from colbench.registry import get_domain
 from colbench.rollout import read_rollouts
 from colbench.task import row_from_task
 from colbench_tasks.trajectories import read_trajectories
-from sweet_rl_trainer.trajectories import from_official, read_run
+from sweet_rl_trainer.data.runs import read_run
+from sweet_rl_trainer.data.trajectories import from_official
 
 
 @pytest.fixture(scope="module")

@@ -11,16 +11,15 @@ from functools import partial
 from msgspec.structs import replace
 
 from colbench.messages import Message
-from sweet_rl_trainer.ranking.score import Scored
-from sweet_rl_trainer.ranking.turns import Candidates, Reply, Turn
-from sweet_rl_trainer.recipe import read
-from sweet_rl_trainer.stages.plan import plan
-from sweet_rl_trainer.stages.stage import Stage
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Scored, Turn
+from sweet_rl_trainer.pipeline.plan import plan
+from sweet_rl_trainer.pipeline.read import read
+from sweet_rl_trainer.pipeline.stage import Stage
 from sweet_rl_trainer.study.credit import RANKED, RETURNED, agreements, credit, questions_first
 from sweet_rl_trainer.study.credit import read as stored
 from sweet_rl_trainer.study.results import Credit
 from sweet_rl_trainer.study.sections import credited
-from sweet_rl_trainer.trajectories import Trajectory
 
 ANSWER, OTHER = "I WANT TO ANSWER: 1", "And what else?"
 

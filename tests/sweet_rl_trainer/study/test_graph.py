@@ -10,10 +10,11 @@ from msgspec.structs import replace
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from colbench.errors import UserError
-from sweet_rl_trainer.runs import named
 from sweet_rl_trainer.stages import collect
-from sweet_rl_trainer.stages.stage import order
+
+from colbench.errors import UserError
+from sweet_rl_trainer.data.runs import named
+from sweet_rl_trainer.pipeline.stage import order
 from sweet_rl_trainer.study.graph import Graph
 from sweet_rl_trainer.study.judge import CRITIC, DIALOGUES, SCORES
 from sweet_rl_trainer.study.methods import METHODS

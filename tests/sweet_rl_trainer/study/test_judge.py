@@ -8,9 +8,9 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 
 from colbench.errors import DataError
 from colbench.messages import Message
-from sweet_rl_trainer.recipe import PairSettings
+from sweet_rl_trainer.data.pairs import PairSettings
+from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.study.judge import judged
-from sweet_rl_trainer.trajectories import Trajectory
 
 
 def dialogue(name, reward, turns=2):

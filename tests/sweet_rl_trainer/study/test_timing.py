@@ -8,11 +8,10 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 
 from colbench.messages import Message
 from colbench.task import Fact, Hidden, Task
-from sweet_rl_trainer.ranking.score import Scored
-from sweet_rl_trainer.ranking.turns import Candidates, Reply, Turn
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Scored, Turn
 from sweet_rl_trainer.study.sections import timed as table
 from sweet_rl_trainer.study.timing import timed
-from sweet_rl_trainer.trajectories import Trajectory
 
 ANSWER, OTHER = "I WANT TO ANSWER: 1", "And what else?"
 

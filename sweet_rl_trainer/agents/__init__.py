@@ -1,0 +1,1 @@
+"""Agents and dialogues: how the trainer meets the harness."""

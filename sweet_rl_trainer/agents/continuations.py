@@ -1,0 +1,138 @@
+"""Continuations of dialogues by the harness, in a process of its own: the dialogues begin by a script.
+
+FOLDER/DIGEST/plan.json     the scripts, and who goes on after them (`prefix`)
+FOLDER/DIGEST/tasks.jsonl   a task for each
+FOLDER/DIGEST/run/          the run, which a second call goes on with
+FOLDER/DIGEST/log.txt       what the command said
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.config import RunConfig, digest
+from colbench.errors import UserError
+from colbench.rollout import Rollout
+from colbench.run_folder import RunFolder
+from colbench.task import Task, row_from_task
+from sweet_rl_trainer.agents.dialogues import run_dialogues
+from sweet_rl_trainer.agents.replay import Plan, Script, told_apart
+
+PLAN, TASKS, LOG, RUN = "plan.json", "tasks.jsonl", "log.txt", "run"
+PREFIX = "sweet_rl_trainer.agents.replay"
+SHOWN = 2000
+"""Characters of the log that an error shows, from its end."""
+
+
+class Opening(Struct, frozen=True, kw_only=True):
+    """A dialogue up to a reply of the agent, that reply included."""
+
+    task: Task
+    heard: tuple[str, ...]
+    """What the human said, the request first."""
+    replies: tuple[str, ...]
+    """What the agent said, as it was sampled; as many."""
+
+
+Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
+"""The rewards of so many continuations of each opening; fewer where some failed."""
+
+
+class HarnessContinuations:
+    """`Continuations` by `config`'s agent and human, scored as its run was.
+
+    `config` is that of the run whose dialogues are continued (`RunFolder(…).record().config`), its agent replaced by
+    whatever shall go on. What was played is kept in `folder` and not played again.
+    """
+
+    def __init__(self, folder: Path, config: RunConfig) -> None:
+        self.folder = folder
+        self.config = config
+
+    def __call__(self, openings: Sequence[Opening], count: int) -> list[list[float]]:
+        """The rewards of each opening's continuations, those that have one.
+
+        Raises UserError, with the end of the log, if the command fails or nothing has a reward.
+        """
+        if not openings:
+            return []
+        plan = self._plan(openings, count)
+        kept = self._beginning(Path(), plan).pins()
+        folder = (self.folder / digest([msgspec.to_builtins(plan), kept])[:16]).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / PLAN).write_bytes(msgspec.json.encode(plan))
+        (folder / TASKS).write_bytes(b"".join(_rows(openings, plan)))
+        with (folder / LOG).open("wb") as log:
+            code = run_dialogues(self._beginning(folder, plan), folder / RUN, log)
+        rewards: dict[str, list[float]] = {script.task_id: [] for script in plan.scripts}
+        if code in (0, 1):
+            for rollout in RunFolder(folder / RUN).rollouts():
+                rewards[rollout.task_id] += _reward(rollout)
+        if not any(rewards.values()):
+            said = (folder / LOG).read_text("utf-8", "replace")[-SHOWN:].strip()
+            raise UserError(f"the continuations in {folder} came to nothing:\n{said}")
+        return list(rewards.values())
+
+    def _plan(self, openings: Sequence[Opening], count: int) -> Plan:
+        config = self.config
+        plan = Plan(
+            agent=config.agent,
+            agent_args=_arguments(config.agent_args, config.agent_prompt),
+            human=config.human,
+            human_args=_arguments(config.human_args, config.human_prompt),
+            seed=config.seed,
+            trials=count,
+            scripts=tuple(
+                Script(
+                    task_id=f"{each.task.id}-opening-{number}",
+                    task_hash=each.task.hash,
+                    heard=each.heard,
+                    replies=each.replies,
+                )
+                for number, each in enumerate(openings, 1)
+            ),
+        )
+        return told_apart(plan)
+
+    def _beginning(self, folder: Path, plan: Plan) -> RunConfig:
+        """The run of a plan's folder."""
+        return replace(
+            self.config,
+            domain=None,
+            agent=f"{PREFIX}:PrefixAgent",
+            human=f"{PREFIX}:PrefixHuman",
+            agent_args={"plan": str(folder / PLAN)},
+            human_args={"plan": str(folder / PLAN)},
+            agent_prompt=None,
+            human_prompt=None,
+            tasks=str(folder / TASKS),
+            trials=plan.trials,
+            seed=plan.seed,
+            limit=None,
+            task_ids=(),
+            record_tokens=False,
+            baseline=None,
+        )
+
+
+def _arguments(given: dict[str, Any], prompt: str | None) -> dict[str, Any]:
+    return {**given, "prompt": prompt} if prompt else given
+
+
+def _rows(openings: Sequence[Opening], plan: Plan) -> Iterator[bytes]:
+    for each, script in zip(openings, plan.scripts, strict=True):
+        yield msgspec.json.encode(row_from_task(replace(each.task, id=script.task_id))) + b"\n"
+
+
+def _reward(rollout: Rollout) -> list[float]:
+    """As in `trajectories.read_run`: none where the agent broke off by failing."""
+    score = rollout.scores.get("default")
+    if rollout.ended_by == "failure" or score is None or score.value is None:
+        return []
+    return [score.value]

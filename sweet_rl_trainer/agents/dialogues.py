@@ -1,0 +1,67 @@
+"""Dialogues with scores: a run of `colbench`, in a process of its own.
+
+    python -m sweet_rl_trainer.agents.dialogues CONFIG.json FOLDER      runs or resumes, and prints the report
+
+The process frees the memory of the models that took part when it ends.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+import colbench
+from sweet_rl_trainer.subprocesses import INTERRUPTED, exit_with_parent, run
+
+CONFIG = ".config.json"
+"""End of the name of the file with a run's configuration, next to the run's folder."""
+UNSCORED, USER_MISTAKE = 1, 2
+
+
+def run_dialogues(
+    config: colbench.RunConfig, out: Path, log: IO[bytes] | None = None, *, progress: bool = False
+) -> int:
+    """Make or resume the run in the folder `out`. Return the exit code of the process.
+
+    It is 1 if a dialogue has no score, and 2 if the configuration is wrong. The configuration is written to a file next
+    to the folder, from which `colbench eval --config` makes the same run. The report goes to `log`, if given, and so do
+    progress and errors unless `progress` keeps them on standard error.
+    """
+    file = out.with_name(out.name + CONFIG)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
+    return run(
+        [sys.executable, "-m", __name__, str(file), str(out)],
+        stdout=log,
+        stderr=None if log is None or progress else subprocess.STDOUT,
+    )
+
+
+def main(config: str, out: str) -> int:
+    """Make or resume a run, and print its report."""
+    exit_with_parent()
+    try:
+        return _run(msgspec.json.decode(Path(config).read_bytes()), out)
+    except colbench.ColBenchError as error:
+        print(f"sweet-rl: {error}", file=sys.stderr)
+        return USER_MISTAKE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(config: dict[str, Any], out: str) -> int:
+    try:
+        run = colbench.evaluate(**config, out=out, observer=colbench.ConsoleObserver())
+    except colbench.EndpointError as error:
+        print(f"sweet-rl: stopped: {error}", file=sys.stderr)
+        run = colbench.load_run(out)
+    run.print_report()
+    return UNSCORED if any(domain.unscored for domain in run.report.domains.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

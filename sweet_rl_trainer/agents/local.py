@@ -1,0 +1,189 @@
+"""The agent behind `local:FOLDER`: a checkpoint in the harness's own process, without a server.
+
+Replies that are waited for at the same time are one batch. It is for small models and where no server runs; vLLM is
+faster for large ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from msgspec.structs import replace
+
+from colbench.config import derive_seed
+from colbench.errors import AgentError, UserError, describe_exception
+from colbench.messages import Message, Sampled, Usage
+from colbench_agents.model import PromptedAgent
+from sweet_rl_trainer.console import quiet
+
+quiet()  # before the imports of what it silences
+
+from sweet_rl_trainer.agents.no_answer import NoAnswerModel  # noqa: E402
+from sweet_rl_trainer.data.chat import Chat  # noqa: E402
+from sweet_rl_trainer.model.checkpoint import load_tokenizer, resolve  # noqa: E402
+from sweet_rl_trainer.model.digest import model_digest  # noqa: E402
+from sweet_rl_trainer.model.generate import context_of, ends_of, generate  # noqa: E402
+from sweet_rl_trainer.model.kv_cache import Prefixes  # noqa: E402
+from sweet_rl_trainer.model.load import load_model  # noqa: E402
+from sweet_rl_trainer.settings import Precision  # noqa: E402
+
+GATHER = 0.01
+"""Seconds in which replies that are waited for are gathered."""
+HELD = 32_768
+"""Tokens of dialogues that go on, whose keys and values are held."""
+
+
+class LocalAgent(PromptedAgent):
+    """`local:FOLDER` or `local:OWNER/NAME[@REVISION]`; sampled as `openai:` is.
+
+    `dtype` is the weights' data type, `rows` the number of replies in a batch. With `answers=False` the agent never
+    answers (`no_answer`). Raises UserError if `model` is not a checkpoint.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        prompt: str | None = None,
+        single_turn: bool = False,
+        temperature: float = 1.0,
+        max_tokens: int = 1024,
+        dtype: Precision = "float32",
+        rows: int = 64,
+        answers: bool = True,
+    ) -> None:
+        self._local = LocalChat(model, dtype=dtype, rows=rows)
+        super().__init__(
+            self._local if answers else NoAnswerModel(self._local),
+            prompt=prompt,
+            single_turn=single_turn,
+            temperature=temperature,
+            max_tokens=max_tokens,
+        )
+
+    def describe(self) -> dict[str, str]:
+        """What is recorded in the run beside the flag."""
+        return {"model": self._local.digest, "dtype": self._local.dtype, **super().describe()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    prompt: list[int]
+    seed: int
+    temperature: float
+    max_tokens: int
+    reply: asyncio.Future[list[int]]
+
+
+class LocalChat:
+    """A checkpoint as a chat model (`colbench.interfaces.ChatModel`), loaded when it is first asked."""
+
+    def __init__(self, model: str, *, dtype: Precision, rows: int) -> None:
+        self.dtype = dtype
+        self._folder = resolve(model)
+        self._rows = rows
+        self._prefixes = Prefixes(HELD)
+        self._waiting: list[_Asked] = []
+        self._work: asyncio.Task[None] | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """That of the weights."""
+        return model_digest(self._folder)
+
+    async def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tokens: bool = False,
+        begun: str = "",
+    ) -> Message:
+        """The next message, which goes on from `begun`. Raises AgentError where the model's context has no room."""
+        prompt = self._chat.prompt(messages, where="the dialogue")
+        prompt += self._chat.tokenizer.encode(begun, add_special_tokens=False)
+        if len(prompt) + max_tokens > context_of(self._model):
+            raise AgentError(
+                f"{len(prompt)} tokens leave no room for a reply in the model's context"
+            )
+        asked = _Asked(
+            prompt=prompt,
+            seed=derive_seed("local", seed),
+            temperature=temperature,
+            max_tokens=max_tokens,
+            reply=asyncio.get_running_loop().create_future(),
+        )
+        self._waiting.append(asked)
+        if self._work is None or self._work.done():
+            self._work = asyncio.create_task(self._answer())
+        said = self._message(prompt, await asked.reply, tokens=tokens)
+        return replace(said, content=begun + said.content)
+
+    def _message(self, prompt: list[int], ids: list[int], *, tokens: bool) -> Message:
+        text: str = self._chat.tokenizer.decode(
+            ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return Message(
+            role="assistant",
+            content=text,
+            usage=Usage(prompt_tokens=len(prompt), completion_tokens=len(ids), requests=1),
+            sampled=Sampled(prompt=tuple(prompt), ids=tuple(ids), logprobs=()) if tokens else None,
+        )
+
+    async def _answer(self) -> None:
+        await asyncio.sleep(GATHER)
+        while self._waiting:
+            batch = self._next_batch()
+            try:
+                replies = await asyncio.to_thread(self._generate, batch)
+            except Exception as cause:
+                error = UserError(f"local: the model broke down\n{describe_exception(cause)}")
+                for each in batch:
+                    if not each.reply.done():
+                        each.reply.set_exception(error)
+                continue
+            for each, reply in zip(batch, replies, strict=True):
+                if not each.reply.done():
+                    each.reply.set_result(reply)
+            await asyncio.sleep(GATHER)
+
+    def _next_batch(self) -> list[_Asked]:
+        """Those that wait longest and are sampled alike."""
+        first = self._waiting[0]
+        like = [
+            each
+            for each in self._waiting
+            if (each.temperature, each.max_tokens) == (first.temperature, first.max_tokens)
+        ][: self._rows]
+        taken = set(map(id, like))
+        self._waiting = [each for each in self._waiting if id(each) not in taken]
+        return like
+
+    def _generate(self, batch: Sequence[_Asked]) -> list[list[int]]:
+        return generate(
+            self._model,
+            [each.prompt for each in batch],
+            [each.seed for each in batch],
+            ends=self._ends,
+            temperature=batch[0].temperature,
+            max_tokens=batch[0].max_tokens,
+            prefixes=self._prefixes,
+        )
+
+    @cached_property
+    def _model(self) -> Any:
+        return load_model(self._folder, dtype=self.dtype)
+
+    @cached_property
+    def _chat(self) -> Chat:
+        return Chat(load_tokenizer(self._folder))
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return ends_of(self._model, self._chat)

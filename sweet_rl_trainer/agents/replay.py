@@ -1,0 +1,172 @@
+"""Dialogues that begin as recorded ones did: an agent and a human for `colbench eval` who first say what was said.
+
+    colbench eval --agent sweet_rl_trainer.agents.replay:PrefixAgent --agent-arg plan=FILE \\
+                  --human sweet_rl_trainer.agents.replay:PrefixHuman --human-arg plan=FILE --tasks …
+
+After its part of the script each hands over to the agent or the human that the plan names. `continuations` writes the
+plan and starts the command. This is the one module of the trainer that the harness loads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.config import ArgValue
+from colbench.dialogue import opened
+from colbench.errors import DataError
+from colbench.interfaces import Agent, Episode, ResourceUser, Viewer
+from colbench.messages import Message
+from colbench.pages.render import PageRenderer
+from colbench.plugins import Kind, describe, resolve
+from colbench.rollout import cell_seed
+from colbench.task import Task
+
+
+class Script(Struct, frozen=True, kw_only=True):
+    """How the dialogues about a task begin."""
+
+    task_id: str
+    """Unique in the plan: tasks that are the same are told apart by it."""
+    task_hash: str
+    heard: tuple[str, ...]
+    """What the human says, the request first."""
+    replies: tuple[str, ...]
+    """What the agent says; as many."""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """The scripts of a run, and who goes on after them."""
+
+    agent: str
+    agent_args: dict[str, ArgValue]
+    human: str
+    human_args: dict[str, ArgValue]
+    seed: int
+    """The run's."""
+    trials: int
+    scripts: tuple[Script, ...]
+
+
+def told_apart(plan: Plan) -> Plan:
+    """The plan with the next seed by which no two of its dialogues have the same request and the same seed."""
+    while len(_replies(plan)) < len(plan.scripts) * plan.trials:
+        plan = replace(plan, seed=plan.seed + 1)
+    return plan
+
+
+def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
+    """What the agent says, by the request and the dialogue's seed: it is told no more of a dialogue."""
+    return {
+        (
+            script.heard[0],
+            cell_seed(plan.seed, script.task_id, script.task_hash, trial),
+        ): script.replies
+        for script in plan.scripts
+        for trial in range(plan.trials)
+    }
+
+
+class _Prefix:
+    """What the two have in common: the plan, and who goes on."""
+
+    kind: Kind
+
+    def __init__(self, *, plan: str) -> None:
+        """`plan` is the file. Raises DataError if it is none, UserError if there is nobody to go on."""
+        try:
+            content = Path(plan).read_bytes()
+            self.plan = msgspec.json.decode(content, type=Plan)
+        except (OSError, msgspec.DecodeError) as cause:
+            raise DataError(f"{plan} is no plan of continuations: {cause}") from cause
+        self._digest = hashlib.sha256(content).hexdigest()
+        spec, args = (getattr(self.plan, f"{self.kind}{part}") for part in ("", "_args"))
+        self.then: Any = resolve(self.kind, spec, args)
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> _Prefix:
+        if hasattr(self.then, "__aenter__"):
+            await self._stack.enter_async_context(self.then)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stack.aclose()
+
+    def use_renderer(self, renderer: PageRenderer) -> None:
+        """Hand the renderer on."""
+        if isinstance(self.then, Viewer):
+            self.then.use_renderer(renderer)
+
+    def use_resources(self, resources: Mapping[str, Any]) -> None:
+        """Hand the resources on."""
+        if isinstance(self.then, ResourceUser):
+            self.then.use_resources(resources)
+
+    def describe(self) -> dict[str, str]:
+        """What is recorded in the run."""
+        return {"plan": f"sha256:{self._digest}"} | {
+            f"then_{name}": value for name, value in describe(self.then).items()
+        }
+
+
+class PrefixAgent(_Prefix):
+    """Says a script's replies, then what the plan's agent says.
+
+    Raises DataError for a plan whose dialogues it cannot tell apart (`told_apart`).
+    """
+
+    kind: Kind = "agent"
+
+    def __init__(self, *, plan: str) -> None:
+        super().__init__(plan=plan)
+        self.domains = getattr(self.then, "domains", None)
+        self._replies = _replies(self.plan)
+        if len(self._replies) < len(self.plan.scripts) * self.plan.trials:
+            raise DataError(f"{plan}: two of its dialogues have the same seed; plan with another")
+
+    @asynccontextmanager
+    async def open(self, episode: Episode) -> AsyncIterator[Agent]:
+        """The agent of one dialogue."""
+        async with opened(self.then, episode) as then:
+            yield _Speaker(self._replies, episode.seed, then)
+
+
+class _Speaker:
+    def __init__(
+        self, replies: dict[tuple[str, int], tuple[str, ...]], seed: int, then: Agent
+    ) -> None:
+        self.accepts_images = getattr(then, "accepts_images", False)
+        self._replies = replies
+        self._seed = seed
+        self._then = then
+
+    async def reply(self, dialogue: Sequence[Message]) -> Message | str:
+        script = self._replies[dialogue[0].content, self._seed]
+        turn = len(dialogue) // 2
+        return script[turn] if turn < len(script) else await self._then.reply(dialogue)
+
+
+class PrefixHuman(_Prefix):
+    """Says what the human of a script said, then what the plan's human says."""
+
+    kind: Kind = "human"
+
+    def __init__(self, *, plan: str) -> None:
+        super().__init__(plan=plan)
+        self._heard = {script.task_id: script.heard for script in self.plan.scripts}
+
+    async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
+        """The human's next words."""
+        script = self._heard[task.id]
+        turn = len(dialogue) // 2
+        said: Message | str = (
+            script[turn] if turn < len(script) else await self.then.respond(task, dialogue)
+        )
+        return said

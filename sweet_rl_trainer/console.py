@@ -1,0 +1,103 @@
+"""What the trainer shows on the console.
+
+Progress is a bar in a terminal, and a line now and then elsewhere, of the first process only.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+PLAIN_INTERVAL = 10.0
+"""Seconds between two lines where there is no terminal."""
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class _Several(Sized, Iterable[T_co], Protocol[T_co]):
+    """Things whose number is known."""
+
+
+@contextmanager
+def progress(
+    name: str, total: int, *, every: float = PLAIN_INTERVAL
+) -> Iterator[Callable[[], None]]:
+    """Gives what is to be called when one of `total` things is done; `every` is in seconds, between two lines."""
+    console = Console(stderr=True)
+    if not total or os.environ.get("RANK", "0") != "0":
+        yield lambda: None
+    elif console.is_terminal:
+        with _bar(name, total, console) as advance:
+            yield advance
+    else:
+        yield _Lines(name, total, every).advance
+
+
+def shown(name: str, things: _Several[T_co]) -> Iterator[T_co]:
+    """The things, each of which is done when the next one is asked for."""
+    with progress(name, len(things)) as advance:
+        for each in things:
+            yield each
+            advance()
+
+
+@contextmanager
+def _bar(name: str, total: int, console: Console) -> Iterator[Callable[[], None]]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(name, total=total)
+        yield lambda: bar.advance(task)
+
+
+class _Lines:
+    def __init__(self, name: str, total: int, every: float) -> None:
+        self._name = name
+        self._total = total
+        self._every = every
+        self._done = 0
+        self._said = time.monotonic()
+
+    def advance(self) -> None:
+        self._done += 1
+        if time.monotonic() - self._said >= self._every:
+            self._said = time.monotonic()
+            print(f"{self._name} {self._done:,}/{self._total:,}", file=sys.stderr, flush=True)
+
+
+def quiet() -> None:
+    """Silence bitsandbytes, and the progress bars of transformers where standard error is no terminal.
+
+    It must be called before what imports them.
+    """
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
+    if not sys.stderr.isatty():
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def no_bars() -> Iterator[None]:
+    """Hide the progress bars of transformers, which would run into ours."""
+    from transformers.utils import logging as transformers_logging
+
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -1,0 +1,223 @@
+"""From pairs and trajectories to what is trained on: token ids with a weight for each.
+
+A side of a pair, like a trajectory, is one `Example` or, where turns did not see what was said before as it was said,
+one for each turn (see `tokens`); its score S is the sum of theirs. What is longer than `max_length` is left out whole
+and counted; nothing is ever cut.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from colbench.errors import DataError
+from sweet_rl_trainer.console import shown
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.pairs import SOLVED, Pair
+from sweet_rl_trainer.data.privileged import Template, state
+from sweet_rl_trainer.data.token_weights import Rule, weigh
+from sweet_rl_trainer.data.tokens import OUTSIDE, Encoded, Layout, Tokens, encode
+from sweet_rl_trainer.data.trajectories import Trajectory
+
+
+class Example(Struct, frozen=True, kw_only=True):
+    """A sequence to train on."""
+
+    ids: array[int]
+    """int32"""
+    token_weights: array[float]
+    """float32, one for each token; 0 for what the agent did not say."""
+
+
+class Side(Struct, frozen=True, kw_only=True):
+    """A trajectory as examples; its score is the sum of theirs."""
+
+    examples: tuple[Example, ...]
+    trajectory: str
+    """The trajectory's id."""
+    reward: float
+    turns: int
+    reply_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all examples."""
+        return sum(len(each.ids) for each in self.examples)
+
+
+class PairExample(Struct, frozen=True, kw_only=True):
+    """A pair to train on."""
+
+    chosen: Side
+    rejected: Side
+    task_hash: str
+
+
+Examples = Sequence[PairExample] | Sequence[Side]
+"""All pairs, or all successes."""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What became of what was given."""
+
+    taken: int
+    dropped: dict[str, int]
+    """By reason."""
+    tokens: int
+    """Of all examples, once for each time that they are used."""
+    longest: int
+    """Tokens of the longest example."""
+    forms: dict[str, int]
+    """Of the trajectories that were taken, each counted once: `tokens.Form`."""
+    sources: dict[str, int]
+    """Of their turns: `tokens.Source`."""
+
+
+def pair_examples(
+    pairs: Sequence[Pair],
+    chat: Chat,
+    token_weights: Rule,
+    *,
+    privileged: Template | None = None,
+    max_length: int,
+    layout: Layout = "exact",
+) -> tuple[list[PairExample], Report]:
+    """Return pairs to train on. `privileged` is the template that states c; None for DPO and a critic without c.
+
+    A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if none is left.
+    """
+    builder = _Builder(chat, token_weights, privileged, max_length, layout)
+    sided = [
+        (pair, builder.side(pair.chosen), builder.side(pair.rejected))
+        for pair in shown("pairs", pairs)
+    ]
+    taken = [
+        PairExample(chosen=chosen, rejected=rejected, task_hash=pair.chosen.task_hash)
+        for pair, chosen, rejected in sided
+        if builder.fits(chosen, rejected)
+    ]
+    sides = [side for pair in taken for side in (pair.chosen, pair.rejected)]
+    return taken, builder.report("pairs", len(pairs), len(taken), sides)
+
+
+def success_examples(
+    trajectories: Sequence[Trajectory],
+    chat: Chat,
+    token_weights: Rule = "trajectory-mean",
+    *,
+    at_least: float = SOLVED,
+    privileged: Template | None = None,
+    max_length: int,
+    layout: Layout = "exact",
+) -> tuple[list[Side], Report]:
+    """Return examples for rejection fine-tuning: trajectories with a reward of `at_least` or more.
+
+    `privileged` is the template that states c before them, if it is stated.
+
+    Raises DataError if none is left.
+    """
+    builder = _Builder(chat, token_weights, privileged, max_length, layout)
+    won = [each for each in trajectories if each.reward >= at_least]
+    taken = [side for side in map(builder.side, shown("dialogues", won)) if builder.fits(side)]
+    builder.dropped[f"a reward below {at_least:g}"] = len(trajectories) - len(won)
+    return taken, builder.report("trajectories", len(trajectories), len(taken), taken)
+
+
+def side_examples(
+    trajectories: Sequence[Trajectory],
+    chat: Chat,
+    token_weights: Rule,
+    *,
+    privileged: Template | None = None,
+    max_length: int,
+    layout: Layout = "exact",
+) -> tuple[list[Side], Report]:
+    """Return all trajectories, in order, as the sides of pairs would be: to score them, in pairs or not.
+
+    Raises DataError if none is left.
+    """
+    builder = _Builder(chat, token_weights, privileged, max_length, layout)
+    sides = map(builder.side, shown("dialogues", trajectories))
+    taken = [side for side in sides if builder.fits(side)]
+    return taken, builder.report("trajectories", len(trajectories), len(taken), taken)
+
+
+class _Builder:
+    """Makes the sides, each trajectory's once however many pairs it is in, and counts."""
+
+    def __init__(
+        self,
+        chat: Chat,
+        token_weights: Rule,
+        privileged: Template | None,
+        max_length: int,
+        layout: Layout,
+    ) -> None:
+        self.chat = chat
+        self.token_weights: Rule = token_weights
+        self.privileged: Template | None = privileged
+        self.max_length = max_length
+        self.layout: Layout = layout
+        self.dropped = Counter[str]()
+        self._known: dict[int, tuple[Side, Encoded]] = {}
+        """By the identity of the trajectory, which whoever gave it to us still holds."""
+
+    def side(self, trajectory: Trajectory) -> Side:
+        """The trajectory as examples, however long."""
+        known = self._known.get(id(trajectory))
+        if known is None:
+            known = self._known[id(trajectory)] = self._make(trajectory)
+        return known[0]
+
+    def fits(self, *sides: Side) -> bool:
+        """Whether no example is too long; counted if one is."""
+        fit = all(len(each.ids) <= self.max_length for side in sides for each in side.examples)
+        self.dropped[f"longer than {self.max_length} tokens"] += not fit
+        return fit
+
+    def _make(self, trajectory: Trajectory) -> tuple[Side, Encoded]:
+        preface, inside = "", True
+        if self.privileged:
+            stated = state(trajectory.privileged, trajectory.domain, self.privileged)
+            preface, inside = stated.text, stated.inside
+        encoded = encode(trajectory, self.chat, preface=preface, inside=inside, layout=self.layout)
+        turns = [turn for each in encoded.sequences for turn in each.turns]
+        side = Side(
+            examples=tuple(_examples(encoded.sequences, weigh(turns, self.token_weights))),
+            trajectory=trajectory.id,
+            reward=trajectory.reward,
+            turns=len(trajectory.said),
+            reply_tokens=sum(turn != OUTSIDE for turn in turns),
+        )
+        return side, encoded
+
+    def report(self, what: str, given: int, taken: int, sides: Sequence[Side]) -> Report:
+        """The report. Raises DataError if nothing was taken."""
+        dropped = {reason: count for reason, count in self.dropped.items() if count}
+        if not taken:
+            reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
+            raise DataError(
+                f"of {given} {what} none is left to train on ({reasons or 'none was given'})"
+            )
+        used = {side.trajectory for side in sides}
+        encoded = [known for side, known in self._known.values() if side.trajectory in used]
+        return Report(
+            taken=taken,
+            dropped=dropped,
+            tokens=sum(side.tokens for side in sides),
+            longest=max(len(each.ids) for side in sides for each in side.examples),
+            forms=Counter(each.form for each in encoded),
+            sources=Counter(source for each in encoded for source in each.sources),
+        )
+
+
+def _examples(sequences: Sequence[Tokens], weights: Sequence[float]) -> Iterator[Example]:
+    """The sequences with their shares of the weights, which are those of the whole trajectory."""
+    start = 0
+    for each in sequences:
+        end = start + len(each.ids)
+        yield Example(ids=array("i", each.ids), token_weights=array("f", weights[start:end]))
+        start = end

@@ -1,0 +1,138 @@
+"""Pairs of trajectories of the same task, the better one first.
+
+| rule | chosen | rejected |
+|---|---|---|
+| `best-vs-worse` | the first with reward 1 | every one with a smaller reward (the released rule) |
+| `all-ordered` | each | every one whose reward is smaller by the margin or more (paper: frontend, 0.1) |
+
+`match_turns` pairs only dialogues with equally many turns, so that nothing is to be learnt from length.
+`limit_negatives` are dialogues that ran into the turn limit: without any, nothing teaches a critic that asking on and
+on is worse than answering. They are paired with the best of their task, whatever their number of turns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from msgspec import Struct
+
+from colbench.errors import DataError, UserError
+from colbench.task import FRONTEND
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.settings import NotNegative
+
+Rule = Literal["best-vs-worse", "all-ordered"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+SOLVED = 1.0
+"""The reward of which `best-vs-worse` speaks."""
+ROUNDING = 1e-9
+"""Rewards are sums of floats: a difference smaller than the margin by so little is not."""
+
+PAPER_PAIRS: Mapping[str, Mapping[str, Any]] = {FRONTEND: {"rule": "all-ordered", "margin": 0.1}}
+"""The paper's pairs of dialogues in other domains than backend programming."""
+
+
+class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The dialogues that are compared; see `data.pairs`. Defaults are the paper's for backend programming."""
+
+    rule: Rule = "best-vs-worse"
+    margin: NotNegative = 0.0
+    match_turns: bool = False
+    limit_negatives: bool = False
+    """Pair dialogues that ran into the turn limit with the best of their task, whatever `match_turns` says."""
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """Two trajectories of one task; the chosen one has the higher reward."""
+
+    chosen: Trajectory
+    rejected: Trajectory
+
+
+def make_pairs(
+    trajectories: Sequence[Trajectory],
+    rule: Rule = "best-vs-worse",
+    *,
+    margin: float = 0.0,
+    match_turns: bool = False,
+    limit_negatives: Iterable[Trajectory] = (),
+    without: Counter[str] | None = None,
+) -> list[Pair]:
+    """All pairs that the rule allows, task by task in order of first appearance.
+
+    The trajectories' own order decides which of several best ones is the first. Tasks without a pair are counted in
+    `without`, by reason. Of `limit_negatives` only those count that ran into the limit and whose task is among
+    the trajectories'. Raises DataError if there is no pair at all, UserError for another rule or a margin below 0.
+    """
+    if rule not in RULES:
+        raise UserError(f"pairs {rule!r}: there are {', '.join(RULES)}")
+    if margin < 0:
+        raise UserError(f"pairs: the margin {margin:g} is negative")
+    truncated = _by_task(each for each in limit_negatives if each.ended_by == "limit")
+    none = Counter[str]()
+    pairs: list[Pair] = []
+    for task, group in _by_task(trajectories).items():
+        found = list(_ordered(group, rule, margin, match_turns))
+        beaten = [pair.rejected for pair in found]
+        more = [each for each in truncated.get(task, []) if not any(each is one for one in beaten)]
+        found += _against(group, more, rule, margin)
+        pairs += found
+        if not found:
+            none[_why(group, rule, margin, match_turns)] += 1
+    if without is not None:
+        without += none
+    if not pairs:
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in none.items())
+        raise DataError(f"pairs {rule}: no task has one ({reasons or 'there are no trajectories'})")
+    return pairs
+
+
+def _by_task(trajectories: Iterable[Trajectory]) -> dict[str, list[Trajectory]]:
+    groups: dict[str, list[Trajectory]] = {}
+    for each in trajectories:
+        groups.setdefault(each.task_hash, []).append(each)
+    return groups
+
+
+def _ordered(
+    group: Sequence[Trajectory], rule: Rule, margin: float, match_turns: bool
+) -> Iterator[Pair]:
+    for rejected in group:
+        better = [
+            each
+            for each in group
+            if _beats(each, rejected, rule, margin)
+            and not (match_turns and len(each.said) != len(rejected.said))
+        ]
+        for chosen in better[:1] if rule == "best-vs-worse" else better:
+            yield Pair(chosen=chosen, rejected=rejected)
+
+
+def _against(
+    group: Sequence[Trajectory], truncated: Sequence[Trajectory], rule: Rule, margin: float
+) -> list[Pair]:
+    best = max(group, key=lambda each: each.reward)
+    return [
+        Pair(chosen=best, rejected=each) for each in truncated if _beats(best, each, rule, margin)
+    ]
+
+
+def _beats(chosen: Trajectory, rejected: Trajectory, rule: Rule, margin: float) -> bool:
+    ahead = chosen.reward - rejected.reward
+    enough = chosen.reward >= SOLVED if rule == "best-vs-worse" else ahead >= margin - ROUNDING
+    return ahead > 0 and enough
+
+
+def _why(group: Sequence[Trajectory], rule: Rule, margin: float, match_turns: bool) -> str:
+    rewards = [each.reward for each in group]
+    if len(group) == 1:
+        return "one dialogue only"
+    if min(rewards) == max(rewards):
+        return "equal rewards"
+    if rule == "best-vs-worse" and max(rewards) < SOLVED:
+        return "no reward of 1"
+    if rule == "all-ordered" and max(rewards) - min(rewards) < margin - ROUNDING:
+        return "rewards closer than the margin"
+    return "no two with equally many turns" if match_turns else "no pair"

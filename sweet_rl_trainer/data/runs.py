@@ -1,0 +1,175 @@
+"""Run folders of the harness: their dialogues as trajectories.
+
+A run folder does not hold its tasks and the agent's system prompt. They are found again, and checked against the hashes
+that the run recorded; if they cannot be found, the user gives them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from colbench.errors import DataError, UserError
+from colbench.registry import get_domain
+from colbench.rollout import Rollout
+from colbench.run_folder import RunFolder, RunRecord
+from colbench.selection import load_tasks
+from colbench.task import BACKEND, Task
+from sweet_rl_trainer.data.trajectories import Trajectory, messages_of
+
+
+def read_run(
+    folder: Path,
+    *,
+    tasks: Sequence[Task] | None = None,
+    system: str | None = None,
+    dropped: Counter[str] | None = None,
+) -> list[Trajectory]:
+    """Return the scored dialogues of a run, rewarded by the default scoring mode.
+
+    `tasks` are those that the run was made of, by default found again by the source in `run.json`; a rollout's task
+    is the one with its hash. Rollouts do not hold the agent's system prompt: it is `system` (`{max_turns}` in it
+    becomes the run's number of turns; "" is none), by default that of `system_prompt`. Nor do they hold the
+    pictures that an agent was shown; it is as if there had been none.
+    Dialogues without a reward, and those that the agent broke off by failing, are left out and counted by reason in
+    `dropped`. Raises DataError if a task is missing or changed, or if nothing is left.
+    """
+    files = RunFolder(folder)
+    record, rollouts = files.record(), files.rollouts()
+    if tasks is None:
+        tasks = tasks_of(record, folder)
+    by_hash = _tasks_of(rollouts, tasks, folder)
+    lost = Counter[str]()
+    kept = [rollout for rollout in rollouts if _usable(rollout, lost)]
+    if dropped is not None:
+        dropped += lost
+    if not kept:
+        raise DataError(_nothing(folder, lost))
+    domains = {rollout.domain for rollout in kept}
+    prompts = {domain: system_prompt(record, domain, system, folder) for domain in sorted(domains)}
+    return [_from_rollout(each, by_hash[each.task_hash], prompts[each.domain]) for each in kept]
+
+
+def _tasks_of(rollouts: Iterable[Rollout], tasks: Sequence[Task], folder: Path) -> dict[str, Task]:
+    by_hash = {task.hash: task for task in tasks}
+    known = {task.id for task in tasks}
+    absent = {each.task_id: each for each in rollouts if each.task_hash not in by_hash}
+    changed = sorted(absent.keys() & known)
+    missing = sorted(absent.keys() - known)
+    if absent:
+        what = [
+            f"{len(names)} of its tasks {verb} (such as {names[0]})"
+            for names, verb in ((missing, "are missing"), (changed, "have changed"))
+            if names
+        ]
+        raise DataError(
+            f"{folder}: {' and '.join(what)}; give the tasks that the run was made of as they were"
+        )
+    return by_hash
+
+
+def _usable(rollout: Rollout, lost: Counter[str]) -> bool:
+    score = rollout.scores.get("default")
+    if rollout.ended_by == "failure" or not rollout.turns:
+        lost["the dialogue failed"] += 1
+    elif score is None or score.value is None:
+        lost["no reward"] += 1
+    else:
+        return True
+    return False
+
+
+def _nothing(folder: Path, lost: Mapping[str, int]) -> str:
+    counts = ", ".join(f"{reason}: {count}" for reason, count in lost.items()) or "it is empty"
+    return (
+        f"{folder} holds no rollout with a reward ({counts}); `colbench score {folder}` scores answers, "
+        "and the same `colbench eval` continues with what is missing"
+    )
+
+
+def _from_rollout(rollout: Rollout, task: Task, system: str) -> Trajectory:
+    score = rollout.scores["default"].value
+    if score is None or rollout.ended_by == "failure":
+        raise ValueError(f"rollout {rollout.key} has no reward")
+    sampled = tuple(turn.sampled for turn in rollout.turns)
+    heard = [rollout.request, *(turn.human or "" for turn in rollout.turns[:-1])]
+    return Trajectory(
+        id=f"{rollout.task_id}/{rollout.trial}",
+        task_id=rollout.task_id,
+        task_hash=rollout.task_hash,
+        domain=rollout.domain,
+        privileged=task.hidden.reference,
+        messages=messages_of(system, heard, [turn.raw for turn in rollout.turns]),
+        said=tuple(turn.said for turn in rollout.turns),
+        reward=score,
+        ended_by=rollout.ended_by,
+        sampled=sampled if any(sampled) else (),
+    )
+
+
+def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
+    """Return the tasks of the source that a run names. Raises DataError that says how to give them otherwise."""
+    try:
+        return named(record.tasks.source)
+    except UserError as cause:
+        raise DataError(
+            f"{folder}: its tasks cannot be found again: {cause}; give the task file of the run"
+        ) from cause
+
+
+def named(source: str) -> list[Task]:
+    """Return the tasks of a source, such as `bundled:backend/train` or a file. Raises UserError if there is none."""
+    return load_tasks(source)
+
+
+def training_tasks(domain: str) -> str:
+    """Return the task source to train on in a domain. Raises UserError if the domain has none."""
+    source = get_domain(domain).defaults.training
+    if not source:
+        raise UserError(f"tasks: the domain {domain} has none to train on; name a source")
+    return source
+
+
+def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
+    """Return the system prompt of a run's agent for a domain; "" if there is none.
+
+    That is `given`, unless it is None. A model agent recorded the hash of its prompt: the run's prompt file or the
+    built-in prompt that has this hash. Another agent, such as the keyless ones, has no prompt: the built-in one, which
+    `colbench eval` gives to the model that is trained here. Raises DataError if no known prompt has the hash.
+    """
+    if given is None:
+        given = _found(record, domain, folder)
+    return given.replace("{max_turns}", str(record.config.max_turns))
+
+
+def _found(record: RunRecord, domain: str, folder: Path) -> str:
+    recorded = recorded_prompt(record, domain)
+    for prompt in _known(record, domain):
+        if recorded in (None, "sha256:" + hashlib.sha256(prompt.encode()).hexdigest()):
+            return prompt
+    raise DataError(
+        f"{folder}: its agent had another system prompt than the built-in one, and its file "
+        f"({record.config.agent_prompt}) is missing or was changed; give the prompt"
+    )
+
+
+def recorded_prompt(record: RunRecord, domain: str) -> str | None:
+    """Return the hash of the agent's prompt that a run recorded; None if it recorded none.
+
+    Runs made before there were domains from other packages have it as `prompt`, or `frontend_prompt`.
+    """
+    pins = record.pins.get("agent", {})
+    found = pins.get(f"{domain}_prompt", pins.get("prompt") if domain == BACKEND else None)
+    return None if found is None else str(found)
+
+
+def _known(record: RunRecord, domain: str) -> Iterator[str]:
+    config = record.config
+    if config.agent_prompt and Path(config.agent_prompt).is_file():
+        yield Path(config.agent_prompt).read_text("utf-8")
+    yield get_domain(domain).agent_prompt(
+        single_turn=bool(config.agent_args.get("single_turn", False)),
+        pictures=bool(config.agent_args.get("pictures", False)),
+    )

@@ -1,0 +1,54 @@
+"""Train and held-out sides, by task: all dialogues about one task are on the same side, whatever else there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from colbench.config import derive_seed
+from colbench.errors import UserError
+from sweet_rl_trainer.data.trajectories import Trajectory
+
+T = TypeVar("T", bound=Trajectory)
+
+
+def is_held_out(task_hash: str, share: float, seed: int = 0) -> bool:
+    """Whether a task is on the held-out side, which has about that share of all tasks. Other tasks do not matter."""
+    return derive_seed("held-out", seed, task_hash) < share * 2**31
+
+
+def is_in_part(task_hash: str, share: float, seed: int = 0) -> bool:
+    """Whether a task is in a part that has about that share of all tasks. Other tasks do not matter."""
+    return derive_seed("share", seed, task_hash) < share * 2**31
+
+
+def part(trajectories: Sequence[T], share: float, *, seed: int = 0) -> list[T]:
+    """Those of about that share of the tasks; a larger share has all of a smaller one.
+
+    Raises UserError if no task is left.
+    """
+    found = [each for each in trajectories if is_in_part(each.task_hash, share, seed)]
+    if not found:
+        raise UserError(
+            f"data.share {share:g}: no task is left; give a larger share, or more tasks"
+        )
+    return found
+
+
+def split(trajectories: Sequence[T], share: float, *, seed: int = 0) -> tuple[list[T], list[T]]:
+    """The trajectories to train on and those held out.
+
+    Raises UserError for a share outside [0, 1), or if one of the two sides that were asked for is empty.
+    """
+    if not 0 <= share < 1:
+        raise UserError(f"held-out share {share}: it must be at least 0 and less than 1")
+    train = [each for each in trajectories if not is_held_out(each.task_hash, share, seed)]
+    held_out = [each for each in trajectories if is_held_out(each.task_hash, share, seed)]
+    if not train or (share and not held_out):
+        tasks = len({each.task_hash for each in trajectories})
+        side = "held-out side" if train else "training side"
+        raise UserError(
+            f"held-out share {share:g}, seed {seed}: of {tasks} tasks none is on the {side}; "
+            "give more tasks, another share or another seed"
+        )
+    return train, held_out

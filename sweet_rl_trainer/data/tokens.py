@@ -1,0 +1,174 @@
+"""From a trajectory to token ids, with the number of the assistant turn that each token belongs to.
+
+Every turn is a prompt and a completion. The prompt is what the sampler was given: the recorded ids, else the
+recorded string, else the chat template applied to the messages before the turn, with the generation prompt. The
+completion is what was sampled: the recorded ids, else the reply as it came, tokenised on its own, and the
+end-of-turn token. So a template is only ever asked for what it is asked for when sampling; no text is searched for
+its marks, and one that strips thoughts, moves the system message or states the date is as good as any.
+
+The turns of a dialogue are one sequence where every prompt continues the one before, token by token, and the reply
+to it. Where it does not (private parts and thoughts are not played back, a reply is trimmed, tokens drift when text
+is tokenised again), each turn is a sequence of its own, so that no token is trained after what the agent did not see.
+The layout `joined` gives up this much: where the next prompt holds the reply as it was said, the reply as it was
+sampled is put in its place, private part and all, and the dialogue is one sequence that costs less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.trajectories import Trajectory
+
+Source = Literal["sampled", "recorded", "rendered"]
+Layout = Literal["exact", "joined"]
+Form = Literal["one sequence", "joined", "a sequence for each turn"]
+
+OUTSIDE = -1
+"""The turn of tokens that the agent did not say."""
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    """A sequence; `turns[i]` is the assistant turn (from 0) that token i belongs to, its end-of-turn token included."""
+
+    ids: list[int]
+    turns: list[int]
+
+
+class Encoded(Struct, frozen=True, kw_only=True):
+    """A trajectory in tokens: one sequence, or one for each turn."""
+
+    sequences: tuple[Tokens, ...]
+    form: Form
+    sources: tuple[Source, ...]
+    """Of each turn."""
+
+
+class _Turn(Struct, frozen=True, kw_only=True):
+    prompt: list[int]
+    reply: list[int]
+    said: list[int]
+    """What later prompts hold of the reply, if they hold it as it was said."""
+    source: Source
+
+
+def encode(
+    trajectory: Trajectory,
+    chat: Chat,
+    *,
+    preface: str = "",
+    inside: bool = True,
+    layout: Layout = "exact",
+) -> Encoded:
+    """A trajectory in tokens; `preface` is said before the conversation.
+
+    It stands at the beginning of the first message or, not `inside` it, before that, after BOS; so it does too where
+    a recorded prompt does not begin as the template does. Raises DataError naming trajectory, turn and template where
+    the template refuses the messages or leaves some out, a reply cannot be written in its tokens, or recorded tokens
+    are another tokenizer's.
+    """
+    turns = [_turn(trajectory, number, chat) for number in range(len(trajectory.replies))]
+    if preface:
+        header, words = _preface(trajectory, chat, preface, inside)
+        turns = [
+            replace(turn, prompt=_prefaced(turn.prompt, header, words, chat.bos)) for turn in turns
+        ]
+    form, sequences = _laid_out(turns, layout)
+    return Encoded(sequences=sequences, form=form, sources=tuple(turn.source for turn in turns))
+
+
+def encode_prompt(
+    trajectory: Trajectory, turn: int, chat: Chat, *, preface: str = "", inside: bool = True
+) -> list[int]:
+    """The ids of what the agent saw before a turn (from 0), as in `encode`: what candidates are sampled after."""
+    prompt, _ = _prompt(trajectory, turn, chat)
+    if not preface:
+        return prompt
+    return _prefaced(prompt, *_preface(trajectory, chat, preface, inside), chat.bos)
+
+
+def _turn(trajectory: Trajectory, number: int, chat: Chat) -> _Turn:
+    where = f"{trajectory.id}, turn {number + 1}"
+    prompt, source = _prompt(trajectory, number, chat)
+    reply = trajectory.replies[number]
+    if trajectory.sampled and (sampled := trajectory.sampled[number]):
+        chat.check(sampled.ids, reply, where=where)
+        ids = list(sampled.ids)
+    else:
+        ids = chat.reply(reply, where=where)
+    said = chat.encode(trajectory.said[number].strip())
+    return _Turn(prompt=prompt, reply=ids, said=said, source=source)
+
+
+def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int], Source]:
+    if trajectory.sampled and (sampled := trajectory.sampled[number]):
+        return list(sampled.prompt), "sampled"
+    if trajectory.prompts:
+        return chat.encode_prompt(trajectory.prompts[number]), "recorded"
+    where = f"{trajectory.id}, turn {number + 1}"
+    return chat.prompt(trajectory.context(number), where=where), "rendered"
+
+
+def _preface(
+    trajectory: Trajectory, chat: Chat, preface: str, inside: bool
+) -> tuple[list[int], list[int]]:
+    """What it stands behind, and its own ids."""
+    where = f"{trajectory.id}, turn 1"
+    header = chat.header(trajectory.context(0), where=where) if inside else []
+    return header, chat.encode(preface + "\n\n")
+
+
+def _prefaced(prompt: list[int], header: list[int], words: list[int], bos: list[int]) -> list[int]:
+    """The prompt with words after its header, else after BOS, else at its start."""
+    starts = (start for start in (header, bos) if start and prompt[: len(start)] == start)
+    start = next(starts, [])
+    return [*start, *words, *prompt[len(start) :]]
+
+
+def _laid_out(turns: Sequence[_Turn], layout: Layout) -> tuple[Form, tuple[Tokens, ...]]:
+    following = list(pairwise(turns))
+    if all(_continues(one, other, one.reply) for one, other in following):
+        return "one sequence", (_exact(turns),)
+    if layout == "joined" and all(_continues(one, other, one.said) for one, other in following):
+        return "joined", (_joined(turns),)
+    alone = (_tokens([(turn.prompt, OUTSIDE), (turn.reply, n)]) for n, turn in enumerate(turns))
+    return "a sequence for each turn", tuple(alone)
+
+
+def _continues(turn: _Turn, following: _Turn, reply: list[int]) -> bool:
+    """Whether the next prompt is this one, the reply and more, token by token."""
+    start = len(turn.prompt)
+    end = start + len(reply)
+    prompt = following.prompt
+    return prompt[:start] == turn.prompt and prompt[start:end] == reply
+
+
+def _exact(turns: Sequence[_Turn]) -> Tokens:
+    pieces: list[tuple[list[int], int]] = []
+    done = 0
+    for number, turn in enumerate(turns):
+        pieces += [(turn.prompt[done:], OUTSIDE), (turn.reply, number)]
+        done = len(turn.prompt) + len(turn.reply)
+    return _tokens(pieces)
+
+
+def _joined(turns: Sequence[_Turn]) -> Tokens:
+    """Each reply in place of what the next prompt holds of it."""
+    pieces = [(turns[0].prompt, OUTSIDE), (turns[0].reply, 0)]
+    for number, (last, turn) in enumerate(pairwise(turns), start=1):
+        rest = turn.prompt[len(last.prompt) + len(last.said) :]
+        written = 1 if rest[:1] == last.reply[-1:] else 0  # the token that ended the reply
+        pieces += [(rest[written:], OUTSIDE), (turn.reply, number)]
+    return _tokens(pieces)
+
+
+def _tokens(pieces: Sequence[tuple[list[int], int]]) -> Tokens:
+    return Tokens(
+        ids=[token for ids, _ in pieces for token in ids],
+        turns=[turn for ids, turn in pieces for _ in ids],
+    )

@@ -1,0 +1,113 @@
+"""Trajectories: recorded dialogues with their rewards, from run folders of the harness and from the official files.
+
+A trajectory keeps both what the agent said (`messages`, as it was sampled) and what of it the agent saw again in
+its later prompts (`said`): the harness and the released data do not play an agent's private part back to it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Sampled
+from colbench_tasks.trajectories import Trajectory as Recorded
+
+EndedBy = Literal["answer", "limit", "unknown"]
+OFFICIAL_LIMIT = 10
+"""Turns after which a dialogue of the official files ended (paper, section 5)."""
+
+
+class Trajectory(Struct, frozen=True, kw_only=True):
+    """One dialogue, what it was about and what it was worth."""
+
+    id: str
+    """Where it is from: task and trial of a run, or file and line. The same wherever the run's folder is, as order and
+    draws go by it; a rollout's key is not, if it has the path of a model in it."""
+    task_id: str
+    task_hash: str
+    domain: str
+    privileged: str
+    """The information c that only a critic may see: the task's reference."""
+    messages: tuple[Message, ...]
+    """The system message, if there was one, then user and assistant in turn, an assistant message last; what the
+    assistant said is as it was sampled."""
+    said: tuple[str, ...]
+    """For each turn, what the agent's later prompts hold of it: without the private part."""
+    reward: float
+    """The domain's primary metric, such as the share of hidden tests passed."""
+    ended_by: EndedBy
+    prompts: tuple[str, ...] = ()
+    """The recorded prompt string of each turn; empty where they were not recorded."""
+    sampled: tuple[Sampled | None, ...] = ()
+    """The tokens of each turn; empty where none were recorded."""
+
+    @property
+    def replies(self) -> tuple[str, ...]:
+        """What the agent said, turn by turn, as it was sampled."""
+        return tuple(each.content for each in self.messages if each.role == "assistant")
+
+    def context(self, turn: int) -> tuple[Message, ...]:
+        """The messages that the agent saw before a turn (from 0), the last one the human's."""
+        first = next(n for n, each in enumerate(self.messages) if each.role == "assistant")
+        before = self.messages[: first + 2 * turn]
+        said = iter(self.said)
+        return tuple(
+            replace(each, content=next(said), sampled=None) if each.role == "assistant" else each
+            for each in before
+        )
+
+
+def from_official(
+    recorded: Iterable[Recorded], *, system: str = "", dropped: Counter[str] | None = None
+) -> Iterator[Trajectory]:
+    """The trajectories of official files, as `colbench_tasks.trajectories` reads them.
+
+    The files hold no system message beside the prompt strings: `system` is what to render where no prompt string was
+    recorded. One without reward is left out and counted in `dropped`. A dialogue without the answer marker ended at
+    the limit if it has ten turns; else it is unknown why it did.
+    """
+    for each in recorded:
+        if each.reward is None:
+            if dropped is not None:
+                dropped["no reward"] += 1
+            continue
+        prompts = tuple(turn.prompt for turn in each.turns)
+        heard = [each.task.request, *(turn.human or "" for turn in each.turns[:-1])]
+        yield Trajectory(
+            id=each.place,
+            task_id=each.task.id,
+            task_hash=each.task.hash,
+            domain=each.task.domain,
+            privileged=each.task.hidden.reference,
+            messages=messages_of(system, heard, [turn.raw for turn in each.turns]),
+            said=tuple(turn.said for turn in each.turns),
+            reward=each.reward,
+            ended_by=_ended_by([turn.raw for turn in each.turns]),
+            prompts=prompts if all(prompts) else (),
+        )
+
+
+def _ended_by(replies: Sequence[str]) -> EndedBy:
+    last = replies[-1]
+    public = last.partition(PUBLIC_MARKER)[2] if PUBLIC_MARKER in last else last
+    if ANSWER_MARKER in public:
+        return "answer"
+    return "limit" if len(replies) == OFFICIAL_LIMIT else "unknown"
+
+
+def messages_of(system: str, heard: Sequence[str], said: Sequence[str]) -> tuple[Message, ...]:
+    """Return a dialogue's messages: the system prompt if there is one, then both sides in turn."""
+    first = [Message(role="system", content=system)] if system else []
+    turns = [
+        message
+        for human, agent in zip(heard, said, strict=True)
+        for message in (
+            Message(role="user", content=human),
+            Message(role="assistant", content=agent),
+        )
+    ]
+    return (*first, *turns)

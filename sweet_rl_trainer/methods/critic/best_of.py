@@ -1,0 +1,103 @@
+"""Best of N: what choosing by a critic is worth, as the number of candidates grows.
+
+`of_dialogues` chooses among the whole dialogues that there are of each held-out task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import comb
+
+from msgspec import Struct
+
+from colbench.errors import UserError
+from colbench.stats import Interval, mean_interval
+from sweet_rl_trainer.data.trajectories import Trajectory
+
+
+class BestOf(Struct, frozen=True, kw_only=True):
+    """What the best of n by score is worth: the mean over groups, with the interval over them."""
+
+    count: int
+    """n."""
+    reward: Interval
+
+
+def best_of_n(
+    groups: Sequence[tuple[Sequence[float], Sequence[float]]],
+    counts: Sequence[int],
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+) -> list[BestOf]:
+    """The curve over `counts`, from the rewards and the scores of each group's candidates, such as a task's answers.
+
+    Unbiased (`expected_best`). `bounds` are those that rewards can have; None: unbounded. Raises UserError for a count
+    below 1 or above the number of candidates of some group.
+    """
+    fewest = min((len(rewards) for rewards, _ in groups), default=0)
+    for count in counts:
+        if not 1 <= count <= fewest:
+            raise UserError(f"best of {count}: every group must have so many; one has {fewest}")
+    return [
+        BestOf(
+            count=count,
+            reward=mean_interval(
+                [[expected_best(rewards, scores, count)] for rewards, scores in groups], bounds
+            ),
+        )
+        for count in counts
+    ]
+
+
+def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int) -> float:
+    """The expected reward of the one with the highest score among `count` drawn without replacement.
+
+    The candidate with the i-th lowest score (from 1) of m is the best of C(i − 1, n − 1) of the C(m, n) draws. Equal
+    scores are decided by lot: each has the mean reward of its equals.
+    """
+    if len(rewards) != len(scores):
+        raise ValueError(f"{len(rewards)} rewards and {len(scores)} scores")
+    equals: dict[float, list[float]] = {}
+    for reward, score in zip(rewards, scores, strict=True):
+        equals.setdefault(score, []).append(reward)
+    total, below = 0.0, 0
+    for score in sorted(equals):
+        same = equals[score]
+        draws = comb(below + len(same), count) - comb(below, count)
+        total += draws * sum(same) / len(same)
+        below += len(same)
+    return total / comb(below, count)
+
+
+class DialogueCurve(Struct, frozen=True, kw_only=True):
+    """What the best of n dialogues of a task is worth; n = 1 is any of them."""
+
+    curve: tuple[BestOf, ...]
+    """For n = 1, 2, 4, … up to the fewest dialogues that a task has."""
+    tasks: int
+    left_out: int
+    """Tasks with fewer than two dialogues."""
+
+
+def of_dialogues(
+    trajectories: Sequence[Trajectory], scores: Mapping[str, float]
+) -> DialogueCurve | None:
+    """The curve over the tasks with two or more dialogues that have a score; None if there is none.
+
+    `scores` are S by the dialogue's id: `ranking.score.score_sides` of `examples.side_examples`.
+    """
+    groups: dict[str, tuple[list[float], list[float]]] = {}
+    for each in trajectories:
+        if each.id in scores:
+            rewards, found = groups.setdefault(each.task_hash, ([], []))
+            rewards.append(each.reward)
+            found.append(scores[each.id])
+    enough = [group for group in groups.values() if len(group[0]) > 1]
+    if not enough:
+        return None
+    fewest = min(len(rewards) for rewards, _ in enough)
+    counts = [2**n for n in range(fewest.bit_length())]
+    return DialogueCurve(
+        curve=tuple(best_of_n(enough, counts)),
+        tasks=len(enough),
+        left_out=len({each.task_hash for each in trajectories}) - len(enough),
+    )

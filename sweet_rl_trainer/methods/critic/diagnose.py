@@ -1,0 +1,158 @@
+"""What a critic's scores are worth, before an actor is trained on them.
+
+- `pair_accuracy`: how often it prefers the better of two dialogues, on held-out tasks.
+- `correlation`: whether it likes replies for their length, or dialogues for their number of turns. A critic that is not
+  normalised does, and its actor's replies collapse (arXiv 2503.15478, Table 3).
+- `best_of`: what choosing by it is worth, as the number of candidates grows.
+- `states`: whether it prefers another question to the answer where everything is known.
+- `montecarlo`: whether it agrees with what comes of a reply when the dialogue goes on.
+
+`diagnose` puts them together, `alarms` says what should worry, `show.table` shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec import Struct
+
+from colbench.stats import Interval, mean_interval
+from sweet_rl_trainer.data.examples import PairExample
+from sweet_rl_trainer.methods.critic.best_of import DialogueCurve
+from sweet_rl_trainer.methods.critic.correlation import Correlation, correlation, within
+from sweet_rl_trainer.methods.critic.montecarlo import Agreement
+from sweet_rl_trainer.methods.critic.states import Preference
+
+if TYPE_CHECKING:
+    from sweet_rl_trainer.methods.ranking.turns import Scored
+
+TOO_MUCH = 0.5
+"""From this correlation on, with either sign, and above this share of states, there is an alarm."""
+
+DIAGNOSIS = "diagnosis.json"
+"""The file in the folder of a stage."""
+Part = Literal["accuracy", "candidates", "best_of", "states", "continuations"]
+"""What may be missing."""
+
+
+def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, float]]) -> Interval:
+    """The share of pairs whose chosen side has the higher score; a tie is half right.
+
+    Each task counts the same, and is the unit of the interval. `scores` are `ranking.score.score_pairs`.
+    """
+    tasks: dict[str, list[float]] = {}
+    for pair, (chosen, rejected) in zip(pairs, scores, strict=True):
+        right = 0.5 if chosen == rejected else float(chosen > rejected)
+        tasks.setdefault(pair.task_hash, []).append(right)
+    return mean_interval(tasks.values())
+
+
+class Diagnosis(Struct, frozen=True, kw_only=True):
+    """What held-out dialogues and ranked candidates say of a critic. What was not measured is None."""
+
+    accuracy: Interval
+    pairs: int
+    by_turns: Correlation
+    """Of dialogues' scores with their numbers of turns."""
+    by_length: Correlation
+    """Of dialogues' scores with their numbers of reply tokens."""
+    candidates_by_length: Correlation
+    """Of candidates' scores with their tokens, within turns."""
+    best_of: DialogueCurve | None = None
+    states: Preference | None = None
+    continuations: Agreement | None = None
+    missing: dict[Part, str] = {}
+    """Why a part was not measured."""
+
+
+def diagnose(
+    pairs: Sequence[PairExample],
+    scores: Sequence[tuple[float, float]],
+    ranked: Sequence[Scored] = (),
+    *,
+    best_of: DialogueCurve | None = None,
+    states: Preference | None = None,
+    continuations: Agreement | None = None,
+    missing: Mapping[Part, str] | None = None,
+) -> Diagnosis:
+    """`scores` are the pairs' (`ranking.score.score_pairs`); a dialogue that is in many pairs counts once.
+
+    `best_of` is `best_of.of_dialogues`, `states` is `states.preference`, `continuations` is `montecarlo.agreement`;
+    `missing` says why one of them is None.
+    """
+    sides = {
+        side.trajectory: (score, side)
+        for pair, both in zip(pairs, scores, strict=True)
+        for score, side in zip(both, (pair.chosen, pair.rejected), strict=True)
+    }
+    found = [score for score, _ in sides.values()]
+    return Diagnosis(
+        accuracy=pair_accuracy(pairs, scores),
+        pairs=len(pairs),
+        by_turns=correlation(found, [side.turns for _, side in sides.values()]),
+        by_length=correlation(found, [side.reply_tokens for _, side in sides.values()]),
+        candidates_by_length=within(map(_lengths, ranked)),
+        best_of=best_of,
+        states=states,
+        continuations=continuations,
+        missing=dict(missing or {}),
+    )
+
+
+def _lengths(scored: Scored) -> tuple[list[float], list[float]]:
+    """Scores and lengths of the candidates that have a score."""
+    pairs = zip(scored.scores, scored.lengths, strict=True)
+    known = [(score, float(length)) for score, length in pairs if score is not None]
+    return [score for score, _ in known], [length for _, length in known]
+
+
+def alarms(diagnosis: Diagnosis) -> list[str]:
+    """What should worry before an actor is trained with this critic, a sentence each."""
+    return [
+        *_unsure(diagnosis.accuracy, diagnosis.pairs),
+        *_drawn("dialogues", "their number of turns", diagnosis.by_turns),
+        *_drawn("dialogues", "their length", diagnosis.by_length),
+        *_drawn("candidates of a turn", "their length", diagnosis.candidates_by_length),
+        *_asks_on(diagnosis.states),
+    ]
+
+
+def _unsure(accuracy: Interval, pairs: int) -> Iterator[str]:
+    if accuracy.low is None or accuracy.high is None or accuracy.low > 0.5:
+        return
+    said = (
+        f"{accuracy.mean:.1%} of {pairs} held-out pairs, {accuracy.low:.1%} to {accuracy.high:.1%}"
+    )
+    if accuracy.high < 0.5:
+        yield f"The critic prefers the worse of two dialogues: it is right on {said}."
+    else:
+        yield f"The critic is not shown to be better than chance: it is right on {said}."
+
+
+def _drawn(what: str, size: str, found: Correlation) -> Iterator[str]:
+    known = [each for each in (found.pearson, found.spearman) if each is not None]
+    most = max(known, key=abs, default=0.0)
+    if abs(most) > TOO_MUCH:
+        way = "with" if most > 0 else "against"
+        yield f"Scores of {what} go {way} {size}: correlation {most:+.2f} over {found.count}."
+
+
+def _asks_on(states: Preference | None) -> Iterator[str]:
+    if states and states.mean.mean is not None and states.mean.mean > TOO_MUCH:
+        yield (
+            f"Where everything is known the critic prefers another question to the right answer in "
+            f"{states.mean.mean:.1%} of {states.states} states: its actor may learn to ask on and never answer."
+        )
+
+
+def encode(diagnosis: Diagnosis) -> bytes:
+    """The diagnosis and its alarms as JSON."""
+    fields = {"alarms": alarms(diagnosis), **msgspec.to_builtins(diagnosis)}
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
+
+
+def decode(content: bytes) -> Diagnosis:
+    """The inverse of `encode`."""
+    return msgspec.json.decode(content, type=Diagnosis)

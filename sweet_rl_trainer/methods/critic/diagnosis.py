@@ -1,0 +1,227 @@
+"""The stage that measures the critic on the held-out tasks, before an actor is trained on its scores.
+
+FOLDER/diagnosis.json   `critic.diagnose.Diagnosis`, and its alarms
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from colbench.errors import DataError
+from colbench.task import Task
+from sweet_rl_trainer.data import files
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.examples import PairExample, side_examples
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.methods.critic.best_of import DialogueCurve, of_dialogues
+from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, Diagnosis, Part, alarms, encode
+from sweet_rl_trainer.methods.critic.diagnose import diagnose as put_together
+from sweet_rl_trainer.methods.critic.montecarlo import Agreement, agreement, compare, sample_turns
+from sweet_rl_trainer.methods.critic.states import Preference, known_states, preference
+from sweet_rl_trainer.methods.ranking.score import (
+    Preset,
+    Scorer,
+    score_candidates,
+    score_pairs,
+    score_sides,
+)
+from sweet_rl_trainer.methods.ranking.scored_file import read_scored
+from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored
+from sweet_rl_trainer.pipeline import inputs
+from sweet_rl_trainer.pipeline.base import REFERENCES, chat_of, model_in, trained
+from sweet_rl_trainer.pipeline.dialogues import continuations
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Job
+from sweet_rl_trainer.settings import Count
+
+RANKED = "ranked"
+"""The input with ranked candidates, where they are there already."""
+
+
+class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The measurements of a critic before an actor is trained on its scores. Ours."""
+
+    questions: Count = 4
+    """Further questions that the answer is compared with, where everything is known."""
+    continuations: Annotated[int, Meta(ge=0)] = 0
+    """Dialogues continued after each of some candidates, for their Monte-Carlo returns; 0: none."""
+    turns: Count = 50
+    """Turns at which candidates are continued."""
+    candidates: Annotated[int, Meta(ge=2)] = 4
+    """Candidates of such a turn."""
+    agent: str = ""
+    """The agent that continues; "": the agent of the first run."""
+    seed: int = 0
+
+
+def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
+    """Measure the critic on at most `row_tokens` tokens at once, and return a summary with alarms."""
+    base = model_in(job.inputs["model"])
+    with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
+        critic = Asked(
+            recipe=recipe,
+            row_tokens=row_tokens,
+            chat=chat_of(base, recipe.model),
+            critic=scorers.critic(trained(job.inputs["critic"])),
+            reference=scorers.reference(),
+        )
+        found = _measured(critic, job)
+    (job.folder / DIAGNOSIS).write_bytes(encode(found))
+    return summary(found)
+
+
+def _measured(critic: Asked, job: Job) -> Diagnosis:
+    recipe = critic.recipe
+    held_out = inputs.load(recipe.data, job.inputs).held_out
+    tasks = inputs.tasks(recipe.data, job.inputs)
+    missing: dict[Part, str] = {}
+    ranked = _ranked(held_out, job, missing)
+    pairs = [
+        each
+        for each in files.read(job.inputs["data"] / files.HELD_OUT)
+        if isinstance(each, PairExample)
+    ]
+    if not pairs:
+        missing["accuracy"] = "no held-out pair"
+    # before a model is loaded, for whoever plays on may be a server that wants all the memory
+    continuations = _continuations(ranked, tasks, recipe, job, missing)
+    return put_together(
+        pairs,
+        critic.pairs(pairs),
+        ranked,
+        best_of=critic.curve(held_out, missing),
+        states=critic.states(held_out, tasks, missing),
+        continuations=continuations,
+        missing=missing,
+    )
+
+
+def _ranked(held_out: Sequence[Trajectory], job: Job, missing: dict[Part, str]) -> list[Scored]:
+    if RANKED not in job.inputs:
+        missing["candidates"] = "there are none yet"
+        return []
+    return read_scored(job.inputs[RANKED], {each.id: each for each in held_out})
+
+
+def _continuations(
+    ranked: Sequence[Scored],
+    tasks: Mapping[str, Task],
+    recipe: Recipe,
+    job: Job,
+    missing: dict[Part, str],
+) -> Agreement | None:
+    """Agreement with Monte-Carlo returns, if it is asked for."""
+    asked = recipe.table(DiagnoseSettings)
+    if not (asked.continuations and ranked and inputs.run_folders(job.inputs)):
+        missing["continuations"] = (
+            "diagnose.continuations is 0" if not asked.continuations else "no candidate of a run"
+        )
+        return None
+    sample = sample_turns(
+        ranked, tasks, turns=asked.turns, candidates=asked.candidates, seed=asked.seed
+    )
+    played = continuations(job, asked.agent)
+    found = agreement(compare(sample, tasks, played, asked.continuations))
+    if found is None:
+        missing["continuations"] = "no two candidates of a turn have different returns"
+    return found
+
+
+def summary(found: Diagnosis) -> dict[str, Any]:
+    """In short."""
+    return {"accuracy": found.accuracy.mean, "pairs": found.pairs, "alarms": alarms(found)}
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A critic that is asked for scores."""
+
+    recipe: Recipe
+    row_tokens: int
+    chat: Chat
+    critic: Scorer
+    reference: Scorer
+
+    @property
+    def table(self) -> CriticSettings:
+        """How it was trained."""
+        return self.recipe.table(CriticSettings)
+
+    @property
+    def budget(self) -> int:
+        """Tokens at once."""
+        return self.row_tokens
+
+    def pairs(self, pairs: Sequence[PairExample]) -> list[tuple[float, float]]:
+        """S of both sides."""
+        return score_pairs(pairs, critic=self.critic, reference=self.reference, budget=self.budget)
+
+    def curve(
+        self, trajectories: Sequence[Trajectory], missing: dict[Part, str]
+    ) -> DialogueCurve | None:
+        """Best of N over whole dialogues."""
+        try:
+            sides, _ = side_examples(
+                trajectories,
+                self.chat,
+                self.table.token_weights,
+                privileged=template_of(self.table),
+                max_length=self.table.max_length,
+            )
+        except DataError as cause:
+            missing["best_of"] = str(cause)
+            return None
+        found = score_sides(sides, critic=self.critic, reference=self.reference, budget=self.budget)
+        by_id = {side.trajectory: score for side, score in zip(sides, found, strict=True)}
+        curve = of_dialogues(trajectories, by_id)
+        if curve is None:
+            missing["best_of"] = "no held-out task has two dialogues"
+        return curve
+
+    def states(
+        self,
+        trajectories: Sequence[Trajectory],
+        tasks: Mapping[str, Task],
+        missing: dict[Part, str],
+    ) -> Preference | None:
+        """What it prefers where everything is known."""
+        lost = Counter[str]()
+        asked = self.recipe.table(DiagnoseSettings)
+        states = known_states(
+            trajectories,
+            tasks,
+            questions=asked.questions,
+            seed=asked.seed,
+            dropped=lost,
+        )
+        found = preference(self.candidates(states)) if states else None
+        if found is None:
+            reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
+            missing["states"] = f"there is no such state ({reasons or 'nothing is held out'})"
+        return found
+
+    def candidates(self, candidates: Sequence[Candidates]) -> list[Scored]:
+        """Scores of replies, by the critic as it was trained."""
+        return score_candidates(
+            candidates,
+            self.chat,
+            preset_of(self.table),
+            reference=self.reference,
+            critic=self.critic,
+            privileged=template_of(self.table) or "preamble",
+            budget=self.budget,
+            max_length=self.table.max_length,
+        )
+
+
+def preset_of(table: CriticSettings) -> Preset:
+    """A turn's score, as the critic was trained for it."""
+    if table.train.score == "value":
+        return "value" if template_of(table) else "value-unprivileged"
+    if table.token_weights == "sum":
+        return "critic-sum"
+    return "critic" if template_of(table) else "critic-unprivileged"

@@ -1,0 +1,170 @@
+"""Monte-Carlo returns: do a critic's scores go with what comes of a reply when the dialogue goes on?
+
+The return of a candidate is the mean reward of several continuations of its dialogue by a policy, the run's human and
+the harness's scorer (`continuations`). It is noisy, so even a perfect critic agrees with it in part.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from colbench.config import derive_seed
+from colbench.errors import UserError
+from colbench.stats import Interval, mean_interval
+from colbench.task import Task
+from sweet_rl_trainer.agents.continuations import Continuations
+from sweet_rl_trainer.methods.critic.correlation import correlation
+from sweet_rl_trainer.methods.ranking.turns import Turn, opening
+
+if TYPE_CHECKING:
+    from sweet_rl_trainer.methods.ranking.turns import Scored
+
+
+class Returns(Struct, frozen=True, kw_only=True):
+    """Some candidates of a turn: their scores, and what came of them."""
+
+    task_hash: str
+    scores: tuple[float, ...]
+    returns: tuple[float, ...]
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """How scores go with returns among the candidates of a turn. Each task counts the same."""
+
+    pairwise: Interval
+    """The share of two candidates with different returns of which the better has the higher score; a tie is half."""
+    spearman: Interval
+    """Of the ranks in a turn, where scores and returns vary."""
+    turns: int
+    """With returns that vary."""
+    candidates: int
+    """With a score and a return, in all turns."""
+
+
+def sample_turns(
+    scored: Sequence[Scored],
+    tasks: Mapping[str, Task],
+    *,
+    turns: int,
+    candidates: int,
+    seed: int = 0,
+) -> list[tuple[Scored, list[int]]]:
+    """At most so many turns, and of each the numbers of at most so many candidates with different words and a score.
+
+    `tasks` are by their hash; a turn whose task is not there, or with fewer than two such candidates, is not drawn.
+    Raises UserError for fewer than one turn or two candidates.
+    """
+    if turns < 1 or candidates < 2:
+        raise UserError(
+            f"continuations: {turns} turns of {candidates} candidates; there must be at least 1, of 2"
+        )
+    usable = []
+    for each in scored:
+        turn = each.candidates.turn
+        distinct = _distinct(each) if turn.trajectory.task_hash in tasks else []
+        if len(distinct) > 1:
+            chance = _chance(seed, turn)
+            taken = chance.sample(distinct, min(candidates, len(distinct)))
+            usable.append((each, sorted(taken), chance.random()))
+    first = sorted(range(len(usable)), key=lambda n: usable[n][2])[:turns]
+    return [usable[n][:2] for n in sorted(first)]
+
+
+def compare(
+    sample: Sequence[tuple[Scored, list[int]]],
+    tasks: Mapping[str, Task],
+    continuations: Continuations,
+    count: int,
+    dropped: Counter[str] | None = None,
+) -> list[Returns]:
+    """The returns of a sample (`sample_turns`), each from `count` continuations, beside the scores.
+
+    A candidate without any continuation that has a reward is left out and counted in `dropped`. Raises UserError for
+    fewer than one continuation.
+    """
+    if count < 1:
+        raise UserError(f"continuations: {count} of each candidate; there must be at least 1")
+    openings = [
+        opening(each.candidates.turn, each.candidates.replies[number].text, tasks)
+        for each, numbers in sample
+        for number in numbers
+    ]
+    rewards = iter(continuations(openings, count))
+    found = []
+    for each, numbers in sample:
+        known = [(each.scores[number], next(rewards)) for number in numbers]
+        kept = [(score, sum(got) / len(got)) for score, got in known if score is not None and got]
+        if dropped is not None and len(kept) < len(known):
+            dropped["candidates without a continuation that has a reward"] += len(known) - len(kept)
+        found.append(
+            Returns(
+                task_hash=each.candidates.turn.trajectory.task_hash,
+                scores=tuple(score for score, _ in kept),
+                returns=tuple(value for _, value in kept),
+            )
+        )
+    return found
+
+
+def agreement(found: Sequence[Returns]) -> Agreement | None:
+    """How scores and returns agree; None where no turn has two different returns."""
+    varied = [each for each in found if len(set(each.returns)) > 1]
+    if not varied:
+        return None
+    shares: dict[str, list[float]] = {}
+    ranks: dict[str, list[float]] = {}
+    for each in varied:
+        right = list(_right(each))
+        shares.setdefault(each.task_hash, []).append(sum(right) / len(right))
+        spearman = correlation(each.scores, each.returns).spearman
+        if spearman is not None:
+            ranks.setdefault(each.task_hash, []).append(spearman)
+    return Agreement(
+        pairwise=mean_interval(shares.values()),
+        spearman=mean_interval(ranks.values(), (-1.0, 1.0)),
+        turns=len(varied),
+        candidates=sum(len(each.returns) for each in found),
+    )
+
+
+def _right(turn: Returns) -> Iterator[float]:
+    """For each two candidates with different returns, whether the scores agree."""
+    for (score, value), (other, worse) in combinations(
+        zip(turn.scores, turn.returns, strict=True), 2
+    ):
+        right = agree((score, other), (value, worse))
+        if right is not None:
+            yield right
+
+
+def agree(scores: tuple[float, float], returns: tuple[float, float]) -> float | None:
+    """Of two candidates, whether the one with the higher return has the higher score: 1 or 0, for equal scores 0.5.
+
+    None where the returns are equal.
+    """
+    if returns[0] == returns[1]:
+        return None
+    if scores[0] == scores[1]:
+        return 0.5
+    return float((scores[0] > scores[1]) == (returns[0] > returns[1]))
+
+
+def _distinct(scored: Scored) -> list[int]:
+    """The candidates with a score, the first of each wording."""
+    first: dict[str, int] = {}
+    for number, (reply, score) in enumerate(
+        zip(scored.candidates.replies, scored.scores, strict=True)
+    ):
+        if score is not None:
+            first.setdefault(reply.text.strip(), number)
+    return list(first.values())
+
+
+def _chance(seed: int, turn: Turn) -> random.Random:
+    return random.Random(derive_seed("continuations", seed, turn.trajectory.id, turn.number))  # noqa: S311 - no secret

@@ -1,0 +1,204 @@
+"""States with everything known: does the critic prefer another question to the right answer?
+
+A critic that does teaches its actor to ask on and never to answer. A state is a turn of a held-out dialogue at which
+the human has said every hidden decision of the task, in the words of its facts. So there are states only where tasks
+have facts and the human speaks from them, as the keyless one does.
+
+At each state the right answer, which is the marker and the task's reference, stands against further questions: those
+that agents asked earlier in other dialogues about the task or, where those are too few, about others of its family.
+All of them are without private parts, which a reference does not have.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from colbench.config import derive_seed
+from colbench.errors import UserError
+from colbench.messages import ANSWER_MARKER
+from colbench.registry import get_domain
+from colbench.stats import Interval, mean_interval
+from colbench.task import Task
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
+
+if TYPE_CHECKING:
+    from sweet_rl_trainer.methods.ranking.turns import Scored
+
+QUESTIONS = 4
+"""Questions at each state, where there are so many."""
+
+
+class Preference(Struct, frozen=True, kw_only=True):
+    """What a critic prefers where everything is known. Each task counts the same."""
+
+    mean: Interval
+    """The share of states where the questions' mean score is above the answer's: about a half by chance."""
+    best: Interval
+    """The share where the best question's is: n / (n + 1) of n questions by chance."""
+    answer: float
+    """The mean score of the right answers."""
+    question: float
+    """The mean score of the questions."""
+    states: int
+    tasks: int
+
+
+def known_states(
+    trajectories: Sequence[Trajectory],
+    tasks: Mapping[str, Task],
+    *,
+    questions: int = QUESTIONS,
+    seed: int = 0,
+    dropped: Counter[str] | None = None,
+) -> list[Candidates]:
+    """The states, each with the right answer as its first reply and up to so many questions as the others.
+
+    `tasks` are by their hash. The answer is in a fence if most recorded ones are. What the dialogue has asked already
+    is no further question. What gives no state is counted in `dropped`, by reason. Raises UserError for fewer than one
+    question.
+    """
+    if questions < 1:
+        raise UserError(f"states: {questions} questions; there must be at least 1")
+    lost = Counter[str]()
+    fenced = _fenced(trajectories)
+    asked = _asked(trajectories)
+    states = []
+    for trajectory in trajectories:
+        task = tasks.get(trajectory.task_hash)
+        if task is None or not task.difficulty:
+            lost["dialogues about a task without facts"] += 1
+            continue
+        turns = list(_known(trajectory, task))
+        lost["dialogues in which not everything was said before a turn"] += not turns
+        for turn in turns:
+            further = _further(turn, asked, tasks, questions, seed)
+            lost["states without a further question"] += not further
+            if further:
+                replies = (right_answer(task, fenced=fenced), *further)
+                states.append(
+                    Candidates(turn=turn, replies=tuple(Reply(text=text) for text in replies))
+                )
+    if dropped is not None:
+        dropped += lost
+    return states
+
+
+def right_answer(task: Task, *, fenced: bool) -> str:
+    """The reference as an agent would give it."""
+    reference = task.hidden.reference.strip("\n")
+    if fenced:
+        reference = f"```{get_domain(task.domain).language}\n{reference}\n```"
+    return f"{ANSWER_MARKER}\n{reference}"
+
+
+def preference(scored: Sequence[Scored]) -> Preference | None:
+    """What the scores of `known_states` say; a tie is half a preference.
+
+    A state counts if its answer and one question or more have a score. None if there is no such state.
+    """
+    found: dict[str, list[tuple[float, list[float]]]] = {}
+    for each in scored:
+        answer, *others = each.scores
+        known = [score for score in others if score is not None]
+        if answer is not None and known:
+            task = each.candidates.turn.trajectory.task_hash
+            found.setdefault(task, []).append((answer, known))
+    if not found:
+        return None
+
+    def over_tasks(value: Callable[[float, list[float]], float]) -> list[list[float]]:
+        return [[value(answer, known) for answer, known in states] for states in found.values()]
+
+    return Preference(
+        mean=mean_interval(over_tasks(lambda answer, known: _above(_mean(known), answer))),
+        best=mean_interval(over_tasks(lambda answer, known: _above(max(known), answer))),
+        answer=_mean([_mean(states) for states in over_tasks(lambda answer, _: answer)]),
+        question=_mean([_mean(states) for states in over_tasks(lambda _, known: _mean(known))]),
+        states=sum(map(len, found.values())),
+        tasks=len(found),
+    )
+
+
+def still_hidden(trajectory: Trajectory, task: Task) -> Iterator[int]:
+    """For each turn the number of facts that the request leaves open and the human has not said before it."""
+    open_facts = {fact.statement for fact in task.hidden.facts if not fact.stated}
+    heard = [each.content for each in trajectory.messages if each.role == "user"]
+    for number, words in enumerate(heard):
+        if number:
+            open_facts = {statement for statement in open_facts if statement not in words}
+        yield len(open_facts)
+
+
+def _known(trajectory: Trajectory, task: Task) -> Iterator[Turn]:
+    """The turns before which every fact that the request leaves open was said."""
+    for number, hidden in enumerate(still_hidden(trajectory, task)):
+        if not hidden:
+            yield Turn(trajectory=trajectory, number=number)
+
+
+def _fenced(trajectories: Sequence[Trajectory]) -> bool:
+    """Whether most answers are in fences."""
+    answers = [each.replies[-1] for each in trajectories if each.ended_by == "answer"]
+    return 2 * sum("```" in answer.rpartition(ANSWER_MARKER)[2] for answer in answers) > len(
+        answers
+    )
+
+
+class _Question(Struct, frozen=True, kw_only=True):
+    text: str
+    trajectory: str
+    turn: int
+
+
+def _asked(trajectories: Sequence[Trajectory]) -> dict[str, list[_Question]]:
+    """By task, what was said in turns before the last, which answers or might have."""
+    asked: dict[str, list[_Question]] = {}
+    for each in trajectories:
+        asked.setdefault(each.task_hash, []).extend(
+            _Question(text=said, trajectory=each.id, turn=number)
+            for number, said in enumerate(each.said[:-1])
+            if said
+        )
+    return asked
+
+
+def _further(
+    turn: Turn,
+    asked: Mapping[str, Sequence[_Question]],
+    tasks: Mapping[str, Task],
+    count: int,
+    seed: int,
+) -> list[str]:
+    """Questions of other dialogues about the task, then of its family, in an order of the seed's and the turn's."""
+    mine = turn.trajectory
+    family = tasks[mine.task_hash].family
+    related = [
+        hash_ for hash_ in asked if family and hash_ in tasks and tasks[hash_].family == family
+    ]
+    chance = random.Random(derive_seed("questions", seed, mine.id, turn.number))  # noqa: S311 - no secret
+    chosen = dict[str, None]()
+    for place in ([mine.task_hash], [hash_ for hash_ in related if hash_ != mine.task_hash]):
+        texts = {
+            each.text
+            for hash_ in place
+            for each in asked.get(hash_, ())
+            if each.trajectory != mine.id and each.turn < turn.number
+        }
+        fresh = sorted(texts - set(mine.said[: turn.number]))
+        chance.shuffle(fresh)
+        chosen |= dict.fromkeys(fresh)
+    return list(chosen)[:count]
+
+
+def _above(one: float, other: float) -> float:
+    return 0.5 if one == other else float(one > other)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

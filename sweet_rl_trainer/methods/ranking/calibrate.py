@@ -1,0 +1,83 @@
+"""A constant for the scores of answers, so that they can be held against those of other replies at the same turn.
+
+Preferences between dialogues say which questions are better, and which answers. How good an answer is against a
+question they hardly say: every dialogue has one answer, and the better of two has more questions, so a critic may like
+questions as such. What came of the recorded answers does tell: where a dialogue ended with a success it was time to
+answer, where it ended with a failure it mostly was not. The constant is the one with which scores say this best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from statistics import fmean
+
+from msgspec.structs import replace
+
+from colbench.messages import ANSWER_MARKER
+from sweet_rl_trainer.data.pairs import SOLVED
+from sweet_rl_trainer.methods.ranking.turns import Scored
+
+
+def offset(turns: Iterable[Scored]) -> float | None:
+    """What is to be added to the score of each answer.
+
+    Of the last turns of answered dialogues, those count that have answers and other replies among their candidates.
+    With the offset, answers score above the others (means) where the dialogue succeeded and below where it failed, in
+    as great a share of the successes plus as great a share of the failures as possible (balanced accuracy); of offsets
+    that are as good, the middle of the widest range. None where all succeeded, all failed, or all are alike.
+    """
+    known = sorted(_gaps(turns))
+    successes = sum(success for _, success in known)
+    failures = len(known) - successes
+    if not successes or not failures:
+        return None
+    right = (
+        failures * successes
+    )  # with all answers above; shares times both numbers, so that they are whole
+    ranges = []
+    for (here, success), (there, _) in pairwise(known):
+        right += -failures if success else successes
+        if there > here:
+            ranges.append((right, there - here, -(here + there) / 2))
+    return max(ranges)[2] if ranges else None
+
+
+def shifted(turns: Sequence[Scored], by: float) -> list[Scored]:
+    """The same candidates, with that much added to the score of each answer."""
+    return [
+        replace(
+            turn,
+            scores=tuple(
+                score + by if score is not None and answers else score
+                for answers, score in _marked(turn)
+            ),
+        )
+        for turn in turns
+    ]
+
+
+def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:
+    """How far answers are above other replies where a dialogue answered, and whether it succeeded."""
+    for turn in turns:
+        where = turn.candidates.turn
+        dialogue = where.trajectory
+        if dialogue.ended_by != "answer" or where.number < len(dialogue.said) - 1:
+            continue
+        answers, others = answers_and_others(turn)
+        if answers and others:
+            yield fmean(answers) - fmean(others), dialogue.reward >= SOLVED
+
+
+def answers_and_others(turn: Scored) -> tuple[list[float], list[float]]:
+    """The scores of a turn's candidates that answer, and of those that do not; without those that have none."""
+    known = [(answers, score) for answers, score in _marked(turn) if score is not None]
+    return [score for answers, score in known if answers], [
+        score for answers, score in known if not answers
+    ]
+
+
+def _marked(turn: Scored) -> Iterator[tuple[bool, float | None]]:
+    """For each candidate whether it answers, and its score."""
+    for reply, score in zip(turn.candidates.replies, turn.scores, strict=True):
+        yield ANSWER_MARKER in reply.text, score

@@ -1,0 +1,110 @@
+"""N candidate replies for each turn, sampled without c and kept on disk.
+
+    FILE        JSONL; a line for each turn's candidates, in the order in which they were finished
+
+A line is found by what its candidates depend on: the context, the sampler, the seed and N. So a run that was killed
+goes on where it stopped, and turns with the same context (the first turns of a task's dialogues) share their
+candidates. `server` samples from any OpenAI-compatible server, `local` from a model in this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.config import digest
+from colbench.errors import DataError, UserError
+from colbench.run_folder import LineWriter, hold
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
+
+
+class Sampler(Struct, frozen=True, kw_only=True):
+    """What replies are sampled from, and how. By default as in the paper."""
+
+    model: str
+    """What tells its weights from all others: `model.digest.model_digest`, or the name that the server knows it by."""
+    count: int = 16
+    """N."""
+    temperature: float = 1.0
+    max_tokens: int = 1024
+    """New tokens of a reply, at most."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.count < 2 or self.max_tokens < 1 or self.temperature <= 0:
+            raise UserError(
+                f"candidates: {self.count} of at most {self.max_tokens} tokens at temperature {self.temperature:g}; "
+                "there must be at least 2, with at least 1 token, at a temperature above 0"
+            )
+
+    def key(self, context: object) -> str:
+        """What the candidates after a context are found by."""
+        return digest({"context": context, "sampler": msgspec.to_builtins(self)})
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line."""
+
+    key: str
+    replies: tuple[Reply, ...]
+    prompt: tuple[int, ...] = ()
+
+    def of(self, turn: Turn) -> Candidates:
+        """The candidates, as those of a turn that has their context."""
+        return Candidates(turn=turn, replies=self.replies, prompt=self.prompt)
+
+
+class CandidateFile:
+    """The candidates so far. Raises DataError naming file and line of a damaged one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._records = {record.key: record for record in _read(path)}
+        self._lines: LineWriter | None = None
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._records
+
+    def __getitem__(self, key: str) -> Record:
+        return self._records[key]
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be the file's one writer. Raises UserError when another process is, or it cannot be written."""
+        with hold(self.path.with_suffix(".lock"), self.path):
+            self._records |= {record.key: record for record in _read(self.path)}
+            self._lines = LineWriter(self.path)
+            try:
+                yield
+            finally:
+                self._lines.close()
+                self._lines = None
+
+    def add(self, record: Record) -> None:
+        """Keep one more."""
+        if self._lines is None:
+            raise RuntimeError("candidates are added outside `with file.writing()`")
+        self._lines.write(msgspec.json.encode(record) + b"\n")
+        self._records[record.key] = record
+
+    def collect(self, turns: Sequence[Turn], keys: Sequence[str]) -> list[Candidates]:
+        """The candidates of those turns that have any; `keys` are theirs."""
+        pairs = zip(turns, keys, strict=True)
+        return [self._records[key].of(turn) for turn, key in pairs if key in self._records]
+
+
+def _read(path: Path) -> Iterator[Record]:
+    decoder: Any = msgspec.json.Decoder(Record)
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        try:
+            yield decoder.decode(line)
+        except msgspec.DecodeError as cause:
+            raise DataError(
+                f"{path}:{number}: {cause}; take the line out to sample it anew"
+            ) from cause

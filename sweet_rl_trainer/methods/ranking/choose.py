@@ -1,0 +1,140 @@
+"""Pairs of replies that the actor learns from: of each turn's candidates, which is chosen and which rejected.
+
+| rule | chosen | rejected |
+|---|---|---|
+| `halves` | drawn from the better half | drawn from the worse half (the paper) |
+| `best-worst` | the best | the worst |
+| `margin` | any | any whose score is smaller by the margin or more |
+
+Replies with equal scores and replies with equal words are never a pair. An odd one in the middle is in neither half.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from itertools import permutations, product
+from typing import Literal, get_args
+
+from colbench.config import derive_seed
+from colbench.errors import DataError, UserError
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.examples import Example, PairExample, Side
+from sweet_rl_trainer.data.token_weights import Rule as WeightRule
+from sweet_rl_trainer.methods.ranking.turns import Scored, encode_candidates
+
+Rule = Literal["halves", "best-worst", "margin"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+
+ROUNDING = 1e-6
+"""What float32 may make of equal scores: they differ by no more."""
+
+Choice = tuple[int, int]
+"""The numbers of the reply that is chosen and of the one that is rejected."""
+
+
+def choose(
+    scored: Scored,
+    rule: Rule = "halves",
+    *,
+    pairs_per_turn: int = 4,
+    margin: float = 0.0,
+    seed: int = 0,
+) -> list[Choice]:
+    """At most `pairs_per_turn` different pairs of a turn's candidates, drawn from all that the rule allows.
+
+    What is drawn depends on the seed and the turn alone. Raises UserError for another rule, fewer than one pair a turn
+    or a margin below 0.
+    """
+    if rule not in RULES:
+        raise UserError(f"pairs {rule!r}: there are {', '.join(RULES)}")
+    if pairs_per_turn < 1 or margin < 0:
+        raise UserError(
+            f"pairs {rule}: pairs_per_turn {pairs_per_turn} must be at least 1, and margin {margin:g} not negative"
+        )
+    scores = {n: score for n, score in enumerate(scored.scores) if score is not None}
+    replies = scored.candidates.replies
+    allowed = [
+        (one, other)
+        for one, other in _allowed(scores, rule, margin)
+        if scores[one] - scores[other] > ROUNDING
+        and replies[one].text.strip() != replies[other].text.strip()
+    ]
+    turn = scored.candidates.turn
+    chance = random.Random(derive_seed("pairs", seed, turn.trajectory.id, turn.number))  # noqa: S311 - no secret
+    return chance.sample(allowed, min(pairs_per_turn, len(allowed)))
+
+
+def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice]:
+    order = sorted(scores, key=lambda n: -scores[n])
+    match rule:
+        case "halves":
+            half = len(order) // 2
+            return list(product(order[:half], order[len(order) - half :]))
+        case "best-worst":
+            return [(order[0], order[-1])] if order else []
+        case "margin":
+            return [
+                (one, other)
+                for one, other in permutations(order, 2)
+                if scores[one] - scores[other] >= margin
+            ]
+
+
+def chosen_pairs(
+    turns: Sequence[Scored],
+    chat: Chat,
+    rule: Rule = "halves",
+    *,
+    token_weights: WeightRule = "sum",
+    pairs_per_turn: int = 4,
+    margin: float = 0.0,
+    seed: int = 0,
+    max_length: int,
+    dropped: Counter[str] | None = None,
+) -> list[PairExample]:
+    """Return pairs for the actor, which does not see c; `reward` is the score.
+
+    A pair with a side longer than `max_length` tokens is left out and counted in `dropped`, as are turns without a
+    pair. Raises DataError if no pair is left; see also `choose`.
+    """
+    lost = Counter[str]()
+    pairs = []
+    for scored in turns:
+        choices = choose(scored, rule, pairs_per_turn=pairs_per_turn, margin=margin, seed=seed)
+        lost["turns without a pair"] += not choices
+        examples = encode_candidates(scored.candidates, chat, token_weights) if choices else []
+        for choice in choices:
+            if all(len(examples[n].ids) <= max_length for n in choice):
+                pairs.append(_pair(scored, examples, choice))
+            else:
+                lost[f"pairs longer than {max_length} tokens"] += 1
+    lost = +lost
+    if dropped is not None:
+        dropped += lost
+    if not pairs:
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
+        raise DataError(
+            f"of {len(turns)} ranked turns no pair is left to train on ({reasons or 'none was given'})"
+        )
+    return pairs
+
+
+def _pair(scored: Scored, examples: Sequence[Example], choice: Choice) -> PairExample:
+    chosen, rejected = (_side(scored, examples[n], n) for n in choice)
+    return PairExample(
+        chosen=chosen,
+        rejected=rejected,
+        task_hash=scored.candidates.turn.trajectory.task_hash,
+    )
+
+
+def _side(scored: Scored, example: Example, number: int) -> Side:
+    return Side(
+        examples=(example,),
+        trajectory=f"{scored.candidates.turn.name}, candidate {number + 1}",
+        reward=scored.scores[number] or 0.0,
+        turns=1,
+        reply_tokens=scored.lengths[number],
+    )

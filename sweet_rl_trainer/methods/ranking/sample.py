@@ -1,0 +1,201 @@
+"""The stage that samples the candidates of phase 2, by the model that training starts from.
+
+FOLDER/candidates.jsonl   as they come (`candidates`)
+FOLDER/sampled.jsonl      of each turn, in order
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from colbench.config import ArgValue
+from colbench.errors import DataError, UserError
+from colbench.models.openai_chat import OpenAIChat
+from colbench_agents.vllm import VLLMServer
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Sampler
+from sweet_rl_trainer.methods.ranking.local import sample_in_process
+from sweet_rl_trainer.methods.ranking.server import sample_from_server
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn, turns_of
+from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.load import load_model
+from sweet_rl_trainer.pipeline.base import chat_of, model_in
+from sweet_rl_trainer.pipeline.inputs import Data, load
+from sweet_rl_trainer.pipeline.recipe import Fraction, Recipe
+from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
+from sweet_rl_trainer.settings import Count, Positive, Precision
+
+SAMPLED = "sampled.jsonl"
+IN_PROCESS, VLLM = "in-process", "vllm"
+
+
+class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The candidates of phase 2."""
+
+    count: Annotated[int, Meta(ge=2)] = 16
+    """Replies for each turn. Paper."""
+    temperature: Positive = 1.0
+    """Paper."""
+    max_tokens: Count = 1024
+    """Tokens of a reply, at most. Paper."""
+    data_fraction: Fraction = 0.1
+    """Share of the trajectories, at whose turns replies are sampled. Paper."""
+    server: str = IN_PROCESS
+    """Where: `in-process` by transformers, `vllm` on a server that is started for it, or `MODEL@URL` of a server, which
+    has the model that training starts from, is given `model.template_args`, and draws from all of its distribution
+    (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`)."""
+    record_tokens: bool = True
+    """Keep the tokens that the server sampled; false for one that returns none: its replies are tokenized again."""
+    server_args: dict[str, ArgValue] = {}
+    """Flags of `vllm serve`, such as `tensor_parallel_size`."""
+    concurrency: Count = 64
+    """Requests in flight."""
+    seed: int = 0
+
+
+def problems(settings: SampleSettings) -> Iterator[str]:
+    """Yield what is wrong with the settings."""
+    if settings.server not in {IN_PROCESS, VLLM} and "@http" not in settings.server:
+        yield f"sample.server {settings.server!r}: expected in-process, vllm or MODEL@URL"
+
+
+class Sampled(Struct, frozen=True, kw_only=True):
+    """A line of `sampled.jsonl`."""
+
+    trajectory: str
+    turn: int
+    replies: tuple[Reply, ...]
+    prompt: tuple[int, ...] = ()
+
+
+def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
+    """Sample at the turns of a share of both sides' trajectories; `precision` is that of sampling in process."""
+    model = model_in(job.inputs["model"])
+    data = load(recipe.data, job.inputs)
+    check_prompts(data, recipe)
+    settings = recipe.table(SampleSettings)
+    wanted = turns(data, settings)
+    sampler = Sampler(
+        model=model_digest(model),
+        count=settings.count,
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        seed=settings.seed,
+    )
+    dropped = Counter[str]()
+    file = CandidateFile(job.folder / "candidates.jsonl")
+    if settings.server == IN_PROCESS:
+        chat = chat_of(model, recipe.model)
+        found = sample_in_process(
+            wanted, load_model(model, dtype=precision), chat, sampler, file, dropped=dropped
+        )
+    else:
+        found = asyncio.run(
+            _from_server(wanted, model, recipe=recipe, sampler=sampler, file=file, dropped=dropped)
+        )
+    _write(job.folder / SAMPLED, found)
+    return {"turns": len(found), "left out": dict(dropped)}
+
+
+def turns(data: Data, settings: SampleSettings) -> list[Turn]:
+    """Return the turns at which replies are sampled."""
+    return [
+        turn
+        for side in (data.train, data.held_out)
+        if side
+        for turn in turns_of(side, data_fraction=settings.data_fraction, seed=settings.seed)
+    ]
+
+
+def estimate(known: Known, recipe: Recipe) -> Amount:
+    """Return the number of turns (`Stage.estimate`)."""
+    if not known.complete:
+        return Amount(note="after the dialogues are collected")
+    settings = recipe.table(SampleSettings)
+    try:
+        data = load(recipe.data, known.inputs)
+        check_prompts(data, recipe)
+        found = turns(data, settings)
+    except DataError as cause:
+        return Amount(note=str(cause))
+    return Amount(examples=len(found), note=f"turns, {settings.count} replies each")
+
+
+def check_prompts(data: Data, recipe: Recipe) -> None:
+    """A server makes its own prompts of messages, among which official files have no system prompt.
+
+    Asked before a critic learns from them, too: with another system prompt it would learn anew. Raises UserError.
+    """
+    here = recipe.table(SampleSettings).server == IN_PROCESS
+    if here or recipe.data.system is not None:
+        return
+    if any(each.prompts for each in (*data.train, *data.held_out)):
+        raise UserError(
+            "data.official: the files hold the agent's system prompt in prompt strings alone, which a server is not "
+            'given; give it (data.system), or sample by these strings (sample.server="in-process")'
+        )
+
+
+async def _from_server(
+    wanted: Sequence[Turn],
+    model: Path,
+    *,
+    recipe: Recipe,
+    sampler: Sampler,
+    file: CandidateFile,
+    dropped: Counter[str],
+) -> list[Candidates]:
+    settings = recipe.table(SampleSettings)
+
+    async def ask(spec: str) -> list[Candidates]:
+        async with OpenAIChat(spec, concurrency=settings.concurrency) as chat:
+            return await sample_from_server(
+                wanted, chat, sampler, file, tokens=settings.record_tokens, dropped=dropped
+            )
+
+    if settings.server != VLLM:
+        return await ask(settings.server)
+    async with VLLMServer(str(model), **server_args(recipe)) as server:
+        return await ask(f"{server.model}@{server.base_url}")
+
+
+def server_args(recipe: Recipe) -> dict[str, Any]:
+    """Flags of our own server, which speaks by the same chat template with the same variables as training."""
+    variables = recipe.model.template_args
+    said = {"default_chat_template_kwargs": msgspec.json.encode(variables).decode()}
+    return {**(said if variables else {}), **recipe.table(SampleSettings).server_args}
+
+
+def _write(path: Path, found: Iterable[Candidates]) -> None:
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        for each in found:
+            line = Sampled(
+                trajectory=each.turn.trajectory.id,
+                turn=each.turn.number,
+                replies=each.replies,
+                prompt=each.prompt,
+            )
+            file.write(msgspec.json.encode(line) + b"\n")
+    part.rename(path)
+
+
+def read(folder: Path, trajectories: dict[str, Trajectory]) -> list[Candidates]:
+    """What was sampled."""
+    decoder = msgspec.json.Decoder(Sampled)
+    lines = map(decoder.decode, (folder / SAMPLED).read_bytes().splitlines())
+    return [
+        Candidates(
+            turn=Turn(trajectory=trajectories[line.trajectory], number=line.turn),
+            replies=line.replies,
+            prompt=line.prompt,
+        )
+        for line in lines
+    ]

@@ -1,0 +1,265 @@
+"""Scores of candidates and trajectories: the difference of two models' weighted log-probabilities, or one's values.
+
+| preset | score of a reply of L tokens, its end among them |
+|---|---|
+| `critic` | (log π_θ(a|o,c) − log π_ref(a|o,c)) / L: A of the paper |
+| `critic-unprivileged` | (log π_θ(a|o) − log π_ref(a|o)) / L |
+| `critic-sum` | log π_θ(a|o,c) − log π_ref(a|o,c): without length normalisation |
+| `pmi` | (log π_ref(a|o,c) − log π_ref(a|o)) / L: no critic, no training |
+| `released` | log π_θ(a|o,c) / (L + 1) − log π_ref(a|o) / L: the released code |
+| `value` | Σ v(a|o,c) / L of a value model (`values`), without a reference |
+| `value-unprivileged` | Σ v(a|o) / L |
+| `returns` | no model's: the mean reward of dialogues that are played on after it (`critic.returns`) |
+
+`released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Every other preset is 0
+if both of its models are the same and see the same, or if the value model's head has not been trained.
+
+A turn's candidates are one group: where the model can (`attention.can_share`) their context is computed once for all.
+Values are kept in the caches of `reference`, so what was scored is not scored again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+from torch import Tensor
+
+from colbench.errors import UserError
+from sweet_rl_trainer.console import shown
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.examples import Example, PairExample, Side
+from sweet_rl_trainer.data.privileged import Template
+from sweet_rl_trainer.data.token_weights import Rule
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored, encode_candidates
+from sweet_rl_trainer.model.attention import can_share
+from sweet_rl_trainer.model.packing import Group, Row
+from sweet_rl_trainer.model.value_head import has_value_head
+from sweet_rl_trainer.settings import Score
+from sweet_rl_trainer.train.loss import READERS
+from sweet_rl_trainer.train.reference_cache import Kind, ReferenceCache
+
+Preset = Literal[
+    "critic",
+    "critic-unprivileged",
+    "critic-sum",
+    "pmi",
+    "released",
+    "value",
+    "value-unprivileged",
+    "returns",
+]
+
+
+class Term(Struct, frozen=True, kw_only=True):
+    """Σ w log π of a reply, or Σ w v."""
+
+    of: Literal["critic", "reference"]
+    privileged: bool
+    """True if the model sees c."""
+    token_weights: Rule = "turn-mean"
+    more: int = 0
+    """Tokens by which the mean's denominator exceeds the reply's number of tokens."""
+    score: Score = "log-ratio"
+    """What the model must have been trained for."""
+
+
+TERMS: dict[Preset, tuple[Term, ...]] = {
+    "critic": (Term(of="critic", privileged=True), Term(of="reference", privileged=True)),
+    "critic-unprivileged": (
+        Term(of="critic", privileged=False),
+        Term(of="reference", privileged=False),
+    ),
+    "critic-sum": (
+        Term(of="critic", privileged=True, token_weights="sum"),
+        Term(of="reference", privileged=True, token_weights="sum"),
+    ),
+    "pmi": (Term(of="reference", privileged=True), Term(of="reference", privileged=False)),
+    "released": (
+        Term(of="critic", privileged=True, more=1),
+        Term(of="reference", privileged=False),
+    ),
+    "value": (Term(of="critic", privileged=True, score="value"),),
+    "value-unprivileged": (Term(of="critic", privileged=False, score="value"),),
+    "returns": (),
+}
+"""The second term, if there is one, is taken from the first; without any, no model scores."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Scorer:
+    """A model that log-probabilities, or values, are asked of, and where they are kept."""
+
+    cache: ReferenceCache
+    logprobs: Callable[[Row], Tensor]
+    """Of what counts in a row, as `objective.READERS` give them."""
+    share: bool
+    """Whether beginnings are computed once."""
+    score: Score = "log-ratio"
+    """What they are."""
+
+
+def scorer(model: Any, config: Any, cache: ReferenceCache) -> Scorer:
+    """A causal language model of transformers, or a value model (`values`), which is put into evaluation mode.
+
+    `config` is its configuration, `cache` that of these weights (`model.digest`) in this precision.
+    """
+    model.eval()
+    device = next(model.parameters()).device
+    score: Score = "value" if has_value_head(model) else "log-ratio"
+    return Scorer(
+        cache=cache,
+        logprobs=lambda row: READERS[score](model, config, row.to(device)),
+        share=can_share(config),
+        score=score,
+    )
+
+
+def score_candidates(
+    turns: Sequence[Candidates],
+    chat: Chat,
+    preset: Preset,
+    *,
+    reference: Scorer | None = None,
+    critic: Scorer | None = None,
+    privileged: Template = "preamble",
+    budget: int,
+    max_length: int,
+    dropped: Counter[str] | None = None,
+) -> list[Scored]:
+    """Return the scores of all candidates. `privileged` is the template that states c to a model that sees it.
+
+    Rows hold at most `budget` tokens, or one turn. Replies that make more than `max_length` tokens with what is before
+    them have no score and are counted in `dropped`. Raises UserError for another preset, one that needs a model that is
+    not there or is of the other kind (with or without a value head), or values that are not finite.
+    """
+    if not TERMS.get(preset):
+        models_only = (name for name, terms in TERMS.items() if terms)
+        raise UserError(f"scores {preset!r}: of models there are {', '.join(models_only)}")
+    models = {"critic": critic, "reference": reference}
+    values: list[list[list[float | None]]] = []
+    for term in TERMS[preset]:
+        model = _fit_for(preset, term, models[term.of])
+        template = privileged if term.privileged else None
+        sequences = [_weighted(each, chat, term, template) for each in shown("turns", turns)]
+        values.append(_fitting(sequences, model, budget, max_length))
+    scored = [
+        Scored(candidates=each, scores=_scores(*terms), lengths=reply_lengths(examples))
+        for each, examples, *terms in zip(turns, sequences, *values, strict=True)
+    ]
+    if dropped is not None:
+        lost = sum(score is None for each in scored for score in each.scores)
+        dropped.update({f"longer than {max_length} tokens": lost} if lost else {})
+    return scored
+
+
+def _fit_for(preset: Preset, term: Term, model: Scorer | None) -> Scorer:
+    if model is None:
+        raise UserError(f"scores {preset!r} are a {term.of}'s, and there is none")
+    if model.score != term.score:
+        raise UserError(
+            f"scores {preset!r}: the {term.of} has {'a' if model.score == 'value' else 'no'} value head; "
+            f"choose {'value' if model.score == 'value' else 'critic'}, or another model"
+        )
+    return model
+
+
+def score_pairs(
+    pairs: Sequence[PairExample], *, critic: Scorer, reference: Scorer | None = None, budget: int
+) -> list[tuple[float, float]]:
+    """S of both sides of each pair, chosen first, as in training: what `critic.diagnose` goes by on held-out tasks.
+
+    A value model takes no reference. Raises UserError where another critic has none.
+    """
+    groups = [[pair.chosen.examples, pair.rejected.examples] for pair in pairs]
+    found = _as_in_training(groups, critic, reference, budget)
+    return [(chosen, rejected) for chosen, rejected in found]
+
+
+def score_sides(
+    sides: Sequence[Side], *, critic: Scorer, reference: Scorer | None = None, budget: int
+) -> list[float]:
+    """S of each of `examples.side_examples`, as in `score_pairs`."""
+    groups = [[side.examples] for side in sides]
+    return [score for (score,) in _as_in_training(groups, critic, reference, budget)]
+
+
+def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
+    """Σ w log π, or Σ w v, of each of `examples.side_examples`, without a reference."""
+    found = _values([[side.examples] for side in sides], scorer, budget)
+    return [value for (value,) in found]
+
+
+def _as_in_training(
+    groups: Sequence[Group], critic: Scorer, reference: Scorer | None, budget: int
+) -> list[list[float]]:
+    """S of each of the `Parts` of each group."""
+    first = _values(groups, critic, budget)
+    if critic.score == "value":
+        return first
+    if reference is None:
+        raise UserError("this critic's scores need the reference that it was trained from")
+    second = _values(groups, reference, budget)
+    return [
+        [one - other for one, other in zip(*both, strict=True)]
+        for both in zip(first, second, strict=True)
+    ]
+
+
+def _weighted(
+    candidates: Candidates, chat: Chat, term: Term, privileged: Template | None
+) -> list[Example]:
+    examples = encode_candidates(candidates, chat, term.token_weights, privileged=privileged)
+    return [_thinned(each, term.more) for each in examples] if term.more else examples
+
+
+def _thinned(example: Example, more: int) -> Example:
+    """The example with the denominator of its mean greater by `more`."""
+    count = sum(weight != 0 for weight in example.token_weights)
+    share = count / (count + more)
+    return Example(
+        ids=example.ids, token_weights=array("f", (share * w for w in example.token_weights))
+    )
+
+
+def _fitting(
+    turns: Sequence[Sequence[Example]], model: Scorer, budget: int, max_length: int
+) -> list[list[float | None]]:
+    """Σ w log π, or Σ w v, of each reply of each turn, None for what is too long."""
+    fit = [[len(each.ids) <= max_length for each in examples] for examples in turns]
+    groups = [
+        [[each] for each, fits in zip(examples, fits_all, strict=True) if fits]
+        for examples, fits_all in zip(turns, fit, strict=True)
+    ]
+    found = (iter(values) for values in _values(groups, model, budget))
+    return [
+        [next(values) if fits else None for fits in fits_all]
+        for fits_all, values in zip(fit, found, strict=True)
+    ]
+
+
+def _values(groups: Sequence[Group], model: Scorer, budget: int) -> list[list[float]]:
+    """Σ w log π, or Σ w v, of each of the `Parts` of each group, which are kept together only if that saves tokens."""
+    kind: Kind = "value" if model.score == "value" else "sum"
+    together = groups if model.share else [[parts] for group in groups for parts in group]
+    model.cache.fill(together, model.logprobs, kind=kind, budget=budget, share=model.share)
+    return [[model.cache.get(parts, kind).item() for parts in group] for group in groups]
+
+
+def _scores(
+    first: Sequence[float | None], second: Sequence[float | None] | None = None
+) -> tuple[float | None, ...]:
+    """The first less the second, if there is one."""
+    return tuple(
+        None if one is None or other is None else one - other
+        for one, other in zip(first, second or [0.0] * len(first), strict=True)
+    )
+
+
+def reply_lengths(examples: Sequence[Example]) -> tuple[int, ...]:
+    """Tokens of each reply (`turns.encode_candidates`), its end among them."""
+    return tuple(sum(weight != 0 for weight in each.token_weights) for each in examples)

@@ -1,0 +1,133 @@
+"""The critic's settings, and the two models of a ranking.
+
+Of critic and reference only one is in memory at a time.
+
+They are loaded and run as in training, and values are kept in the training's cache: so what training computed of the
+reference is not computed again, and a critic that was not trained scores 0.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from msgspec import Struct
+from torch import Tensor
+from transformers import AutoConfig
+
+from colbench.config import digest
+from sweet_rl_trainer.data.pairs import PairSettings
+from sweet_rl_trainer.data.privileged import Template
+from sweet_rl_trainer.data.token_weights import Rule
+from sweet_rl_trainer.methods.ranking.score import Scorer
+from sweet_rl_trainer.model.attention import can_share
+from sweet_rl_trainer.model.checkpoint import ADAPTER_WEIGHTS, ADAPTERS, is_adapters
+from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.load import load_model, load_trained
+from sweet_rl_trainer.model.packing import Row
+from sweet_rl_trainer.pipeline.base import loading
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.settings import Count, Score, TrainSettings
+from sweet_rl_trainer.train.loss import READERS
+from sweet_rl_trainer.train.reference_cache import ReferenceCache
+from sweet_rl_trainer.train.run import arithmetic
+
+ATTENTION = "sdpa"
+"""The one that can compute what candidates have in common once."""
+
+
+class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Phase 1: how the critic is trained, and so how it scores."""
+
+    train: TrainSettings
+    pairs: PairSettings = PairSettings()
+    token_weights: Rule = "turn-mean"
+    privileged: Template | Literal["none"] = "preamble"
+    """The template that states c to the critic; "none": the critic does not see c (an ablation of the paper)."""
+    max_length: Count = 8192
+    """Tokens; a longer example is left out. Paper."""
+
+
+def template_of(table: CriticSettings) -> Template | None:
+    """Return the template that states c to the critic; None if it does not see c."""
+    return None if table.privileged == "none" else table.privileged
+
+
+class Scorers:
+    """Scorers by `base` and by the critic that a recipe's training made of it, for as long as `with` is open.
+
+    Then their memory is given back, the accelerator's too: vLLM and trainings are processes of their own and need it.
+    """
+
+    def __init__(self, recipe: Recipe, base: Path, references: Path) -> None:
+        self._settings = recipe.table(CriticSettings).train
+        self._adapters = recipe.lora
+        self._how = loading(self._settings.precision, self._adapters)
+        self._base = base
+        self._references = references
+        self._loaded: tuple[Path, Any] | None = None
+
+    def __enter__(self) -> Scorers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._unload()
+
+    def reference(self) -> Scorer:
+        """By the model that training started from."""
+        return self._scorer(self._base, "log-ratio")
+
+    def critic(self, trained: Path) -> Scorer:
+        """By what training made of it."""
+        return self._scorer(trained, self._settings.score)
+
+    def _scorer(self, folder: Path, score: Score) -> Scorer:
+        config = AutoConfig.from_pretrained(self._base, attn_implementation=ATTENTION)
+
+        def values(row: Row) -> Tensor:
+            model = self._model(folder, score)
+            device = next(model.parameters()).device
+            narrow = self._settings.precision == "bfloat16"
+            with torch.autocast(device.type, torch.bfloat16, enabled=narrow):
+                return READERS[score](model, model.config, row.to(device))
+
+        cache = ReferenceCache(
+            self._references,
+            model=trained_digest(folder, self._base),
+            precision=arithmetic(self._settings, self._adapters, config),
+        )
+        return Scorer(cache=cache, logprobs=values, share=can_share(config), score=score)
+
+    def _model(self, folder: Path, score: Score) -> Any:
+        if self._loaded is None or self._loaded[0] != folder:
+            self._unload()
+            self._loaded = folder, self._load(folder, score)
+        return self._loaded[1]
+
+    def _unload(self) -> None:
+        self._loaded = None
+        gc.collect()
+        if torch.accelerator.is_available():
+            torch.accelerator.empty_cache()
+
+    def _load(self, folder: Path, score: Score) -> Any:
+        options: dict[str, Any] = {
+            "dtype": self._how.dtype,
+            "quantize": self._how.quantize,
+            "attention": ATTENTION,
+        }
+        if folder == self._base:
+            return load_model(folder, **options)
+        return load_trained(folder, self._base, score=score, **options)
+
+
+def trained_digest(folder: Path, base: Path) -> str:
+    """What tells a trained model from all others: of adapters, with their base."""
+    if not is_adapters(folder):
+        return model_digest(folder)
+    files = [folder / name for name in (ADAPTERS, ADAPTER_WEIGHTS)]
+    found = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    return digest([model_digest(base), *found])

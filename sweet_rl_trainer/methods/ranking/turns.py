@@ -1,0 +1,130 @@
+"""Turns at which candidates are sampled, and candidates in tokens.
+
+A candidate is a sequence of its own: the prompt as the agent saw it, then the reply. In training it would have been
+the same tokens with the same weights, had it been said (layout `exact`; see `tokens`).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.config import derive_seed
+from colbench.errors import UserError
+from colbench.messages import Sampled
+from colbench.task import Task
+from sweet_rl_trainer.agents.continuations import Opening
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.examples import Example
+from sweet_rl_trainer.data.privileged import Template, state
+from sweet_rl_trainer.data.token_weights import Rule, weigh
+from sweet_rl_trainer.data.tokens import OUTSIDE, encode_prompt
+from sweet_rl_trainer.data.trajectories import Trajectory
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """An assistant turn of a trajectory."""
+
+    trajectory: Trajectory
+    number: int
+    """From 0."""
+
+    @property
+    def name(self) -> str:
+        """For messages; turns are counted from 1 in it."""
+        return f"{self.trajectory.id}, turn {self.number + 1}"
+
+
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A candidate."""
+
+    text: str
+    ids: tuple[int, ...] = ()
+    """Its tokens as they were sampled, the one that ended it included; empty where they were not recorded."""
+
+
+class Candidates(Struct, frozen=True, kw_only=True):
+    """What might have been said at a turn."""
+
+    turn: Turn
+    replies: tuple[Reply, ...]
+    prompt: tuple[int, ...] = ()
+    """What they were sampled after; empty where it was not recorded."""
+
+
+class Scored(Struct, frozen=True, kw_only=True):
+    """Candidates with their scores."""
+
+    candidates: Candidates
+    scores: tuple[float | None, ...]
+    """Of each reply; None where it is too long to be scored."""
+    lengths: tuple[int, ...]
+    """Tokens of each reply."""
+
+
+def turns_of(
+    trajectories: Sequence[Trajectory], *, data_fraction: float = 1.0, seed: int = 0
+) -> list[Turn]:
+    """All turns of a share of the trajectories, in their order.
+
+    The share is rounded up to a whole trajectory, and a greater one holds every smaller one. (The paper takes about a
+    tenth, since turn-wise DPO overfits.) Raises UserError for a share outside (0, 1].
+    """
+    if not 0 < data_fraction <= 1:
+        raise UserError(f"data_fraction {data_fraction:g}: it must be more than 0 and at most 1")
+    order = sorted(
+        range(len(trajectories)),
+        key=lambda n: (derive_seed("fraction", seed, trajectories[n].id), n),
+    )
+    taken = sorted(order[: ceil(data_fraction * len(trajectories))])
+    return [
+        Turn(trajectory=trajectories[n], number=number)
+        for n in taken
+        for number in range(len(trajectories[n].replies))
+    ]
+
+
+def encode_candidates(
+    candidates: Candidates, chat: Chat, token_weights: Rule, *, privileged: Template | None = None
+) -> list[Example]:
+    """Return each reply after the same prompt; `privileged` is the template that states c before it, if it is stated.
+
+    Raises DataError naming the turn where recorded tokens are another tokenizer's, or a reply cannot be written.
+    """
+    turn = candidates.turn
+    prompt = _prompt(candidates, chat, privileged)
+    examples = []
+    for number, reply in enumerate(candidates.replies, 1):
+        where = f"{turn.name}, candidate {number}"
+        if reply.ids:
+            chat.check(reply.ids, reply.text, where=where)
+        ids = list(reply.ids) or chat.reply(reply.text, where=where)
+        counted = weigh([OUTSIDE] * len(prompt) + [turn.number] * len(ids), token_weights)
+        examples.append(Example(ids=array("i", [*prompt, *ids]), token_weights=array("f", counted)))
+    return examples
+
+
+def _prompt(candidates: Candidates, chat: Chat, privileged: Template | None) -> list[int]:
+    trajectory, number = candidates.turn.trajectory, candidates.turn.number
+    if candidates.prompt:
+        seen = Sampled(prompt=candidates.prompt, ids=(), logprobs=())
+        trajectory = replace(trajectory, sampled=(None,) * number + (seen,))
+    if privileged is None:
+        return encode_prompt(trajectory, number, chat)
+    stated = state(trajectory.privileged, trajectory.domain, privileged)
+    return encode_prompt(trajectory, number, chat, preface=stated.text, inside=stated.inside)
+
+
+def opening(turn: Turn, reply: str, tasks: Mapping[str, Task]) -> Opening:
+    """Return the turn's dialogue, with another reply at the turn."""
+    trajectory, number = turn.trajectory, turn.number
+    heard = [each.content for each in trajectory.messages if each.role == "user"]
+    return Opening(
+        task=tasks[trajectory.task_hash],
+        heard=tuple(heard[: number + 1]),
+        replies=(*trajectory.replies[:number], reply),
+    )

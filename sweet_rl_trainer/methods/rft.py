@@ -1,0 +1,97 @@
+"""Rejection fine-tuning: imitate the dialogues that succeeded.
+
+    rft-data    the successful dialogues, tokenized; weights 1 / (agent tokens of the dialogue)
+    rft         L = -(1/N) Σ_τ (1/|M_τ|) Σ_{i in M_τ} log π(x_i)      M_τ: all tokens that the agent wrote
+    export
+
+Paper: arXiv 2503.15478, section 5 (baselines) and the appendix on hyper-parameters: learning rate 2e-7, batches of 32,
+4 epochs (frontend design 8), at most 16,384 tokens. A success is a reward of 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.examples import Side, success_examples
+from sweet_rl_trainer.data.privileged import Template
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.pipeline.examples import Made, or_none
+from sweet_rl_trainer.pipeline.inputs import Data
+from sweet_rl_trainer.pipeline.iteration import Iteration
+from sweet_rl_trainer.pipeline.method import Method, only_log_ratios, paper_epochs
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Stage
+from sweet_rl_trainer.settings import Count, TrainSettings
+
+PAPER_BATCH = 32
+
+
+class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Imitation of successful dialogues; with `at_least` 0, of all of them (supervised fine-tuning)."""
+
+    train: TrainSettings
+    at_least: float = 1.0
+    """The reward of a success."""
+    privileged: tuple[Template, ...] = ("preamble",)
+    """The templates that state c before the dialogues of `[[collect_privileged]]`, in turn."""
+    max_length: Count = 16_384
+    """Tokens; a longer dialogue is left out. Paper."""
+
+
+class Rft(Method):
+    """The baseline that imitates successes."""
+
+    name = "rft"
+    tables: ClassVar[Mapping[str, type[Struct]]] = {"rft": RftSettings}
+    goals: ClassVar[Mapping[str, str]] = {
+        "rft": "train the baseline by imitation of successful dialogues, and export it"
+    }
+
+    def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the paper's batch and epochs."""
+        return {"train": {"batch_size": PAPER_BATCH, "epochs": paper_epochs(domain)}}
+
+    def problems(self, recipe: Recipe) -> Iterator[str]:
+        """Yield what is wrong with the table."""
+        yield from only_log_ratios("rft", recipe.table(RftSettings).train)
+
+    def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
+        """Return the stage that exports the policy."""
+        return [iteration.exported(trained(iteration))]
+
+
+def trained(iteration: Iteration) -> Stage:
+    """Return the stage that trains the policy."""
+    table = iteration.recipe.table(RftSettings)
+    settings: dict[str, Any] = {"at_least": table.at_least, "max_length": table.max_length}
+    if iteration.privileged:
+        settings["privileged"] = table.privileged
+    maker = partial(successes, table=table)
+    made = iteration.examples("rft", maker, settings, iteration.privileged)
+    return iteration.training("rft", table.train, made, referred=False)
+
+
+def successes(data: Data, chat: Chat, table: RftSettings) -> Made:
+    """Return the successful dialogues as examples. Raises DataError if there are none to train on."""
+
+    def imitated(
+        trajectories: Sequence[Trajectory], template: Template | None = None
+    ) -> tuple[list[Side], Any]:
+        return success_examples(
+            trajectories,
+            chat,
+            at_least=table.at_least,
+            privileged=template,
+            max_length=table.max_length,
+        )
+
+    train, report = imitated(data.train)
+    for number, template in enumerate(table.privileged):
+        if share := data.privileged[number :: len(table.privileged)]:
+            train = [*train, *imitated(share, template)[0]]
+    return Made(train=train, held_out=or_none(lambda: imitated(data.held_out)[0]), report=report)

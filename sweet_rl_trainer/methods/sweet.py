@@ -1,0 +1,235 @@
+"""SWEET-RL: a critic that sees the privileged information c gives each turn its credit, and an actor learns from that.
+
+Phase 1, credit:
+
+    critic-data   pairs of dialogues about a task, τ⁺ better than τ⁻, each after a statement of c
+    critic        L = -log σ(β Σ_t A(τ⁺_t) - β Σ_t A(τ⁻_t)) + λ NLL(τ⁺)
+                  A(o_t, a_t, c) = (1/L_t) Σ_l [log π(a_t^l | c, o_t, a_t^{<l}) - log π_ref(a_t^l | c, o_t, a_t^{<l})]
+    diagnose      pair accuracy and more on held-out tasks, before an actor is trained on its scores
+
+Phase 2, policy:
+
+    sample        16 replies from π(. | o_t), without c, at the turns of a tenth of the dialogues
+    rank          their scores A(o_t, a, c); 4 pairs a turn, chosen from the better half, rejected from the worse
+    diagnose      again, with the candidates
+    actor         DPO on the tokens of the replies, without c and without length normalization, + λ NLL(chosen)
+    export
+
+Paper: arXiv 2503.15478, section 4 and the appendix on hyper-parameters: β 0.1, λ 0.01, learning rate 2e-7, batches
+of 8, 4 epochs (critic; frontend design 8) and 1 (actor), at most 8,192 tokens (critic) and 16,384 (actor).
+`critic.train.score = "value"` is its ablation with a regression head. What the released code does otherwise is the
+recipe `released-backend-8b`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.pairs import PAPER_PAIRS
+from sweet_rl_trainer.methods.critic import diagnosis
+from sweet_rl_trainer.methods.critic.diagnosis import DiagnoseSettings
+from sweet_rl_trainer.methods.critic.show import view
+from sweet_rl_trainer.methods.ranking import rank, sample
+from sweet_rl_trainer.methods.ranking.rank import ActorSettings, RankSettings
+from sweet_rl_trainer.methods.ranking.sample import SampleSettings
+from sweet_rl_trainer.methods.ranking.score import TERMS
+from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, template_of
+from sweet_rl_trainer.pipeline.base import loading
+from sweet_rl_trainer.pipeline.examples import Made, paired
+from sweet_rl_trainer.pipeline.inputs import Data
+from sweet_rl_trainer.pipeline.iteration import Inputs, Iteration, plain
+from sweet_rl_trainer.pipeline.method import Method, only_log_ratios, paper_epochs
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Stage
+
+PAPER_ACTOR_EPOCHS = 1
+
+
+class Sweet(Method):
+    """The paper's method."""
+
+    name = "sweet"
+    tables: ClassVar[Mapping[str, type[Struct]]] = {
+        "critic": CriticSettings,
+        "diagnose": DiagnoseSettings,
+        "sample": SampleSettings,
+        "rank": RankSettings,
+        "actor": ActorSettings,
+    }
+    goals: ClassVar[Mapping[str, str]] = {
+        "critic": "train the critic (phase 1)",
+        "diagnose": "measure the critic on held-out tasks",
+        "sample": "sample candidate replies for the turns of the dialogues",
+        "rank": "score the candidates with the critic, and pair them",
+        "actor": "train the actor on the pairs (phase 2), and export it",
+    }
+
+    def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the paper's epochs and pairs; a regression head has no likelihood."""
+        if table == "critic":
+            settings: dict[str, Any] = {"epochs": paper_epochs(domain)}
+            if train.get("score") == "value":
+                settings |= {"score": "value", "likelihood_weight": 0.0}
+            return {"train": settings, "pairs": PAPER_PAIRS.get(domain, {})}
+        return {"train": {"epochs": PAPER_ACTOR_EPOCHS}} if table == "actor" else {}
+
+    def problems(self, recipe: Recipe) -> Iterator[str]:
+        """Yield what does not fit: a server, or scores that the critic is not trained for."""
+        yield from sample.problems(recipe.table(SampleSettings))
+        yield from only_log_ratios("actor", recipe.table(ActorSettings).train)
+        yield from _unfit(recipe)
+
+    def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
+        """Return the last stages for a goal; before an actor is trained, its critic is diagnosed."""
+        parts = SweetStages(iteration)
+        match goal:
+            case "critic":
+                return [parts.critic]
+            case "diagnose":
+                return [parts.diagnosis()]
+            case "sample":
+                return [parts.sampled]
+            case "rank":
+                return [parts.ranked]
+            case _:
+                return [*parts.checks(), iteration.exported(parts.actor)]
+
+
+class SweetStages:
+    """The stages of one iteration."""
+
+    def __init__(self, iteration: Iteration) -> None:
+        self._iteration = iteration
+        recipe = iteration.recipe
+        self._critic = recipe.table(CriticSettings)
+        self._sample = recipe.table(SampleSettings)
+        self._rank = recipe.table(RankSettings)
+        self._actor = recipe.table(ActorSettings)
+
+    @cached_property
+    def critic_data(self) -> Stage:
+        """Pairs of dialogues, with c."""
+        table = self._critic
+        settings = {
+            "pairs": plain(table.pairs),
+            "token_weights": table.token_weights,
+            "max_length": table.max_length,
+            "privileged": table.privileged,
+        }
+        maker = partial(critic_pairs, recipe=self._iteration.recipe)
+        return self._iteration.examples("critic", maker, settings, self._iteration.truncated)
+
+    @cached_property
+    def critic(self) -> Stage:
+        """Phase 1."""
+        train = self._critic.train
+        referred = train.score == "log-ratio"
+        return self._iteration.training("critic", train, self.critic_data, referred=referred)
+
+    def diagnosis(self, more: Inputs | None = None) -> Stage:
+        """Return the measurements of the critic; `more` may be the ranked candidates."""
+        table = self._critic
+        settings = {
+            "diagnose": plain(self._iteration.recipe.table(DiagnoseSettings)),
+            "privileged": table.privileged,
+            "token_weights": table.token_weights,
+            "max_length": table.max_length,
+        }
+        needed = {"data": self.critic_data, "critic": self.critic, **(more or {})}
+        act = partial(diagnosis.diagnose, row_tokens=self._rank.row_tokens)
+        return self._stage("diagnose", act, settings, needed, view=view)
+
+    def checks(self) -> list[Stage]:
+        """Return the diagnoses, as early as possible; none without a critic."""
+        if not self.judged:
+            return []
+        return [self.diagnosis(), self.diagnosis({diagnosis.RANKED: self.ranked})]
+
+    @property
+    def judged(self) -> bool:
+        """True if a critic scores the candidates."""
+        return any(term.of == "critic" for term in TERMS[self._rank.scores])
+
+    @cached_property
+    def sampled(self) -> Stage:
+        """The candidates."""
+        settings: dict[str, Any] = plain(self._sample)
+        for name in (
+            "server",
+            "server_args",
+            "concurrency",
+        ):  # the place of a server does not matter
+            del settings[name]
+        here = self._sample.server == sample.IN_PROCESS
+        precision = self._actor.train.precision
+        settings["in-process"] = precision if here else None
+        act = partial(sample.sample, precision=precision)
+        return self._stage("sample", act, settings, {}, estimate=sample.estimate)
+
+    @cached_property
+    def ranked(self) -> Stage:
+        """Their scores, and pairs of them."""
+        settings: dict[str, Any] = plain(self._rank)
+        del settings["row_tokens"]
+        if (
+            not self._rank.calibrate
+        ):  # the key stays that of recipes made before there was this setting
+            del settings["calibrate"]
+        if self._rank.scores != "returns":
+            del settings["continuations"]
+        precision = self._critic.train.precision
+        settings["precision"] = precision
+        settings["loading"] = plain(loading(precision, self._iteration.recipe.lora))
+        settings["privileged"] = self._critic.privileged
+        settings["max_length"] = [self._critic.max_length, self._actor.max_length]
+        settings["token_weights"] = self._actor.token_weights
+        judge: Inputs = {rank.CRITIC: self.critic} if self.judged else {}
+        needed = {"candidates": self.sampled, **judge}
+        return self._stage("rank", rank.rank, settings, needed, estimate=rank.estimate)
+
+    @cached_property
+    def actor(self) -> Stage:
+        """Phase 2."""
+        return self._iteration.training("actor", self._actor.train, self.ranked, referred=True)
+
+    def _stage(self, name: str, act: Any, settings: Any, needed: Inputs, **options: Any) -> Stage:
+        if estimate := options.pop("estimate", None):
+            options["estimate"] = partial(estimate, recipe=self._iteration.recipe)
+        inputs = {**self._iteration.inputs, **needed}
+        return self._iteration.stage(name, act, settings, inputs, **options)
+
+
+def critic_pairs(data: Data, chat: Chat, recipe: Recipe) -> Made:
+    """Return pairs of dialogues, with c, after a check of what phase 2 will need of the dialogues."""
+    sample.check_prompts(data, recipe)
+    table = recipe.table(CriticSettings)
+    return paired(
+        data,
+        chat,
+        pairs=table.pairs,
+        token_weights=table.token_weights,
+        privileged=template_of(table),
+        max_length=table.max_length,
+    )
+
+
+def _unfit(recipe: Recipe) -> Iterator[str]:
+    """Yield the mismatches between the scores and the critic."""
+    scores, critic = recipe.table(RankSettings).scores, recipe.table(CriticSettings)
+    if scores == "returns" and recipe.data.official and not recipe.data.runs:
+        yield "rank.scores 'returns': nobody can play on in official files; name runs (data.runs)"
+    for term in TERMS[scores]:
+        if term.of != "critic":
+            continue
+        if term.privileged == (critic.privileged == "none"):
+            sees = "does not see" if critic.privileged == "none" else "sees"
+            yield f"rank.scores {scores!r} do not fit a critic that {sees} c (critic.privileged {critic.privileged!r})"
+        if (term.token_weights == "sum") != (critic.token_weights == "sum"):
+            yield f"rank.scores {scores!r} do not fit critic.token_weights {critic.token_weights!r}"
+        if term.score != critic.train.score:
+            yield f"rank.scores {scores!r} do not fit critic.train.score {critic.train.score!r}"

@@ -1,0 +1,1 @@
+"""The model: loading, adapters, attention over packed rows, log-probabilities, generation, export."""

@@ -1,0 +1,110 @@
+"""Who sees whom in a packed row, said to each attention of transformers in its own way.
+
+| the row | attention | how |
+|---|---|---|
+| sequences side by side | sdpa, eager, flex | positions that restart: transformers makes each layer's mask of them |
+| sequences side by side | flash | the same, and the variable lengths themselves (`cu_seq_lens_q` …) |
+| beginnings shared | sdpa, eager | a mask of our own, where every layer attends to everything before (`can_share`) |
+
+`check_isolation` proves of a model that it obeys.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+import torch
+from msgspec import Struct
+from torch import Tensor, nn
+
+from colbench.errors import UserError
+from sweet_rl_trainer.model.packing import Row, lay_out
+
+
+def model_inputs(row: Row, config: Any) -> dict[str, Any]:
+    """What a causal language model of this configuration is called with to run a row as a batch of one.
+
+    Raises ValueError for a row that shares beginnings with a model that cannot.
+    """
+    from transformers.utils.generic import is_flash_attention_requested
+
+    inputs: dict[str, Any] = {"input_ids": row.ids[None], "position_ids": row.positions[None]}
+    if row.shares and not can_share(config):
+        raise ValueError(
+            f"{config.model_type} with {implementation(config)} attention cannot share"
+        )
+    if row.shares:
+        seen = tree_mask(row)
+        inputs["attention_mask"] = seen if implementation(config) == "sdpa" else _additive(seen)
+    elif is_flash_attention_requested(config):
+        ends = torch.tensor([0, *accumulate(row.lengths)], dtype=torch.int32)
+        ends = ends.to(row.ids.device, non_blocking=True)
+        longest = max(row.lengths)
+        inputs |= {"cu_seq_lens_q": ends, "cu_seq_lens_k": ends}
+        inputs |= {"max_length_q": longest, "max_length_k": longest}
+    return inputs
+
+
+def tree_mask(row: Row) -> Tensor:
+    """Which token (second to last dimension) sees which (last): [1, 1, T, T], bool.
+
+    Each token is seen from its own place on, to the end of what begins with it.
+    """
+    places = torch.arange(len(row.ids), device=row.ids.device)
+    seer = places[:, None]
+    return ((places <= seer) & (seer < row.ends))[None, None]
+
+
+def _additive(seen: Tensor) -> Tensor:
+    hidden = torch.finfo(torch.float32).min
+    return torch.zeros(seen.shape, device=seen.device).masked_fill(~seen, hidden)
+
+
+def can_share(config: Any) -> bool:
+    """Whether beginnings may be shared: the attention takes a mask, and no layer sees less than everything before."""
+    text = config.get_text_config()
+    kinds = getattr(text, "layer_types", None)
+    if kinds is None:
+        narrow = any(
+            getattr(text, name, None) for name in ("sliding_window", "attention_chunk_size")
+        )
+    else:
+        narrow = set(kinds) != {"full_attention"}
+    return implementation(config) in ("sdpa", "eager") and not narrow
+
+
+def implementation(config: Any) -> str:
+    """transformers' name of the attention that a model of this configuration runs with."""
+    return str(config.get_text_config()._attn_implementation)
+
+
+class _Probe(Struct, frozen=True):
+    ids: list[int]
+    token_weights: list[float]
+
+
+def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> None:
+    """Raise UserError if what a sequence holds changes what the model computes for the next one in its row.
+
+    Two short rows are run that differ in their first sequence, or first branch, only.
+    """
+    size = config.get_text_config().vocab_size
+    device = next(model.parameters()).device
+    training, hidden = model.training, []
+    model.eval()  # without dropout
+    for start in (8, 16):
+        texts = (*range(8), *range(start, start + 8)), (*range(8), *range(24, 32))
+        group = [[_Probe([token % size for token in text], [0.0] * 16)] for text in texts]
+        row = lay_out([group], share=share).to(device)
+        with torch.no_grad():
+            result = model(**model_inputs(row, config), use_cache=False, output_hidden_states=True)
+        hidden.append(result.hidden_states[-1][0, -8:])
+    model.train(training)
+    first, second = hidden
+    rounding = 16 * torch.finfo(first.dtype).eps * first.abs().max()
+    if not (first - second).abs().max() <= rounding:
+        raise UserError(
+            f"{config.model_type} with {implementation(config)} attention lets sequences that are packed into one "
+            "row see one another; turn packing off, or choose another attention implementation"
+        )

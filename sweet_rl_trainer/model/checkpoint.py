@@ -1,0 +1,96 @@
+"""Checkpoints by name: a folder, or an id of the Hugging Face hub; and their tokenizers.
+
+OWNER/NAME             the newest version
+OWNER/NAME@REVISION    a branch, tag or commit
+FOLDER                 written by `save_pretrained`
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from colbench.errors import UserError, describe_exception
+from sweet_rl_trainer.model.digest import WEIGHT_FILES
+
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+FILES = ("*.json", "*.txt", "*.jinja", "*.model", WEIGHT_FILES[0], ADAPTER_WEIGHTS)
+"""What is downloaded: not the same weights in other formats."""
+ADAPTERS = "adapter_config.json"
+HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[^@\s]+)?")
+
+
+def resolve(name: str) -> Path:
+    """The folder of a model, downloaded first if it is an id of the hub. Raises UserError saying what to do."""
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        return folder
+    if not HUB_ID.fullmatch(name):
+        raise UserError(
+            f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION)"
+        )
+    repository, _, revision = name.partition("@")
+    return _download(repository, revision or None)
+
+
+def _download(repository: str, revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.constants import ENDPOINT
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    where = f"model {repository}"
+    try:
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES)))
+    except GatedRepoError as cause:
+        raise UserError(
+            f"{where}: accept its licence at {ENDPOINT}/{repository}, then log in with `hf auth login`"
+        ) from cause
+    except RepositoryNotFoundError as cause:
+        raise UserError(
+            f"{where}: there is neither a folder nor a model of that name at {ENDPOINT}; a private one needs "
+            "`hf auth login`"
+        ) from cause
+    except RevisionNotFoundError as cause:
+        raise UserError(f"{where}: it has no revision {revision}") from cause
+    except LocalEntryNotFoundError as cause:
+        raise UserError(
+            f"{where}: it is not in the cache, and {ENDPOINT} cannot be reached (HF_HUB_OFFLINE is "
+            f"{os.environ.get('HF_HUB_OFFLINE') or 'not set'}); run `hf download {repository}"
+            f"{f' --revision {revision}' if revision else ''}` where it can, or give a folder"
+        ) from cause
+    except Exception as cause:  # the client's classes differ by version
+        raise UserError(f"{where}: {describe_exception(cause)}") from cause
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """Return the tokenizer of a checkpoint. Raises UserError if there is none that can be read."""
+    from transformers import AutoTokenizer
+
+    with readable(folder, "tokenizer"):
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+def is_adapters(folder: Path) -> bool:
+    """Return whether a folder holds adapters rather than a whole model."""
+    return (folder / ADAPTERS).is_file()
+
+
+@contextmanager
+def readable(folder: Path, what: str) -> Iterator[None]:
+    """Turn the errors of transformers about a folder into UserError."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, ImportError, SafetensorError) as cause:
+        said = " ".join(str(cause).split())
+        raise UserError(f"{folder}: the {what} cannot be loaded: {said}") from cause

@@ -1,0 +1,52 @@
+"""A trained model as a checkpoint that `vllm serve` loads."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from colbench.errors import UserError
+from sweet_rl_trainer.model.checkpoint import is_adapters, load_tokenizer
+from sweet_rl_trainer.model.load import load_trained
+from sweet_rl_trainer.settings import Precision
+
+GENERATION = "generation_config.json"
+"""How to sample, and the tokens that end a reply; training does not change it."""
+TOKENIZER = "tokenizer_config.json"
+
+
+def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16") -> Path:
+    """Write weights, configuration, tokenizer, chat template and generation settings to the folder `out`.
+
+    `trained` is what `training.train` saved of a model that started from `base`. Adapters are merged into the whole
+    base in float32, also those trained on 4 bits, and only the result is rounded to `dtype`; all on the CPU. All of it
+    is written or nothing. Raises UserError if `out` is not empty, or what is given cannot be loaded.
+    """
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise UserError(f"{out} is there already; choose another folder")
+    tokenizer = load_tokenizer(trained if (trained / TOKENIZER).is_file() else base)
+    model = merged(trained, base).to(getattr(torch, dtype))
+    part = out.with_name(f"{out.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    model.save_pretrained(part)
+    tokenizer.save_pretrained(part)
+    if (base / GENERATION).is_file():
+        shutil.copyfile(base / GENERATION, part / GENERATION)
+    part.replace(out)  # also where `out` is an empty folder
+    return out
+
+
+def merged(trained: Path, base: Path) -> Any:
+    """The trained model, whole, in float32."""
+    from transformers import GenerationConfig
+
+    model = load_trained(trained, base, device="cpu")
+    if is_adapters(trained):
+        model = model.merge_and_unload()
+    model.config.use_cache = True  # training turns it off
+    fresh: Any = GenerationConfig
+    model.generation_config = fresh()  # some that are published cannot be saved
+    return model

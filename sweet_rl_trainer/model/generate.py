@@ -1,0 +1,126 @@
+"""Replies from a model of transformers in this process, many at a time, each with a seed of its own.
+
+A reply is drawn by the Gumbel-max trick: noise of the reply's own generator is added to the logits over the
+temperature, and the largest sum is taken, which is a draw from their softmax. So a reply depends on its prompt and its
+seed, and on what else is in the batch by rounding alone; nothing that a checkpoint says of sampling (top-k, a
+penalty …) makes the distribution another one. Replies that have ended leave the batch: most are short, few are long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.model.kv_cache import Prefixes, batched
+
+CROWDED = 0.8
+"""The share of the rows that go on at which those that have ended leave the batch."""
+
+
+def generate(
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    seeds: Sequence[int],
+    *,
+    ends: Sequence[int],
+    temperature: float,
+    max_tokens: int,
+    prefixes: Prefixes | None = None,
+) -> list[list[int]]:
+    """Replies in tokens, with the one of `ends` that ends each; at temperature 0 the likeliest.
+
+    There are as many for each prompt as there are seeds for each, in turn; the prompts are read once, and of those
+    that go on from one that `prefixes` holds, the rest. Raises RuntimeError where the model computes what is no number.
+    """
+    replies: list[list[int]] = [[] for _ in seeds]
+    generators = [torch.Generator(model.device).manual_seed(seed) for seed in seeds]
+    with torch.inference_mode():
+        batch = _Batch(model, prompts, len(seeds) // len(prompts), prefixes or Prefixes(0))
+        for _ in range(max_tokens):
+            drawn = [generators[row] for row in batch.rows]
+            tokens = _draw(batch.logits(), drawn, temperature)
+            for row, token in zip(batch.rows, tokens.tolist(), strict=True):
+                if not _ended(replies[row], ends):
+                    replies[row].append(token)
+            going = [not _ended(replies[row], ends) for row in batch.rows]
+            if not any(going):
+                break
+            batch.add(tokens, going)
+    return replies
+
+
+def _ended(reply: Sequence[int], ends: Sequence[int]) -> bool:
+    return bool(reply) and reply[-1] in ends
+
+
+class _Batch:
+    """What the model has read of each row: its keys and values, and the mask of the padding, which is on the left."""
+
+    def __init__(
+        self, model: Any, prompts: Sequence[Sequence[int]], count: int, prefixes: Prefixes
+    ) -> None:
+        self._model = model
+        self._cache = batched(
+            [each for prompt in prompts for each in [prefixes.read(model, prompt[:-1])] * count]
+        )
+        width = max(map(len, prompts))
+        mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts])
+        self._mask = mask.to(model.device).repeat_interleave(count, 0)
+        last = torch.tensor([[prompt[-1]] for prompt in prompts])
+        self._last = last.to(model.device).repeat_interleave(count, 0)
+        self.rows = list(range(len(prompts) * count))
+        """The number of each; a few of them may have ended."""
+
+    def logits(self) -> Tensor:
+        """After the last tokens. (rows, vocabulary)."""
+        logits: Tensor = self._model(
+            input_ids=self._last,
+            attention_mask=self._mask,
+            position_ids=self._mask.sum(-1, keepdim=True) - 1,
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]
+        return logits
+
+    def add(self, tokens: Tensor, going: Sequence[bool]) -> None:
+        """Go on with a token for each row; who has ended leaves together with others, for that copies the rest."""
+        if sum(going) <= len(going) * CROWDED:
+            places = [place for place, goes in enumerate(going) if goes]
+            kept = torch.tensor(places, device=tokens.device)
+            tokens, self._mask = tokens[kept], self._mask[kept]
+            self._cache.batch_select_indices(kept)
+            self.rows = [self.rows[place] for place in places]
+        self._last = tokens[:, None]
+        self._mask = pad(self._mask, (0, 1), value=1)
+
+
+def _draw(logits: Tensor, generators: Sequence[torch.Generator], temperature: float) -> Tensor:
+    """A token for each row."""
+    logits = logits.float()
+    if logits.isnan().any():
+        raise RuntimeError("the model's logits are no numbers; its weights may be damaged")
+    if temperature:
+        noise = torch.empty_like(logits)
+        for row, generator in zip(noise, generators, strict=True):
+            row.exponential_(generator=generator)
+        logits = logits / temperature - noise.log()
+    return logits.argmax(-1)
+
+
+def context_of(model: Any) -> float:
+    """Tokens that the model was made for; without a number, as many as there are."""
+    return float(getattr(model.config.get_text_config(), "max_position_embeddings", inf))
+
+
+def ends_of(model: Any, chat: Chat) -> list[int]:
+    """The tokens that end a reply: the template's, and those that the checkpoint names."""
+    named = model.generation_config.eos_token_id
+    more = named if isinstance(named, list) else [named]
+    return list(dict.fromkeys([chat.end, *(each for each in more if each is not None)]))

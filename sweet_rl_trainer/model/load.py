@@ -1,0 +1,190 @@
+"""Models from checkpoints.
+
+`load_model` loads a whole checkpoint; `load_trained` what `training.train` saved, which may be adapters on one.
+In 4 bits (QLoRA, arXiv 2305.14314) are the linear layers but the output layer: NF4, its constants quantised too. The
+rest has `dtype`, as have the products. Nothing more has to be prepared: peft freezes it, and `Trainer` takes care of
+gradient checkpointing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from msgspec import Struct
+from torch import nn
+
+from colbench.errors import DataError, UserError
+from sweet_rl_trainer.model.checkpoint import is_adapters, readable
+from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.lora import attach
+from sweet_rl_trainer.model.value_head import load_value_model
+from sweet_rl_trainer.settings import Precision, Quantize, Score
+
+LACK = re.compile(r"out of memory|can't allocate memory")
+"""How torch says so, of a GPU and of the host."""
+
+
+def load_model(
+    folder: Path,
+    *,
+    dtype: Precision = "float32",
+    device: str | torch.device | None = None,
+    quantize: Quantize | None = None,
+    attention: str | None = None,
+    score: Score = "log-ratio",
+) -> Any:
+    """The causal language model of a checkpoint, or for scores that are values its value model, in evaluation mode.
+
+    Weights to train must be float32; those that adapters leave alone may be bfloat16. It is loaded to `device`, by
+    itself that of this process (`own_device`). `attention` is transformers' name of an implementation: by itself
+    `flash_attention_2` for bfloat16 on a GPU that has it installed, else `sdpa`, which alone can share beginnings.
+    Raises UserError for a folder that is no whole checkpoint, an unknown architecture, or too little memory.
+    """
+    from transformers import AutoModelForCausalLM
+
+    place = torch.device(device) if device is not None else own_device()
+    options: dict[str, Any] = {
+        "dtype": getattr(torch, dtype),
+        "attn_implementation": attention or _attention(dtype, place),
+        "local_files_only": True,
+        "trust_remote_code": False,
+    }
+    if quantize or place.type != "cpu":
+        options |= {"device_map": {"": place}}
+    if quantize:
+        options |= {"quantization_config": _four_bits(dtype)}
+    _check_whole(folder)
+    with readable(folder, "model"), enough_memory(f"model {folder} in {quantize or dtype}"):
+        if score == "value":
+            return _without_packing(load_value_model(folder, **options))
+        found: Any = AutoModelForCausalLM.from_pretrained(
+            folder,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are in the report
+            **options,
+        )
+    model, report = found
+    if lacking := sorted(
+        {*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])}
+    ):
+        raise DataError(f"{folder}: its weights lack, or have in another shape, {_some(lacking)}")
+    return _without_packing(model)
+
+
+def load_trained(
+    folder: Path,
+    base: Path,
+    *,
+    dtype: Precision = "float32",
+    device: str | torch.device | None = None,
+    quantize: Quantize | None = None,
+    attention: str | None = None,
+    score: Score = "log-ratio",
+) -> Any:
+    """What `training.train` saved, in evaluation mode: a whole model, or `base` with adapters, which stay float32.
+
+    The rest is as in `load_model`. Raises UserError, also if the adapters were trained on another base.
+    """
+    whole = load_model(
+        base if is_adapters(folder) else folder,
+        dtype=dtype,
+        device=device,
+        quantize=quantize,
+        attention=attention,
+        score=score,
+    )
+    return _adapted(whole, folder, base) if is_adapters(folder) else whole
+
+
+def own_device() -> torch.device:
+    """The accelerator of this process, as `accelerate launch` numbers them; the CPU where there is none."""
+    found = torch.accelerator.current_accelerator(check_available=True)
+    if found is None:
+        return torch.device("cpu")
+    return torch.device(found.type, int(os.environ.get("LOCAL_RANK", "0")))
+
+
+@contextmanager
+def enough_memory(what: str) -> Iterator[None]:
+    """Turn a lack of memory inside, of a GPU's or of the host's, into a UserError that says what may help."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as cause:
+        said = str(cause).partition("\n")[0]
+        if isinstance(cause, RuntimeError) and not LACK.search(said):
+            raise
+        raise UserError(
+            f"{what}: not enough memory{said and f' ({said})'}. Shorter rows (row_tokens), adapters (LoRA), 4 bits, "
+            "more processes (FSDP2, ZeRO-3) or a smaller model need less"
+        ) from cause
+
+
+def _check_whole(folder: Path) -> None:
+    if is_adapters(folder):
+        raise UserError(f"{folder} holds adapters, not a whole model: give their base, too")
+    if not (folder / "config.json").is_file():
+        raise UserError(f"{folder} holds no model: it has no config.json")
+
+
+def _attention(dtype: Precision, device: torch.device) -> str:
+    from transformers.utils.import_utils import is_flash_attn_2_available
+
+    fits = dtype == "bfloat16" and device.type == "cuda"
+    return "flash_attention_2" if fits and is_flash_attn_2_available() else "sdpa"
+
+
+def _four_bits(dtype: Precision) -> Any:
+    if find_spec("bitsandbytes") is None:
+        raise UserError("4 bits need bitsandbytes: `pip install 'colbench[qlora]'`")
+    from transformers import BitsAndBytesConfig
+
+    config: Any = BitsAndBytesConfig
+    return config(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=getattr(torch, dtype),
+    )
+
+
+def _without_packing(model: nn.Module) -> nn.Module:
+    """The model, of which bitsandbytes would on CPUs lay weights out for inference, for good and without gradients."""
+    layer: Any
+    for layer in model.modules():
+        if hasattr(layer, "support_avx512bf16_for_cpu"):
+            layer.support_avx512bf16_for_cpu = False
+    return model
+
+
+class _Run(Struct):
+    """What is asked of the record of a training run; see `training.Record`."""
+
+    origin: str
+
+
+def _adapted(model: nn.Module, folder: Path, base: Path) -> nn.Module:
+    _check_base(folder, base)
+    with readable(folder, "adapters"):
+        return attach(model, folder).eval()
+
+
+def _check_base(folder: Path, base: Path) -> None:
+    """Adapters do not know their base, but the record of their run beside them does."""
+    record = folder.parent / "run.json"
+    if not record.is_file():
+        return
+    origin = msgspec.json.decode(record.read_bytes(), type=_Run).origin
+    if origin != model_digest(base):
+        raise UserError(f"{folder} was trained on another model than {base}; give its own base")
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

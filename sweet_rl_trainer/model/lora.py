@@ -1,0 +1,62 @@
+"""Low-rank adapters through peft."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from colbench.errors import UserError
+from sweet_rl_trainer.model.value_head import has_value_head
+from sweet_rl_trainer.settings import LoraSettings
+
+
+def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
+    """The model with adapters that do nothing yet; only they are trained, and a value model's head.
+
+    The output layer has none, for `logprobs` needs it as it is; the head has none, for peft trains and saves it whole.
+    Raises UserError if the model has no such layers, ValueError if it was not quantised as `settings` say.
+    """
+    from peft import LoraConfig, get_peft_model
+
+    if bool(settings.quantize) != getattr(model, "is_loaded_in_4bit", False):
+        raise ValueError(f"quantize {settings.quantize}: the model was loaded otherwise")
+    values = has_value_head(model)
+    config = LoraConfig(
+        r=settings.rank,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules=list(settings.targets) or "all-linear",
+        task_type="TOKEN_CLS" if values else "CAUSAL_LM",
+        exclude_modules=["score"] if values else None,
+    )
+    given: Any = model
+    try:
+        with _older_names():
+            adapted: nn.Module = get_peft_model(given, config)
+    except ValueError as cause:
+        raise UserError(
+            f"LoRA on {', '.join(settings.targets) or 'all layers'}: {cause}"
+        ) from cause
+    return adapted
+
+
+def attach(model: nn.Module, folder: Path) -> nn.Module:
+    """The model with the adapters that a folder holds, frozen."""
+    from peft import PeftModel
+
+    with _older_names():
+        adapted: nn.Module = PeftModel.from_pretrained(model, folder)
+    return adapted
+
+
+@contextmanager
+def _older_names() -> Iterator[None]:
+    """Without the warnings that peft uses older names of transformers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield

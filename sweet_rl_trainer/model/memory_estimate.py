@@ -1,0 +1,91 @@
+"""How much memory a training needs on each device: an estimate, before anything is loaded.
+
+With P parameters, of which T are trained, in bytes:
+
+| part | full fine-tuning | adapters |
+|---|---|---|
+| weights | 4 P, and 2 P for copies in bfloat16 | 2 P (4 P in float32, 0.55 P in 4 bits), 4 T |
+| gradients and Adam's moments | 4 P + 8 P (2 P for 8-bit optimisers) | 4 T + 8 T (2 T) |
+| activations | as in `activations` | the same |
+| logits of a chunk of tokens, and their gradient | twice `logprobs.CHUNK_BYTES` | the same |
+
+FSDP2 and ZeRO-3 share the first two out among the processes; but the reference values are computed before, with the
+whole weights on every device, so no less than these is needed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
+from sweet_rl_trainer.settings import LoraSettings, TrainSettings
+
+BYTES = {"float32": 4, "bfloat16": 2}
+QUANTIZED = 0.55
+"""Bytes of a weight in 4 bits, with its constants."""
+
+
+class Size(Struct, frozen=True, kw_only=True):
+    """What matters of a model."""
+
+    parameters: int
+    linear: tuple[tuple[int, int], ...]
+    """Inputs and outputs of each linear layer but the last."""
+    layers: int
+    width: int
+    inner: int
+
+
+def size_of(folder: Path) -> Size:
+    """The size of the model whose configuration is in a folder; no weights are loaded."""
+    import torch
+    from torch import nn
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    with torch.device("meta"):
+        model: Any = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+    head = model.get_output_embeddings()
+    linear = [each for each in model.modules() if isinstance(each, nn.Linear) and each is not head]
+    text = config.get_text_config()
+    return Size(
+        parameters=sum(each.numel() for each in model.parameters()),
+        linear=tuple((each.in_features, each.out_features) for each in linear),
+        layers=text.num_hidden_layers,
+        width=text.hidden_size,
+        inner=getattr(text, "intermediate_size", None) or 4 * text.hidden_size,
+    )
+
+
+def training_bytes(
+    size: Size, settings: TrainSettings, lora: LoraSettings | None, *, shards: int = 1
+) -> int:
+    """Bytes on each device, with weights, gradients and moments in so many shards."""
+    moments = 2 if "8bit" in settings.optimizer else 8
+    if lora:
+        trained = sum(lora.rank * (one + other) for one, other in size.linear)
+        kept = QUANTIZED if lora.quantize else BYTES[settings.precision]
+        whole = kept * size.parameters + 4 * trained
+        shared = whole + (4 + moments) * trained
+    else:
+        whole = 4 * size.parameters
+        shared = whole + (4 + moments) * size.parameters
+        whole += 2 * size.parameters * (settings.precision == "bfloat16")
+        shared += 2 * size.parameters * (settings.precision == "bfloat16")
+    return round(max(shared / shards, whole) + activations(size, settings) + 2 * CHUNK_BYTES)
+
+
+def activations(size: Size, settings: TrainSettings) -> float:
+    """Bytes of a row's activations.
+
+    A layer keeps about 12 values of its width and 4 of the feed-forward's for each token; with gradient checkpointing
+    only one layer does at a time, and each keeps its input.
+    """
+    layer = 12 * size.width + 4 * size.inner
+    kept = layer * size.layers
+    if settings.gradient_checkpointing:
+        kept = layer + size.width * size.layers
+    return float(settings.row_tokens * kept * BYTES[settings.precision])

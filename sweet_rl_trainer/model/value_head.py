@@ -1,0 +1,99 @@
+"""The value baseline: a critic whose scores come from a regression head, not from log-probabilities.
+
+    S(τ) = Σ_i w_i v(x_i),  v(x_i) = h · (last hidden state at token i, which the token is part of)
+    L    = −log σ(β (S(τ⁺) − S(τ⁻)))
+
+With token weights `turn-mean` the score of a turn is the head applied to the mean of its tokens' hidden states. There
+is no reference and no NLL. The head has no bias and begins at 0, so that every score is 0 and the loss ln 2; the first
+step moves only the head. Source: arXiv 2503.15478, Table 3 ("regression head").
+
+A value model is transformers' token classifier with one label, and is saved as one: the backbone and `score.weight` in
+one ordinary checkpoint, which `AutoModelForTokenClassification` loads too. With LoRA the head is saved with the
+adapters, of which it is one of the `modules_to_save`.
+
+The paper's frontend critic is such a head on Qwen2-VL-7B. Here pages are told to a text critic as HTML; to have them
+seen, three things would be added, none of which is: a checkpoint's backbone of `AutoModelForImageTextToText` under a
+`ValueHead` in `load_value_model`; examples made by the processor, with screenshots of the reference (in c) and of each
+page, whose pixels `packing.Row` carries beside the ids; and in `packing` positions of three axes (M-RoPE), counted as
+the model's `get_rope_index` does within each sequence. Weights, pairs, objective, trainer and ranking stay as they are.
+Two sequences may share a beginning only where its pictures are the same, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from logging import ERROR
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from colbench.errors import UserError
+
+NEW = {"score.weight", "score.bias"}
+"""What a causal language model has not."""
+CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias": False}
+"""Of a token classifier, to be a value model."""
+
+
+class ValueHead(nn.Linear):
+    """h: hidden states [..., H] give values [..., 1], in float32 whatever autocast says."""
+
+    def __init__(self, weight: nn.Parameter) -> None:
+        super().__init__(weight.shape[1], 1, bias=False, device="meta")
+        self.weight = weight
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The values."""
+        with torch.autocast(input.device.type, enabled=False):
+            return linear(input.float(), self.weight.float())
+
+
+def load_value_model(folder: Path, **options: Any) -> Any:
+    """The value model of a checkpoint; `options` are those of `from_pretrained`.
+
+    The head is float32 whatever the rest is, and 0 where the checkpoint is a causal language model's. Raises UserError
+    where transformers has no token classifier of this kind of model, the checkpoint's has several labels, or weights
+    are missing.
+    """
+    from transformers import AutoConfig, AutoModelForTokenClassification
+
+    config = AutoConfig.from_pretrained(folder)
+    if type(config) not in AutoModelForTokenClassification._model_mapping:
+        kinds = f"transformers has no token classifier of {config.model_type}"
+        raise UserError(f"{folder}: {kinds}, which a value head is; use another model")
+    for name, value in CONFIG.items():
+        setattr(config, name, value)
+    with _quiet():
+        model, report = AutoModelForTokenClassification.from_pretrained(
+            folder, config=config, output_loading_info=True, ignore_mismatched_sizes=True, **options
+        )
+    missing = set(report["missing_keys"])
+    reshaped = {key for key, *_ in report["mismatched_keys"]}
+    if wrong := sorted(reshaped | (missing - NEW) | (set(report["unexpected_keys"]) & NEW)):
+        raise UserError(f"{folder}: {', '.join(wrong)} of the checkpoint do not fit a value model")
+    model.score = ValueHead(model.score.float().weight)
+    if "score.weight" in missing:
+        nn.init.zeros_(model.score.weight)
+    return model
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' report of what it found and missed, which `load_value_model` reads itself."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity(ERROR)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+def has_value_head(model: nn.Module) -> bool:
+    """Return whether this is a value model, however it is wrapped."""
+    return any(isinstance(module, ValueHead) for module in model.modules())

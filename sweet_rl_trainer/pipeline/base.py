@@ -1,0 +1,86 @@
+"""The model that training starts from: one that is there, one that is made on the spot, or what a stage exported."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from colbench.config import digest
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.runs import named
+from sweet_rl_trainer.model.checkpoint import load_tokenizer, resolve
+from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.tiny import build
+from sweet_rl_trainer.pipeline.recipe import ModelSettings, Recipe
+from sweet_rl_trainer.pipeline.stage import Job, Source, Stage
+from sweet_rl_trainer.settings import LoraSettings, Precision, Quantize, Shape
+
+BASE = "base"
+MODEL = "model"
+"""The folder of a model within a stage's."""
+RUN = "run"
+"""The folder of a run within the stage's: of dialogues, or of a training."""
+REFERENCES = "references"
+"""The folder of the cached values of reference models, among all outputs."""
+SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
+"""Files of a checkpoint besides its weights."""
+
+
+def base(recipe: Recipe) -> Stage | Source:
+    """Where a recipe begins."""
+    if recipe.model.tiny is None:
+        folder = resolve(recipe.model.name)
+        return Source(path=folder, key=digest([model_digest(folder), _tokenizer_digests(folder)]))
+    shape = recipe.model.tiny
+    return Stage(name=BASE, act=lambda job: make(job, shape), settings=shape)
+
+
+def _tokenizer_digests(folder: Path) -> dict[str, str]:
+    """Of all the small files, for it is not known which of them make up the tokenizer and its chat template."""
+    found = sorted(path for pattern in SMALL for path in folder.glob(pattern))
+    return {path.name: sha256(path.read_bytes()).hexdigest() for path in found}
+
+
+def make(job: Job, shape: Shape) -> dict[str, Any]:
+    """Make a small model."""
+    texts = [
+        text
+        for task in named(shape.texts)
+        for text in (
+            task.request,
+            task.hidden.reference,
+            *(fact.statement for fact in task.hidden.facts),
+        )
+    ]
+    build(job.folder / MODEL, shape, texts)
+    return {"model": model_digest(job.folder / MODEL)}
+
+
+def model_in(place: Path) -> Path:
+    """The model's folder: a stage's output, or what a user named."""
+    return place / MODEL if (place / MODEL).is_dir() else place
+
+
+def trained(folder: Path) -> Path:
+    """Return the folder with the result of a training stage."""
+    return folder / RUN / "model"
+
+
+def chat_of(folder: Path, settings: ModelSettings) -> Chat:
+    """The tokenizer of a model. Raises DataError if it has no chat template."""
+    return Chat(load_tokenizer(folder), template_args=settings.template_args)
+
+
+class Loading(Struct, frozen=True, kw_only=True):
+    """How a model is loaded: the same way for training and for scoring."""
+
+    dtype: Precision
+    quantize: Quantize | None
+
+
+def loading(precision: Precision, lora: LoraSettings | None) -> Loading:
+    """Weights to train in float32; those beside adapters in the precision of the products."""
+    return Loading(dtype=precision if lora else "float32", quantize=lora.quantize if lora else None)

@@ -1,0 +1,80 @@
+"""Dialogues as a stage: collected to learn from, or to evaluate a policy.
+
+FOLDER/run/               the run folder, which is resumed if the stage was killed
+FOLDER/run.config.json    the run's configuration
+FOLDER/report.txt         the report
+FOLDER/continuations/     dialogues that continue recorded ones, of stages that need them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from colbench.config import RunConfig
+from colbench.errors import UserError
+from colbench.run_folder import RunFolder
+from colbench.version import __version__
+from sweet_rl_trainer.agents.continuations import HarnessContinuations
+from sweet_rl_trainer.agents.dialogues import UNSCORED, run_dialogues
+from sweet_rl_trainer.pipeline.base import RUN, model_in
+from sweet_rl_trainer.pipeline.inputs import run_folders
+from sweet_rl_trainer.pipeline.stage import Job
+
+MODEL = "{model}"
+CONTINUATIONS = "continuations"
+
+
+def collect(job: Job, config: RunConfig) -> dict[str, Any]:
+    """Run the dialogues. Raises UserError if some of them have no score."""
+    if MODEL in config.agent:
+        agent = config.agent.replace(MODEL, str(model_in(job.inputs["model"]).resolve()))
+        config = replace(config, agent=agent)
+    with (job.folder / "report.txt").open("wb") as report:
+        code = run_dialogues(config, job.folder / RUN, report, progress=True)
+    if code == UNSCORED:
+        raise UserError(
+            f"collect: some dialogues of {job.folder} have no score; run again to retry them"
+        )
+    if code:
+        raise UserError(f"collect: the dialogues stopped with code {code}; see above")
+    return {"agent": config.agent}
+
+
+def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
+    """Run the dialogues, and return the mean score and the success rate, as in the harness's report.
+
+    They are None if no dialogue was scored. The success rate is None in domains without success.
+    """
+    summary = collect(job, config)
+    rollouts = RunFolder(job.folder / RUN).rollouts()
+    scores = [score for each in rollouts if (score := each.scores.get(config.scoring))]
+    return {
+        **summary,
+        "score": _mean(score.value for score in scores),
+        "success": _mean(score.success for score in scores),
+    }
+
+
+def settings(config: RunConfig) -> dict[str, Any]:
+    """Return what the dialogues of a run depend on: its configuration and the content of its tasks."""
+    file = Path(config.tasks).expanduser()
+    tasks = sha256(file.read_bytes()).hexdigest() if file.is_file() else __version__
+    return config.pins() | config.selection() | {"content": tasks}
+
+
+def continuations(job: Job, agent: str = "") -> HarnessContinuations:
+    """Return what continues dialogues: the agent of the first run of the inputs, or another, and that run's human."""
+    config = RunFolder(run_folders(job.inputs)[0]).record().config
+    if agent:
+        config = replace(config, agent=agent, agent_args={}, agent_prompt=None)
+    return HarnessContinuations(job.folder / CONTINUATIONS, config)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,116 @@
+"""Examples as a stage: from trajectories to what a training reads.
+
+FOLDER/train.msgpack, held_out.msgpack    the examples of both sides (`data.files`)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.errors import DataError
+from sweet_rl_trainer.data import files
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.examples import Examples, Report, pair_examples
+from sweet_rl_trainer.data.pairs import PairSettings, make_pairs
+from sweet_rl_trainer.data.privileged import Template
+from sweet_rl_trainer.data.token_weights import Rule as WeightRule
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.pipeline.base import chat_of, model_in
+from sweet_rl_trainer.pipeline.inputs import Data, load
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    """Examples of both sides, with a report."""
+
+    train: Examples
+    held_out: Examples
+    report: Report
+    """Of those to train on."""
+    without: dict[str, int] = {}
+    """Tasks without a pair, by reason."""
+
+
+Maker = Callable[[Data, Chat], Made]
+"""Makes the examples of a method. Raises DataError if there are none to train on."""
+
+
+def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
+    """Write the examples that a training needs."""
+    data = load(recipe.data, job.inputs)
+    made = maker(data, chat_of(model_in(job.inputs["model"]), recipe.model))
+    files.write(job.folder / files.TRAIN, made.train)
+    files.write(job.folder / files.HELD_OUT, made.held_out)
+    return {
+        "dialogues": len(data.train) + len(data.held_out) + len(data.privileged),
+        **summary(made),
+        "left out": data.dropped,
+    }
+
+
+def summary(made: Made) -> dict[str, Any]:
+    """Return the numbers of examples, tokens and tasks."""
+    found = msgspec.to_builtins(made.report)
+    return {**found, "held_out": len(made.held_out), "tasks_without": made.without}
+
+
+def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
+    """Return the number of examples and tokens (`Stage.estimate`)."""
+    if known.said:
+        return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
+    if not known.complete:
+        return Amount(note="after the dialogues are collected")
+    inputs = known.inputs
+    try:
+        made = maker(load(recipe.data, inputs), chat_of(model_in(inputs["model"]), recipe.model))
+    except DataError as cause:
+        return Amount(note=str(cause))
+    left = {**made.report.dropped, **made.without}
+    note = ", ".join(f"{reason}: {count}" for reason, count in left.items())
+    return Amount(examples=made.report.taken, tokens=made.report.tokens, note=note)
+
+
+def paired(
+    data: Data,
+    chat: Chat,
+    *,
+    pairs: PairSettings,
+    token_weights: WeightRule,
+    privileged: Template | None,
+    max_length: int,
+) -> Made:
+    """Return pairs of whole dialogues. Raises DataError if there are none to train on."""
+    without = Counter[str]()
+
+    def side(
+        trajectories: Sequence[Trajectory], negatives: Sequence[Trajectory], lost: Counter[str]
+    ) -> tuple[Examples, Report]:
+        found = make_pairs(
+            trajectories,
+            pairs.rule,
+            margin=pairs.margin,
+            match_turns=pairs.match_turns,
+            limit_negatives=[*trajectories, *negatives] if pairs.limit_negatives else negatives,
+            without=lost,
+        )
+        return pair_examples(
+            found, chat, token_weights, privileged=privileged, max_length=max_length
+        )
+
+    train, report = side(data.train, data.negatives, without)
+    held_out = or_none(lambda: side(data.held_out, [], Counter())[0])
+    return Made(train=train, held_out=held_out, report=report, without=dict(without))
+
+
+def or_none(make_examples: Callable[[], Examples]) -> Examples:
+    """Return held-out examples; none if none can be made."""
+    try:
+        return make_examples()
+    except DataError:
+        return []

@@ -1,0 +1,158 @@
+"""The trajectories that a recipe is about, with ids of their own, train and held-out side."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.config import digest
+from colbench.errors import UserError
+from colbench.run_folder import RunFolder
+from colbench.task import Task
+from colbench_tasks.trajectories import read_trajectories
+from sweet_rl_trainer.data import runs
+from sweet_rl_trainer.data.runs import read_run
+from sweet_rl_trainer.data.splits import part, split
+from sweet_rl_trainer.data.trajectories import Trajectory, from_official
+from sweet_rl_trainer.pipeline.base import RUN
+from sweet_rl_trainer.pipeline.recipe import DataSettings
+from sweet_rl_trainer.pipeline.stage import Source
+
+ROLLOUTS = "rollouts.jsonl"
+RUNS, OFFICIAL, COLLECTED = "runs", "official", "collected"
+NEGATIVES, TRUNCATED, PRIVILEGED = "negatives", "truncated", "privileged"
+"""Names of the inputs, before their number; truncated and privileged dialogues are collected as well."""
+
+
+class Data(Struct, frozen=True, kw_only=True):
+    """What there is to learn from."""
+
+    train: list[Trajectory]
+    held_out: list[Trajectory]
+    negatives: list[Trajectory]
+    """Of the training side; see `DataSettings.negatives`."""
+    privileged: list[Trajectory]
+    """Of the training side, by agents that knew c; see `Recipe.collect_privileged`."""
+    dropped: dict[str, int]
+    """Dialogues that were left out, by reason."""
+
+    @property
+    def by_id(self) -> dict[str, Trajectory]:
+        """All but the extra negatives."""
+        return {each.id: each for each in (*self.train, *self.held_out)}
+
+
+def sources(data: DataSettings) -> dict[str, Source]:
+    """The files that a recipe names. Raises UserError for one that is not there."""
+    named = {
+        RUNS: [_rollouts(each) for each in data.runs],
+        OFFICIAL: [Path(each) for each in data.official],
+        NEGATIVES: [_rollouts(each) for each in data.negatives],
+    }
+    return {
+        f"{name}{number}": Source(
+            path=path if name == OFFICIAL else path.parent,
+            key=_digest(path) if name == OFFICIAL else _run_digest(path),
+        )
+        for name, paths in named.items()
+        for number, path in enumerate(paths)
+    }
+
+
+def settings(data: DataSettings) -> dict[str, object]:
+    """What of the settings matters to the trajectories, besides the files; tasks are found by their hashes."""
+    system = None if data.system is None else digest(_read(data.system))
+    kept: dict[str, object] = {"held_out": data.held_out, "seed": data.seed, "system": system}
+    return kept if data.share == 1 else kept | {"share": data.share}
+
+
+def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
+    """The trajectories of the inputs of a stage. Raises UserError where they cannot be read or split."""
+    dropped = Counter[str]()
+    tasks = runs.named(data.tasks) if data.tasks else None
+    system = None if data.system is None else _read(data.system)
+
+    def of_run(folder: Path) -> list[Trajectory]:
+        found = read_run(folder, tasks=tasks, system=system, dropped=dropped)
+        return sorted(found, key=lambda each: each.id)  # a run file has them as they were finished
+
+    def of_file(path: Path) -> list[Trajectory]:
+        return list(from_official(read_trajectories(path), system=system or "", dropped=dropped))
+
+    read = [*map(of_run, run_folders(inputs)), *map(of_file, _named(inputs, OFFICIAL))]
+    train, held_out = split(_distinct(read), data.held_out, seed=data.seed)
+    train = part(train, data.share, seed=data.seed)
+    wanted = {each.task_hash for each in train}
+    truncated = [*_named(inputs, NEGATIVES), *(path / RUN for path in _named(inputs, TRUNCATED))]
+    extra = _distinct([*map(of_run, truncated)], "negatives ")
+    knowing = _distinct([of_run(path / RUN) for path in _named(inputs, PRIVILEGED)], "privileged ")
+    return Data(
+        train=train,
+        held_out=held_out,
+        negatives=[each for each in extra if each.task_hash in wanted],
+        privileged=[each for each in knowing if each.task_hash in wanted],
+        dropped=dict(dropped),
+    )
+
+
+def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
+    """The tasks of the runs among the inputs, by their hash; official files hold none that matter to facts."""
+    named = runs.named(data.tasks) if data.tasks else None
+    return {
+        task.hash: task
+        for folder in run_folders(inputs)
+        for task in named or runs.tasks_of(RunFolder(folder).record(), folder)
+    }
+
+
+def run_folders(inputs: Mapping[str, Path]) -> list[Path]:
+    """The runs among the inputs, without those of extra negatives."""
+    return [*_named(inputs, RUNS), *(path / RUN for path in _named(inputs, COLLECTED))]
+
+
+def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
+    """In the order of their numbers, which is that of the inputs."""
+    return [path for key, path in inputs.items() if key.rstrip("0123456789") == name]
+
+
+def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:
+    """All trajectories; where there are several runs, whose ids are alike, with the number of theirs before the id."""
+    alone = len(groups) == 1 and not prefix
+    return [
+        each if alone else replace(each, id=f"{prefix}{number}:{each.id}")
+        for number, group in enumerate(groups)
+        for each in group
+    ]
+
+
+def _rollouts(folder: str) -> Path:
+    path = Path(folder) / ROLLOUTS
+    if not path.is_file():
+        raise UserError(f"{folder} is no run folder of `colbench eval`: it has no {ROLLOUTS}")
+    return path
+
+
+def _run_digest(rollouts: Path) -> str:
+    """Of the rollouts, and what of the run's record the agent's prompt depends on."""
+    record = RunFolder(rollouts.parent).record()
+    return digest([_digest(rollouts), record.config.max_turns, record.pins.get("agent")])
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as cause:
+        raise UserError(f"{path} cannot be read: {cause.strerror}") from cause
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise UserError(f"data.system: {path} cannot be read: {cause}") from cause

@@ -1,0 +1,75 @@
+"""The settings of a recipe that differ from the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import msgspec
+
+from colbench.task import FRONTEND
+from sweet_rl_trainer.pipeline.read import convert
+from sweet_rl_trainer.pipeline.recipe import Recipe
+
+PAPER_CRITICS = {FRONTEND: "a regression head on Qwen2-VL-7B, which sees pages"}
+"""The paper's critics in other domains than backend programming."""
+STAGES = ("critic", "sample", "rank", "actor", "rft", "mtdpo")
+"""Stages of the paper; each is a table of a recipe, too."""
+OURS = {
+    "keep",
+    "log_every",
+    "optimizer",
+    "patience",
+    "report_to",
+    "row_tokens",
+    "save_every",
+    "seed",
+    "share_beginnings",
+    "gradient_checkpointing",
+    "server",
+    "record_tokens",
+    "server_args",
+    "concurrency",
+}
+"""Settings that the paper does not report; no value of theirs counts as a difference."""
+
+
+def paper_diff(recipe: Recipe, stages: Collection[str]) -> list[tuple[str, object, object]]:
+    """Return the settings of these stages that differ from the paper's: key, value, the paper's value."""
+    paper = convert({"domain": recipe.domain, "model": {"name": "x"}}, "")
+    ours, theirs = (_tables(each) for each in (recipe, paper))
+    found = [
+        each
+        for name in (*STAGES, "lora")
+        if name in stages or name == "lora"
+        for each in _differences(name, ours[name], theirs[name])
+    ]
+    return [*_beyond(recipe, stages), *found]
+
+
+def _tables(recipe: Recipe) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins({**recipe.tables, "lora": recipe.lora})
+    return found
+
+
+def _beyond(recipe: Recipe, stages: Collection[str]) -> Iterator[tuple[str, object, object]]:
+    """Yield the differences that the default settings have as well."""
+    if recipe.data.held_out and not {*STAGES}.isdisjoint(stages):
+        yield "data.held_out", recipe.data.held_out, 0.0
+    if recipe.domain in PAPER_CRITICS and "critic" in stages:
+        yield (
+            "critic",
+            "the actor's model, which reads answers as text",
+            PAPER_CRITICS[recipe.domain],
+        )
+
+
+def _differences(key: str, ours: Any, theirs: Any) -> list[tuple[str, object, object]]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [
+            each
+            for name, value in ours.items()
+            if name not in OURS
+            for each in _differences(f"{key}.{name}", value, theirs.get(name))
+        ]
+    return [] if ours == theirs else [(key, ours, theirs)]

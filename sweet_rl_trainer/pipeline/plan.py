@@ -1,0 +1,52 @@
+"""The stages of a recipe, in order.
+
+    [base], [collect], …the method's stages…, export, [evaluate]
+
+`base` is only made if the recipe asks for a model with random weights, and `collect` only if it names no dialogues;
+`evaluate` follows each `export` (`[[evaluate]]`). A later iteration starts from the policy that the previous one
+exported: it is the base, and `{model}` of the agents in `[[collect]]`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sweet_rl_trainer.pipeline import dialogues
+from sweet_rl_trainer.pipeline.base import base
+from sweet_rl_trainer.pipeline.iteration import EXPORT, Iteration
+from sweet_rl_trainer.pipeline.method import find_method, method_of
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Stage, order
+
+
+def plan(recipe: Recipe, goal: str | None = None) -> list[Stage]:
+    """Return the stages that lead to a goal, by default to the policy of the recipe's method.
+
+    A goal of another method replaces the recipe's. Raises UserError for files or models that do not exist, and if there
+    is nothing to learn from.
+    """
+    method = method_of(goal) if goal else find_method(recipe.method)
+    model = base(recipe)
+    found = {model.key: model} if isinstance(model, Stage) else {}
+    for number in range(recipe.iterations):
+        last = number == recipe.iterations - 1
+        iteration = Iteration(recipe, model, first=number == 0)
+        ends = method.stages(iteration, goal if goal and last else method.policy)
+        stages = [stage for end in ends for stage in order(end)]
+        model = stages[-1]
+        found |= {each.key: each for each in (*stages, *_evaluations(recipe, model))}
+    return list(found.values())
+
+
+def _evaluations(recipe: Recipe, last: Stage) -> list[Stage]:
+    """Return the evaluations of the policy, if the last stage exports one."""
+    runs = recipe.evaluate if last.name == EXPORT else ()
+    return [
+        Stage(
+            name="evaluate",
+            act=partial(dialogues.evaluate, config=config),
+            settings=dialogues.settings(config),
+            inputs={"model": last},
+        )
+        for config in runs
+    ]

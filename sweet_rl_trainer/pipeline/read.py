@@ -1,0 +1,184 @@
+"""Recipes from TOML files, with the paper's values where a file says nothing.
+
+`[train]` holds settings of every training of a recipe, `[critic.train]` and the like those of one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.config import RunConfig
+from colbench.config_errors import did_you_mean, explain
+from colbench.errors import UserError
+from colbench.registry import get_domain
+from sweet_rl_trainer.data.runs import training_tasks
+from sweet_rl_trainer.pipeline.former_names import refuse_former
+from sweet_rl_trainer.pipeline.method import Method, find_method, methods
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.recipe_files import text
+from sweet_rl_trainer.settings import TrainSettings
+
+T = TypeVar("T")
+COMMON = "train"
+"""The table with settings of every training."""
+SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
+
+
+def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Recipe:
+    """Return a shipped recipe by its name, or one from a file, with changes.
+
+    The changes are texts such as `critic.train.beta=0.2`, or `values` by key. Raises UserError naming the file and the
+    key, or the change, that is wrong.
+    """
+    content, place = text(name)
+    try:
+        table = tomllib.loads(content)
+    except tomllib.TOMLDecodeError as cause:
+        raise UserError(f"{place}: {cause}") from cause
+    for change in changes:
+        key, equals, value = change.partition("=")
+        if not equals or not key.strip():
+            raise UserError(f"--set {change}: expected KEY=VALUE, such as critic.train.epochs=2")
+        assign(table, key.strip(), _value(value.strip()))
+    for key, value in (values or {}).items():
+        assign(table, key, value)
+    return convert(table, place)
+
+
+def assign(table: dict[str, Any], key: str, value: Any) -> None:
+    """Set a setting by its key, such as `critic.train.beta`. Raises UserError if a part of the key is not a table."""
+    *path, last = key.split(".")
+    for name in path:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise UserError(f"--set {key}: {name} is not a table")
+    table[last] = value
+
+
+def convert(table: Mapping[str, Any], place: str) -> Recipe:
+    """Return a recipe from its tables; `place` is for messages. Raises UserError naming the key that is wrong."""
+    try:
+        refuse_former(table)
+        _refuse_unknown(table)
+        shared = {name: value for name, value in table.items() if name in SHARED}
+        recipe = _with_domain(_checked(shared, Recipe))
+        recipe = replace(recipe, tables=_tables(table, recipe.domain))
+        find_method(recipe.method)
+        problem = next(_problems(recipe), None)
+    except UserError as cause:
+        raise UserError(f"{place}: {cause}") from cause
+    if problem:
+        raise UserError(f"{place}: {problem}")
+    return recipe
+
+
+def _refuse_unknown(table: Mapping[str, Any]) -> None:
+    known = [*SHARED, COMMON, *(name for method in methods() for name in method.tables)]
+    for name in table:
+        if name not in known:
+            raise UserError(f"{name}: unknown key{did_you_mean(name, known)}")
+
+
+def _tables(table: Mapping[str, Any], domain: str) -> dict[str, Any]:
+    """Return the complete tables of all methods: the paper's values, changed by `[train]` and by the table itself."""
+    common = _common(table.get(COMMON, {}))
+    return {
+        name: _checked(_complete(method, name, table, common, domain), kind, name)
+        for method in methods()
+        for name, kind in method.tables.items()
+    }
+
+
+def _complete(
+    method: Method, name: str, table: Mapping[str, Any], common: Mapping[str, Any], domain: str
+) -> dict[str, Any]:
+    given = dict(_table(table.get(name, {}), name))
+    if not _is_training(method.tables[name]):
+        return _merged(method.paper(name, domain, {}), given)
+    given[COMMON] = {**common, **_table(given.get(COMMON, {}), f"{name}.{COMMON}")}
+    return _merged(method.paper(name, domain, given[COMMON]), given)
+
+
+def _is_training(kind: type[Struct]) -> bool:
+    """Return whether a table has the settings of a training, which `[train]` changes."""
+    return any(field.type is TrainSettings for field in msgspec.structs.fields(kind))
+
+
+def _merged(paper: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the paper's values, changed by the given ones; tables within are merged as well."""
+    merged = {**paper, **given}
+    for key, value in paper.items():
+        if isinstance(value, Mapping) and isinstance(given.get(key), Mapping):
+            merged[key] = {**value, **given[key]}
+    return merged
+
+
+def _with_domain(recipe: Recipe) -> Recipe:
+    """Return the recipe in which runs that name no tasks, or no agent, have the domain's own."""
+    defaults = get_domain(recipe.domain).defaults
+
+    def collected(configs: Sequence[RunConfig]) -> tuple[RunConfig, ...]:
+        return tuple(
+            replace(
+                each,
+                agent=each.agent or defaults.agent,
+                tasks=each.tasks or training_tasks(recipe.domain),
+            )
+            for each in configs
+        )
+
+    return replace(
+        recipe,
+        collect=collected(recipe.collect),
+        negatives=collected(recipe.negatives),
+        collect_privileged=collected(recipe.collect_privileged),
+        evaluate=tuple(
+            replace(each, tasks=each.tasks or defaults.tasks) for each in recipe.evaluate
+        ),
+    )
+
+
+def _common(table: Any) -> Mapping[str, Any]:
+    """Return `[train]`. It is checked on its own, so that a mistake is named where it is."""
+    changes = _table(table, COMMON)
+    score = {"score": changes["score"], "likelihood_weight": 0.0} if "score" in changes else {}
+    _checked({**changes, **score}, TrainSettings, COMMON)
+    return changes
+
+
+def _checked(values: Mapping[str, Any], kind: type[T], table: str = "") -> T:
+    """Return settings from their values. Raises UserError that names the wrong key; `table` is where they stand."""
+    try:
+        return msgspec.convert(values, kind, strict=True)
+    except msgspec.ValidationError as cause:
+        raise UserError(str(explain(cause, kind, values, table=table))) from cause
+
+
+def _table(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise UserError(f"{name}: expected a table; given: {value}")
+    return value
+
+
+def _problems(recipe: Recipe) -> Iterator[str]:
+    if recipe.model.name and recipe.model.tiny:
+        yield "model.name and model.tiny: give one of the two"
+    if not (recipe.model.name or recipe.model.tiny):
+        yield "model.name: give the model to train, a folder or a name on the hub (--model)"
+    if recipe.iterations > 1 and not any("{model}" in each.agent for each in recipe.collect):
+        yield "iterations: a [[collect]] table with {model} in its agent is needed to collect from the actor"
+    for method in methods():
+        yield from method.problems(recipe)
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

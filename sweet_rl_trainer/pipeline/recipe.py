@@ -1,0 +1,100 @@
+"""A recipe: everything that a training run is made of, as one frozen value.
+
+What all methods share is here. Each method adds tables of its own, such as `[critic]` (`method.Method.tables`). What a
+recipe leaves out has the paper's value, where the paper has one. `read` reads recipes from TOML files.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from msgspec import Meta, Struct
+
+from colbench.config import ArgValue, RunConfig
+from colbench.task import BACKEND
+from sweet_rl_trainer.settings import Count, LoraSettings, Shape
+
+T = TypeVar("T")
+Fraction = Annotated[float, Meta(gt=0, le=1)]
+Side = Annotated[float, Meta(ge=0, lt=1)]
+
+
+class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The model that training starts from."""
+
+    name: str = ""
+    """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face hub."""
+    tiny: Shape | None = None
+    """In place of a name: a small model with random weights."""
+    template_args: dict[str, ArgValue] = {}
+    """Variables of the chat template, as the rollouts were sampled with them."""
+
+
+class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The dialogues to learn from. Without `runs` and `official`, they are collected first (`[[collect]]`)."""
+
+    runs: tuple[str, ...] = ()
+    """Run folders of `colbench eval`."""
+    official: tuple[str, ...] = ()
+    """Trajectory files in the official format."""
+    negatives: tuple[str, ...] = ()
+    """Run folders of which only the dialogues that ran into the turn limit count, as rejected ones."""
+    tasks: str = ""
+    """The source of the runs' tasks, if the recorded one no longer exists."""
+    system: str | None = None
+    """A file with the agent's system prompt, if the recorded one no longer exists."""
+    held_out: Side = 0.05
+    """Share of the tasks that are never trained on: for diagnoses, and for the choice of the checkpoint. Ours."""
+    share: Fraction = 1.0
+    """Share of the other tasks that are trained on: for curves over the number of tasks. Ours."""
+    seed: int = 0
+    """Seed of both choices."""
+
+
+class LaunchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the processes of a training are started."""
+
+    config: str = ""
+    """One of the package's (`fsdp2`, `zero3`, `ddp`, `one-gpu`) or a file of `accelerate config`; "": one process."""
+    processes: Count = 1
+    args: tuple[str, ...] = ()
+    """Further flags of `accelerate launch`, such as `--num_machines=2`."""
+
+
+class ExportSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The checkpoint that is served."""
+
+    dtype: Literal["bfloat16", "float32"] = "bfloat16"
+
+
+class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of a whole run."""
+
+    method: str = "sweet"
+    """Name of an installed method (entry points `colbench.methods`)."""
+    domain: str = BACKEND
+    """Name of an installed domain; see docs/new-domain.md."""
+    iterations: Count = 1
+    """Repetitions of the method. From the second one on, `[[collect]]` provides the dialogues, and `{model}` in it is
+    the policy of the previous iteration."""
+    model: ModelSettings = ModelSettings()
+    data: DataSettings = DataSettings()
+    collect: tuple[RunConfig, ...] = ()
+    """Runs of `colbench eval`; `{model}` in an agent's name is the folder of the model.
+
+    A run that names no agent has the domain's rule-based one, and one that names no tasks those to train on."""
+    evaluate: tuple[RunConfig, ...] = ()
+    """Runs of `colbench eval` with the exported policy, `{model}`, after each iteration."""
+    negatives: tuple[RunConfig, ...] = ()
+    """Runs of which only the dialogues that ran into the turn limit count, as rejected ones; see `data.negatives`."""
+    collect_privileged: tuple[RunConfig, ...] = ()
+    """Runs of agents that know c. RFT also imitates them, with c stated first, and so trains a model that uses c."""
+    lora: LoraSettings | None = None
+    launch: LaunchSettings = LaunchSettings()
+    export: ExportSettings = ExportSettings()
+    tables: dict[str, Any] = {}
+    """The methods' own tables, by name. In a TOML file they are at the top."""
+
+    def table(self, kind: type[T]) -> T:
+        """Return the table of a type."""
+        return next(table for table in self.tables.values() if isinstance(table, kind))

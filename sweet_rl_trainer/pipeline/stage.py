@@ -1,0 +1,191 @@
+"""A stage: an action, its settings and its inputs. Its output is found by these, so it is made once.
+
+    OUT/NAME-KEY/           the output, complete or not
+    OUT/NAME-KEY/done.json  written last: the stage is done
+
+KEY is a digest of the name, the settings and the keys of the inputs, down to the content of the files that a recipe
+names. A changed recipe repeats the stages that the change reaches, and nothing else; changed back, it finds them again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from colbench.config import digest
+from colbench.errors import DataError
+from colbench.run_folder import hold
+from sweet_rl_trainer.pipeline.memory_monitor import MemoryMonitor
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+T = TypeVar("T")
+DONE, LOCK = "done.json", ".lock"
+FORMAT = 2
+"""Of what the stages write; outputs of another one are not found."""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What `done.json` holds."""
+
+    stage: str
+    key: str
+    settings: Any
+    inputs: dict[str, str]
+    """The keys of the inputs, by the names that the stage has for them."""
+    seconds: float
+    """Since the last call of the stage; it may have been called, and killed, before."""
+    memory: int | None = None
+    """Peak memory of this program and its subprocesses in that time, in bytes (`memory_monitor`)."""
+    said: dict[str, Any]
+    """What the stage has to say of its output."""
+
+
+class Amount(Struct, kw_only=True):
+    """The work of a stage, as far as it is known before the stage is run."""
+
+    examples: int | None = None
+    tokens: int | None = None
+    """Tokens of all examples, each counted as often as it is used."""
+    steps: int | None = None
+    memory: int | None = None
+    """Bytes per device."""
+    most: bool = False
+    """True if the numbers are upper bounds."""
+    note: str = ""
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What is known about a stage before it is run."""
+
+    inputs: dict[str, Path]
+    """The folders of the inputs that exist, by name."""
+    amounts: dict[str, Amount]
+    """The work of the inputs that are stages, by name."""
+    said: dict[str, Any] | None
+    """The stage's own summary, if it is done."""
+
+    @property
+    def complete(self) -> bool:
+        """True if all inputs exist."""
+        return self.amounts.keys() <= self.inputs.keys()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Files that exist before any stage is run."""
+
+    path: Path
+    key: str
+    """A digest of their content."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A stage that is being run."""
+
+    folder: Path
+    inputs: Mapping[str, Path]
+    """The folders of the stage's inputs."""
+    shared: Path
+    """The folder of all outputs: for files that stages share, such as the cache of reference log-probabilities."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One stage."""
+
+    name: str
+    act: Callable[[Job], dict[str, Any]]
+    """Runs or resumes the stage, and returns a summary."""
+    settings: Any
+    """All that the output depends on besides the inputs: plain values."""
+    inputs: Mapping[str, Stage | Source] = field(default_factory=dict)
+    estimate: Callable[[Known], Amount] | None = None
+    """Counts what there is to do, for `--dry-run`."""
+    shows: tuple[str, ...] | None = None
+    """Names of the summary's values that the console shows; None: all of them."""
+    view: Callable[[Path], RenderableType] | None = None
+    """Renders the output for the console, from its folder."""
+
+    @cached_property
+    def key(self) -> str:
+        """What the output is found by."""
+        inputs = {name: each.key for name, each in self.inputs.items()}
+        return digest([FORMAT, self.name, msgspec.to_builtins(self.settings), inputs])
+
+    def folder(self, root: Path) -> Path:
+        """Where the output is, or will be."""
+        return root / f"{self.name}-{self.key[:12]}"
+
+    def report(self, root: Path) -> Report | None:
+        """What the stage said when it was done; None if it is not. Raises DataError if that is damaged."""
+        path = self.folder(root) / DONE
+        if not path.is_file():
+            return None
+        return read(path, Report)
+
+    def run(self, root: Path) -> Report:
+        """Do the stage; its inputs are done. Where another process does it, wait for that."""
+        folder = self.folder(root)
+        with hold(folder / LOCK, root, wait=True):
+            return self.report(root) or self._act(folder, root)
+
+    def _act(self, folder: Path, root: Path) -> Report:
+        begun = time.monotonic()
+        with MemoryMonitor() as monitor:
+            said = self.act(Job(folder=folder, inputs=self._places(root), shared=root))
+        report = Report(
+            stage=self.name,
+            key=self.key,
+            settings=msgspec.to_builtins(self.settings),
+            inputs={name: each.key for name, each in self.inputs.items()},
+            seconds=time.monotonic() - begun,
+            memory=monitor.peak,
+            said=said,
+        )
+        part = folder / f"{DONE}.part"
+        part.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+        part.rename(folder / DONE)
+        return report
+
+    def _places(self, root: Path) -> dict[str, Path]:
+        return {
+            name: each.path if isinstance(each, Source) else each.folder(root)
+            for name, each in self.inputs.items()
+        }
+
+
+def read(path: Path, type_: type[T]) -> T:
+    """A JSON file in a stage's folder. Raises DataError if it is damaged or gone."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=type_)
+    except (OSError, msgspec.DecodeError) as cause:
+        raise DataError(f"{path}: {cause}; {anew(path.parent)}") from cause
+
+
+def anew(folder: Path) -> str:
+    """What to do about a stage's damaged output."""
+    return f"delete {folder} to have the stage done anew"
+
+
+def order(last: Stage) -> list[Stage]:
+    """The stage and all that it needs, each once, what is needed first."""
+    found: dict[str, Stage] = {}
+
+    def visit(stage: Stage) -> None:
+        for each in stage.inputs.values():
+            if isinstance(each, Stage):
+                visit(each)
+        found.setdefault(stage.key, stage)
+
+    visit(last)
+    return list(found.values())

@@ -1,0 +1,125 @@
+"""A training as a stage. Its processes are started by it, so that all their memory is freed when they end.
+
+FOLDER/task.json    what is to be trained, for the processes
+FOLDER/run/         the run, which is resumed if the stage was killed (`train.run`)
+FOLDER/run/model/   the result: a whole model, or adapters
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.errors import UserError
+from sweet_rl_trainer.model.memory_estimate import size_of, training_bytes
+from sweet_rl_trainer.pipeline.base import REFERENCES, RUN, model_in
+from sweet_rl_trainer.pipeline.recipe import LaunchSettings, Recipe
+from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
+from sweet_rl_trainer.settings import LoraSettings, TrainSettings
+from sweet_rl_trainer.subprocesses import run
+
+TASK = "task.json"
+MEMORY = "memory.json"
+"""Peak memory of a process in bytes: of the accelerator if there is one."""
+WORKER = "sweet_rl_trainer.pipeline.worker"
+ON_EXAMPLES = "sweet_rl_trainer.pipeline.train_examples:train_examples"
+SHOWN = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "reward", "tokens")
+"""Logged values of a training that the console shows."""
+SHARDED = ("fsdp", "zero3")
+"""Parts of the name of a configuration that shards weights."""
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """A training on examples, for its processes: paths, and how to train."""
+
+    base: str
+    examples: str
+    references: str | None
+    """None: the objective has no reference."""
+    settings: TrainSettings
+    adapters: LoraSettings | None
+
+
+def train(
+    job: Job,
+    settings: TrainSettings,
+    adapters: LoraSettings | None,
+    launch: LaunchSettings,
+    *,
+    referred: bool,
+) -> dict[str, Any]:
+    """Train on the examples of the input `data`, from the model of the input `model`.
+
+    Raises UserError if a process stops with an error, which it has printed.
+    """
+    task = Task(
+        base=str(model_in(job.inputs["model"])),
+        examples=str(job.inputs["data"]),
+        references=str(job.shared / REFERENCES) if referred else None,
+        settings=settings,
+        adapters=adapters,
+    )
+    launch_processes(job, task, ON_EXAMPLES, launch)
+    memory = msgspec.json.decode((job.folder / MEMORY).read_bytes())
+    return {**last_values(job.folder / RUN), "memory": memory}
+
+
+def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings) -> None:
+    """Start the processes and wait for them.
+
+    Each calls `entry`, MODULE:FUNCTION, with the stage's folder, where `task` is in task.json. Raises UserError if one
+    stops with an error, which it has printed.
+    """
+    (job.folder / TASK).write_bytes(msgspec.json.format(msgspec.json.encode(task)))
+    if code := run([*command(launch), entry, str(job.folder)]):
+        raise UserError(f"{job.folder}: training stopped with code {code}, see above")
+
+
+def command(launch: LaunchSettings) -> list[str]:
+    """Return the command that starts the processes. Raises UserError for a configuration that does not exist."""
+    python = [sys.executable, "-m"]
+    if not launch.config:
+        return [*python, WORKER]
+    count = [f"--num_processes={launch.processes}"]
+    config = f"--config_file={_config(launch.config)}"
+    return [*python, "accelerate.commands.launch", config, *count, *launch.args, "-m", WORKER]
+
+
+def _config(name: str) -> Path:
+    with as_file(files("sweet_rl_trainer").joinpath("configs")) as folder:
+        shipped = sorted(path.stem for path in folder.glob("*.yaml"))
+        path = folder / f"{name}.yaml" if name in shipped else Path(name)
+    if not path.is_file():
+        raise UserError(f"launch.config {name!r}: neither a file nor one of {', '.join(shipped)}")
+    return path
+
+
+def last_values(folder: Path) -> dict[str, Any]:
+    """Return the last of each value that a training logged."""
+    log = (folder / "log.jsonl").read_bytes().splitlines()
+    values: dict[str, Any] = {}
+    for line in log:
+        values |= msgspec.json.decode(line)
+    return values
+
+
+def estimate(known: Known, settings: TrainSettings, recipe: Recipe) -> Amount:
+    """Return the steps, the tokens and the memory of a training (`Stage.estimate`)."""
+    data = known.amounts["data"]
+    found = Amount(examples=data.examples, tokens=data.tokens, most=data.most)
+    if data.examples is not None:
+        found.steps = settings.steps(data.examples)
+        if data.tokens is not None and data.examples:
+            epochs = found.steps / settings.steps_of_epoch(data.examples)
+            found.tokens = round(data.tokens * epochs)
+    if "model" in known.inputs:
+        launch = recipe.launch
+        shards = launch.processes if any(each in launch.config for each in SHARDED) else 1
+        size = size_of(model_in(known.inputs["model"]))
+        found.memory = training_bytes(size, settings, recipe.lora, shards=shards)
+    return found

@@ -1,0 +1,78 @@
+"""Our settings in the words of transformers."""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from colbench.errors import UserError
+from sweet_rl_trainer.settings import TrainSettings
+from sweet_rl_trainer.train.sharding import backend, use_cpu
+
+CHOICE = "choice"
+"""The metric by which checkpoints of training on pairs are compared; see `Trainer.evaluate`."""
+
+
+def arguments(settings: TrainSettings, folder: Path, count: int, best: str | None) -> Any:
+    """transformers' TrainingArguments for `count` examples. `best` is the metric that checkpoints are compared by.
+
+    All epochs are one to transformers, whose "batch" is a whole optimiser step (`collator.Plan`).
+    Raises UserError for what is not installed, or not known to transformers.
+    """
+    from transformers import TrainingArguments
+
+    for name in settings.report_to:
+        if find_spec(name) is None:
+            raise UserError(f"report_to {name}: it is not installed (`pip install {name}`)")
+    total = settings.steps(count)
+    try:
+        found = TrainingArguments(
+            output_dir=str(folder),
+            use_cpu=use_cpu(),
+            ddp_backend=backend(),
+            max_steps=total,
+            per_device_train_batch_size=1,
+            learning_rate=settings.learning_rate,
+            lr_scheduler_type="cosine_with_min_lr",
+            lr_scheduler_kwargs={"min_lr_rate": settings.final_rate},
+            warmup_steps=math.ceil(settings.warmup * total),
+            optim=settings.optimizer,
+            adam_beta1=settings.adam[0],
+            adam_beta2=settings.adam[1],
+            weight_decay=settings.weight_decay,
+            max_grad_norm=settings.clip,
+            seed=settings.seed,
+            logging_steps=settings.log_every,
+            logging_nan_inf_filter=False,
+            report_to=list(settings.report_to) or "none",
+            eval_strategy="steps" if best else "no",
+            eval_steps=settings.save_every,
+            save_strategy="steps",
+            save_steps=settings.save_every,
+            save_total_limit=settings.keep,
+            load_best_model_at_end=best is not None,
+            metric_for_best_model=best,
+            greater_is_better=best == CHOICE,
+            restore_callback_states_from_checkpoint=True,
+            remove_unused_columns=False,
+            disable_tqdm=True,
+            log_level="error",
+            ddp_find_unused_parameters=False,
+        )
+    except (ValueError, ImportError) as cause:
+        raise UserError(
+            f"these settings do not work here: {' '.join(str(cause).split())}"
+        ) from cause
+    found.mixed_precision = "no"  # `Trainer` does it, the same in however many processes
+    return found
+
+
+def enable_checkpointing(model: nn.Module) -> None:
+    """Recompute activations in the backward pass, under whichever name transformers has it."""
+    given: Any = model
+    enable = getattr(given, "activation_checkpointing_enable", None)
+    (enable or given.gradient_checkpointing_enable)({"use_reentrant": False})

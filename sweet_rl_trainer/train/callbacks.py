@@ -1,0 +1,92 @@
+"""What a training run shows: a line for each step in a JSONL file, and its progress on the console."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
+from transformers import TrainerCallback
+
+from sweet_rl_trainer.console import PLAIN_INTERVAL
+
+SHOWN = ("loss", "reward", "nll", "accuracy", "margin", "eval_loss", "eval_nll", "eval_accuracy")
+
+
+class LogFile(TrainerCallback):
+    """Writes what is logged to a file; a resumed run begins it again with what its checkpoint remembers."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        """Write what was logged before the checkpoint."""
+        if state.is_world_process_zero:
+            self._path.write_bytes(b"".join(map(_line, state.log_history)))
+
+    def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        """Write the latest."""
+        if state.is_world_process_zero:
+            with self._path.open("ab") as file:
+                file.write(_line(state.log_history[-1]))
+
+
+def _line(values: dict[str, Any]) -> bytes:
+    return msgspec.json.encode({"step": values["step"], **values}) + b"\n"
+
+
+class OnConsole(TrainerCallback):
+    """A bar in a terminal, a line now and then elsewhere; on standard error, by the first process only."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("train"),
+            BarColumn(bar_width=16),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn(
+                "[dim]{task.fields[text]}[/dim]",
+                table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+            ),
+            console=self._console,
+            expand=True,
+            disable=not self._console.is_terminal,
+        )
+        self._shown = self._bar.add_task("", text="")
+        self._latest: dict[str, Any] = {}
+        self._line = ""
+        self._said = 0.0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        """Begin, after the steps that a checkpoint has done."""
+        if state.is_world_process_zero:
+            self._bar.update(self._shown, total=state.max_steps, completed=state.global_step)
+            self._bar.start()
+
+    def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        """Show the latest values."""
+        if not state.is_world_process_zero:
+            return
+        self._latest |= state.log_history[-1]
+        names = (name for name in SHOWN if self._latest.get(name) is not None)
+        text = " · ".join(f"{name} {self._latest[name]:.4g}" for name in names)
+        self._bar.update(self._shown, completed=state.global_step, text=text)
+        self._line = f"{state.global_step}/{state.max_steps} · {text}"
+        if time.monotonic() - self._said > PLAIN_INTERVAL:
+            self._say()
+
+    def _say(self) -> None:
+        if self._line and not self._console.is_terminal:
+            self._said, line = time.monotonic(), self._line
+            self._line = ""
+            print(line, file=self._console.file, flush=True)
+
+    def stop(self) -> None:
+        """Say what is left to say."""
+        self._say()
+        self._bar.stop()

@@ -1,0 +1,166 @@
+"""Which examples are in which optimiser step, and in which rows: known in advance, from the seed and the step alone.
+
+So a run that is resumed goes on with the step after its checkpoint, and every process of several knows what all of
+them do: they run as many rows each, of about the same length.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import torch
+from msgspec import Struct
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from colbench.config import derive_seed
+from sweet_rl_trainer.data.examples import Examples, PairExample, Side
+from sweet_rl_trainer.model.packing import (
+    Group,
+    Row,
+    lay_out,
+    pack,
+    packed_length,
+)
+from sweet_rl_trainer.settings import TrainSettings
+from sweet_rl_trainer.train.reference_cache import ReferenceCache
+
+
+class Packed(Struct, frozen=True, kw_only=True):
+    """A row to run."""
+
+    row: Row
+    reference: Tensor
+    """[count]: Σ w log π_ref of each trajectory in it; empty for successes and for values."""
+    names: tuple[str, ...]
+    """Of its examples, in order."""
+    counts: bool = True
+    """False for a row that is only run because other processes have one more."""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """What one process does in an optimiser step."""
+
+    rows: list[Packed]
+    size: int
+    """Examples of the step in all processes: what their summed loss is divided by."""
+    tokens: int
+    """Of all these examples."""
+    names: tuple[str, ...]
+    """Of all these examples."""
+
+
+def group(example: PairExample | Side) -> Group:
+    """The sequences of an example, which stay in one row; a pair's chosen ones first."""
+    if isinstance(example, PairExample):
+        return [example.chosen.examples, example.rejected.examples]
+    return [example.examples]
+
+
+def name(example: PairExample | Side) -> str:
+    """What an example is called in messages: its trajectories."""
+    if isinstance(example, PairExample):
+        return f"{example.chosen.trajectory} over {example.rejected.trajectory}"
+    return example.trajectory
+
+
+class Packer:
+    """Packs examples into rows.
+
+    `reference` must know all of them; successes and values need none. This process is number `rank` of `world`.
+    """
+
+    def __init__(
+        self,
+        examples: Examples,
+        reference: ReferenceCache | None,
+        settings: TrainSettings,
+        *,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        self.examples = examples
+        self._reference = reference
+        self._settings = settings
+        self._rank, self._world = rank, world
+        self._lengths = [
+            packed_length(group(each), share=settings.share_beginnings) for each in examples
+        ]
+
+    def tokens(self, numbers: Sequence[int]) -> int:
+        """Of the examples of these numbers, as they are packed."""
+        return sum(self._lengths[number] for number in numbers)
+
+    def bins(self, numbers: Sequence[int], *, seed: int) -> list[tuple[list[int], bool]]:
+        """The examples of each row of this process, and whether the row counts (see `Packed`)."""
+        packed = pack(
+            [self._lengths[number] for number in numbers], self._settings.row_tokens, seed=seed
+        )
+        rows = [[numbers[place] for place in each] for each in packed]
+        self._split(rows)
+        rows.sort(key=self.tokens, reverse=True)
+        rounds = zip_longest(*(rows[rank :: self._world] for rank in range(self._world)))
+        mine = (each[self._rank] for each in rounds)
+        return [(rows[0], False) if each is None else (each, True) for each in mine]
+
+    def _split(self, rows: list[list[int]]) -> None:
+        """Halve the longest rows until every process has as many, or as long as there are any to halve."""
+        while len(rows) % self._world:
+            several = [each for each in rows if len(each) > 1]
+            if not several:
+                return
+            longest = max(several, key=self.tokens)
+            rows.remove(longest)
+            rows += [longest[::2], longest[1::2]]
+
+    def row(self, numbers: Sequence[int], counts: bool = True) -> Packed:
+        """One row of these examples."""
+        chosen = [self.examples[number] for number in numbers]
+        groups = [group(each) for each in chosen]
+        known = (
+            [self._reference.get(parts) for each in groups for parts in each]
+            if self._reference
+            else []
+        )
+        return Packed(
+            row=lay_out(
+                groups,
+                share=self._settings.share_beginnings,
+                likelihood=self._settings.likelihood_over,
+            ),
+            reference=torch.cat(known) if known else torch.empty(0),
+            names=tuple(map(name, chosen)),
+            counts=counts,
+        )
+
+
+class Plan(Dataset[Step]):
+    """The optimiser steps of a run, the last one of an epoch with what is left."""
+
+    def __init__(self, packer: Packer, settings: TrainSettings) -> None:
+        self._packer = packer
+        self._settings = settings
+        self._steps = settings.steps(len(packer.examples))
+        self.per_epoch = settings.steps_of_epoch(len(packer.examples))
+
+    def __len__(self) -> int:
+        return self._steps
+
+    def numbers(self, step: int) -> list[int]:
+        """The examples of a step, from 0."""
+        epoch, place = divmod(step, self.per_epoch)
+        order = list(range(len(self._packer.examples)))
+        random.Random(derive_seed("order", self._settings.seed, epoch)).shuffle(order)  # noqa: S311 - no secret
+        return order[place * self._settings.batch_size : (place + 1) * self._settings.batch_size]
+
+    def __getitem__(self, step: int) -> Step:
+        numbers = self.numbers(step)
+        bins = self._packer.bins(numbers, seed=derive_seed("rows", self._settings.seed, step))
+        return Step(
+            rows=[self._packer.row(each, counts) for each, counts in bins],
+            size=len(numbers),
+            tokens=self._packer.tokens(numbers),
+            names=tuple(name(self._packer.examples[number]) for number in numbers),
+        )

@@ -1,0 +1,299 @@
+"""A GRPO run in a folder, as in `sweet_rl_trainer.train.run`: started, or gone on with where it was.
+
+FOLDER/run.json            what is trained: settings, the environment, a digest of the tasks, the model to start from
+FOLDER/rollouts/           the dialogues of each batch, a rollout file for each process (`colbench.rollout`)
+FOLDER/checkpoint-STEP/    transformers' checkpoints
+FOLDER/log.jsonl           a line for each logged step
+FOLDER/model/              the trained model (or adapters), once training is over
+
+TRL is handed one function that has the dialogues (`rollout_func`, which it calls experimental; `env_mask` says which
+tokens are the agent's) and one that hands on their scores. See docs/sweet-rl.md.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from accelerate import PartialState
+from msgspec import Struct
+from torch import nn
+
+from colbench.config import ArgValue, RunConfig, digest
+from colbench.errors import UserError
+from colbench.rollout import Rollout, encode_rollout
+from colbench.task import Task
+from sweet_rl_trainer.console import no_bars
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.model.lora import adapt
+from sweet_rl_trainer.settings import LoraSettings
+from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
+from sweet_rl_trainer.train.grpo.environment import Environment, system_prompts
+from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, check_template
+from sweet_rl_trainer.train.grpo.samplers import Server, in_process
+from sweet_rl_trainer.train.grpo.sequences import sequence
+from sweet_rl_trainer.train.grpo.settings import GrpoSettings, check, require_trl
+from sweet_rl_trainer.train.run import MODEL, open_folder, save_whole
+from sweet_rl_trainer.train.sharding import use_cpu
+
+if TYPE_CHECKING:
+    from trl import GRPOTrainer
+
+REWARD = "reward"
+
+
+class GrpoRecord(Struct, frozen=True, kw_only=True):
+    """What `run.json` holds. A folder goes on only with the same."""
+
+    settings: GrpoSettings
+    environment: str
+    """Digest of what dialogues and scores depend on (`RunConfig.pins`)."""
+    tasks: str
+    """Digest of the tasks."""
+    origin: str
+    """`model.digest.model_digest` of the model that training starts from."""
+    adapters: LoraSettings | None
+
+
+def train_grpo(
+    model: nn.Module,
+    tokenizer: Any,
+    tasks: Sequence[Task],
+    settings: GrpoSettings,
+    *,
+    folder: Path,
+    origin: str,
+    config: RunConfig | None = None,
+    adapters: LoraSettings | None = None,
+    template_args: Mapping[str, ArgValue] | None = None,
+    callbacks: Sequence[Any] = (),
+) -> Path:
+    """Train a model, all of it or `adapters`, by GRPO on dialogues about tasks, and say where it, or they, are saved.
+
+    The reward of a dialogue is the value of the harness's default score; `config` says who the human is and what else
+    the dialogues depend on (`environment.Environment`), `template_args` are variables of the chat template. `model` is
+    as training starts, also when a run goes on, and `origin` its `model.digest.model_digest`. Under `accelerate launch`
+    each process calls this, and has its own share of the dialogues. Raises UserError without TRL, if the folder holds
+    another run, and for a model, a template or settings that cannot be trained so.
+    """
+    require_trl()
+    state = PartialState(cpu=use_cpu())
+    check(settings, tasks=len(tasks), processes=state.num_processes)
+    config = config or RunConfig()
+    run = _Run(Chat(tokenizer, template_args=template_args), tasks, settings, config, folder)
+    record = GrpoRecord(
+        settings=settings,
+        environment=digest(config.pins()),
+        tasks=digest([[task.id, task.hash] for task in tasks]),
+        origin=origin,
+        adapters=adapters,
+    )
+    with state.main_process_first():
+        kept = open_folder(folder, record)
+    done = folder / MODEL
+    if done.is_dir():
+        return done
+    _check_model(model, settings)
+    torch.manual_seed(settings.seed)
+    console = OnConsole()
+    try:
+        with no_bars(), _as_we_know(), Environment(config, tasks) as run.environment:
+            trainer = _trainer(
+                adapt(model, adapters) if adapters else model,
+                run,
+                [LogFile(folder / "log.jsonl"), console, *callbacks],
+            )
+            trainer.train(resume_from_checkpoint=str(kept) if kept else None)
+            save_whole(trainer, done)
+    finally:
+        console.stop()
+    return done
+
+
+def _check_model(model: Any, settings: GrpoSettings) -> None:
+    narrow = {str(p.dtype) for p in model.parameters() if p.requires_grad} - {"torch.float32"}
+    if narrow:
+        raise UserError(
+            f"the weights to train are {', '.join(sorted(narrow))}; load the model in float32"
+        )
+    source = model.config.name_or_path
+    if settings.beta and not (source and Path(source).is_dir()):
+        raise UserError(
+            f"beta {settings.beta}: TRL loads the reference from the folder that the model was loaded from, and this "
+            f"one was loaded from {source or 'none'}; load it from a folder, or train without beta"
+        )
+
+
+class _Run:
+    """What TRL calls back: dialogues and their rewards."""
+
+    environment: Environment
+
+    def __init__(
+        self,
+        chat: Chat,
+        tasks: Sequence[Task],
+        settings: GrpoSettings,
+        config: RunConfig,
+        folder: Path,
+    ) -> None:
+        self.chat, self.settings, self.config, self.folder = chat, settings, config, folder
+        self.tasks = {task.id: task for task in tasks}
+        if len(self.tasks) < len(tasks):
+            raise UserError("two tasks have the same id; see colbench.task.distinguish")
+        self._prompts = system_prompts(config)
+        for domain in {task.domain for task in tasks}:
+            check_template(chat, self._prompts[domain])
+
+    def rollouts(self, names: Sequence[str], trainer: GRPOTrainer) -> dict[str, Any]:
+        """A dialogue on each of the tasks of these ids, as TRL wants it: tokens, masks and rewards."""
+        step, rank = trainer.state.global_step, trainer.accelerator.process_index
+        agent = Policy(self.chat, self._sampler(trainer, len(names)), self._prompts)
+        tasks = [self.tasks[name] for name in names]
+        rollouts = self.environment.play(tasks, agent, name=f"{step:06d}.{rank:03d}")
+        self._keep(rollouts, f"{step:06d}-{rank:03d}.jsonl")
+        found = [sequence(each) for each in rollouts]
+        known = all(each.logprobs for each in found)
+        return {
+            "prompt_ids": [each.prompt for each in found],
+            "completion_ids": [each.completion for each in found],
+            "logprobs": [each.logprobs for each in found] if known else None,
+            "env_mask": [each.mask for each in found],
+            REWARD: _some([reward(each) for each in rollouts], rollouts),
+        }
+
+    def _sampler(self, trainer: Any, dialogues: int) -> Sampler:
+        settings, address = self.settings, self.settings.server
+        if not address:
+            model = trainer.accelerator.unwrap_model(trainer.model)
+            return in_process(model, self.chat, settings, dialogues=dialogues)
+        served = self._served(trainer)
+        return Server(address, served, self.chat, settings, concurrency=self.config.concurrency)
+
+    def _served(self, trainer: Any) -> str:
+        """The name of the model on the server, which TRL's client has asked for in the main process."""
+        from accelerate.utils import broadcast_object_list
+
+        main = trainer.accelerator.is_main_process
+        names = [trainer.vllm_generation.vllm_client.model if main else ""]
+        return str(broadcast_object_list(names, from_process=0)[0])
+
+    def _keep(self, rollouts: Sequence[Rollout], name: str) -> None:
+        path = self.folder / "rollouts" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"".join(map(encode_rollout, rollouts)))
+
+
+def reward(rollout: Rollout) -> float | None:
+    """The value of the default score; None where the dialogue was not scored, which TRL leaves out of its group."""
+    score = rollout.scores.get("default")
+    return score.value if score else None
+
+
+def _some(rewards: list[float | None], rollouts: Sequence[Rollout]) -> list[float | None]:
+    """Rewards, of which there are some. Raises UserError that says why if there are none."""
+    if any(each is not None for each in rewards):
+        return rewards
+    first = rollouts[0]
+    why = first.failure.reason if first.failure else first.scores["default"].note
+    raise UserError(f"none of {len(rollouts)} dialogues was scored; {first.task_id}: {why}")
+
+
+def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
+    from datasets import Dataset
+    from transformers import PrinterCallback
+    from trl import GRPOTrainer
+
+    trainer = GRPOTrainer(
+        model=model,
+        reward_funcs=[_rewards],
+        args=arguments(run.settings, run.folder),
+        train_dataset=Dataset.from_dict({"prompt": list(run.tasks)}),
+        processing_class=run.chat.tokenizer,
+        callbacks=list(callbacks),
+        rollout_func=run.rollouts,
+    )
+    trainer.remove_callback(PrinterCallback)
+    if run.settings.server is None and trainer.accelerator.distributed_type.value in SHARDED:
+        raise UserError(
+            "the model is sharded over processes, and dialogues of different lengths cannot be sampled from it there; "
+            "give a vLLM server (`server`)"
+        )
+    return trainer
+
+
+SHARDED = {"FSDP", "DEEPSPEED"}
+
+
+def _rewards(*, reward: list[float | None], **_: Any) -> list[float | None]:
+    """What `_Run.rollouts` found, handed on."""
+    return reward
+
+
+_rewards.__name__ = REWARD
+
+
+@contextmanager
+def _as_we_know() -> Iterator[None]:
+    """Without the warnings that `rollout_func` is experimental, and that TRL uses older names of transformers."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*rollout_func.*experimental", UserWarning)
+        warnings.filterwarnings("ignore", ".*gradient_checkpointing.* is deprecated", FutureWarning)
+        yield
+
+
+def arguments(settings: GrpoSettings, folder: Path) -> Any:
+    """TRL's GRPOConfig. Raises UserError for what is not installed, or not known to it."""
+    from trl import GRPOConfig
+
+    processes = PartialState().num_processes
+    try:
+        return GRPOConfig(
+            output_dir=str(folder),
+            use_cpu=use_cpu(),
+            max_steps=settings.steps,
+            per_device_train_batch_size=settings.rows,
+            gradient_accumulation_steps=settings.batch_size // (settings.rows * processes),
+            num_generations=settings.group_size,
+            num_iterations=settings.iterations,
+            max_completion_length=settings.max_new_tokens,
+            temperature=settings.temperature,
+            learning_rate=settings.learning_rate,
+            lr_scheduler_type="constant",
+            beta=settings.beta,
+            epsilon=settings.epsilon,
+            loss_type=settings.loss,
+            scale_rewards=settings.scale,
+            optim=settings.optimizer,
+            adam_beta1=settings.adam[0],
+            adam_beta2=settings.adam[1],
+            weight_decay=settings.weight_decay,
+            max_grad_norm=settings.clip,
+            bf16=settings.precision == "bfloat16",
+            **{_checkpointing(GRPOConfig): settings.gradient_checkpointing},
+            use_vllm=settings.server is not None,
+            vllm_mode="server",
+            vllm_server_base_url=settings.server,
+            seed=settings.seed,
+            logging_steps=settings.log_every,
+            report_to=list(settings.report_to) or "none",
+            save_steps=settings.save_every,
+            save_total_limit=settings.keep,
+            restore_callback_states_from_checkpoint=True,
+            disable_tqdm=True,
+            log_level="error",
+        )
+    except (ValueError, ImportError) as cause:
+        raise UserError(
+            f"these settings do not work here: {' '.join(str(cause).split())}"
+        ) from cause
+
+
+def _checkpointing(config: Any) -> str:
+    """What transformers calls it; it warns of the older name."""
+    names = ("activation_checkpointing", "gradient_checkpointing")
+    return next(name for name in names if name in config.__dataclass_fields__)

@@ -1,0 +1,104 @@
+"""The one objective of critic, actor and multi-turn DPO, and RFT's.
+
+    S(τ) = Σ_i w_i (log π_θ(x_i) − log π_ref(x_i))
+    L    = −log σ(β (S(τ⁺) − S(τ⁻))) + λ · NLL(τ⁺)
+
+`row_logprobs` gives log π_θ of what counts in a packed row; `scores` and `negative_log_likelihoods` are of each
+trajectory in it, `pair_losses` of each pair. The value baseline has `row_values` in place of log-probabilities,
+no reference and no NLL (`READERS`). RFT's loss is `negative_log_likelihoods` of successes alone.
+Source: arXiv 2503.15478, sections 4 and 5; the token weights are in `token_weights.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from sweet_rl_trainer.model.attention import model_inputs
+from sweet_rl_trainer.model.logprobs import token_logprobs
+from sweet_rl_trainer.model.packing import Row
+from sweet_rl_trainer.settings import Score
+
+Reader = Callable[[nn.Module, Any, Row], Tensor]
+"""Of a model, its configuration and a row: a number for each of the N tokens that count, [N] in float32."""
+
+
+def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
+    """log π of the N tokens of a row that count, [N] in float32; `config` is the model's. Both on the same device."""
+    return token_logprobs(model, model_inputs(row, config), row.predictors, row.targets)
+
+
+def row_values(model: nn.Module, config: Any, row: Row) -> Tensor:
+    """v of the N tokens of a row that count, [N] in float32; `config` is the model's. Both on the same device."""
+    values: Tensor = model(**model_inputs(row, config), use_cache=False).logits
+    return values.flatten().index_select(0, row.places)
+
+
+READERS: dict[Score, Reader] = {"log-ratio": row_logprobs, "value": row_values}
+"""What a score is made of."""
+
+
+def scores(row: Row, values: Tensor, reference: Tensor | float) -> Tensor:
+    """S of each trajectory, [count]: Σ w log π_θ less the reference's sum, which has the same shape; Σ w v less 0."""
+    return row.sums(row.token_weights * values) - reference
+
+
+def negative_log_likelihoods(row: Row, logprobs: Tensor) -> Tensor:
+    """−mean log π of the first of each group, [count]; 0 for the others. See `packing.LikelihoodOver`."""
+    return -row.sums(row.likelihood * logprobs)
+
+
+class PairLosses(Struct, frozen=True, kw_only=True):
+    """Of each of P pairs: [P]. A step's loss is the mean of `losses` over all its pairs, in however many rows."""
+
+    losses: Tensor
+    """With gradients."""
+    preference: Tensor
+    """−log σ(β(S⁺ − S⁻)); ln 2 where the model is the reference."""
+    likelihood: Tensor | None
+    """NLL⁺, before λ; values have none."""
+    chosen: Tensor
+    """The reward βS⁺."""
+    rejected: Tensor
+    """βS⁻"""
+
+    def metrics(self) -> dict[str, Tensor]:
+        """What to log, [P] each, without gradients; a tie counts as half right."""
+        margin = self.chosen - self.rejected
+        values = {
+            "loss": self.losses,
+            "preference": self.preference,
+            "accuracy": (margin.sign() + 1) / 2,
+            "margin": margin,
+            "reward_chosen": self.chosen,
+            "reward_rejected": self.rejected,
+        }
+        if self.likelihood is not None:
+            values["nll"] = self.likelihood
+        return {name: value.detach() for name, value in values.items()}
+
+
+def pair_losses(
+    scores: Tensor, likelihoods: Tensor | None, *, beta: float, likelihood_weight: float
+) -> PairLosses:
+    """The loss of each pair; scores go chosen, rejected, chosen, rejected …
+
+    `likelihoods` are the `negative_log_likelihoods`, of which the chosen ones' count, and None of values;
+    `likelihood_weight` is λ.
+    """
+    chosen, rejected = (beta * scores).view(-1, 2).unbind(1)
+    losses = preference = softplus(rejected - chosen)
+    likelihood = None if likelihoods is None else likelihoods[::2]
+    if likelihood is not None and likelihood_weight:
+        losses = preference + likelihood_weight * likelihood
+    return PairLosses(
+        losses=losses,
+        preference=preference,
+        likelihood=likelihood,
+        chosen=chosen,
+        rejected=rejected,
+    )

@@ -1,0 +1,156 @@
+"""The reference model's log-probabilities, computed once and kept on disk.
+
+What training needs of π_ref is one number a sequence, Σ w log π_ref; ranking may want every token's. Either is found by
+what it depends on: the model's files (`model_digest`), the precision, the token ids and the weights, never by a text, a
+tokenizer or a file name. So any run that asks for the same finds it.
+
+    FOLDER/MODEL-PRECISION/0.jsonl      a line for each; one file for each process that writes
+
+Lines are only appended. A process that dies leaves at most half a line, which the next one to write cuts off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+import torch
+from msgspec import Struct
+from torch import Tensor
+
+from colbench.errors import DataError, UserError
+from colbench.run_folder import LineWriter, hold
+from sweet_rl_trainer.console import progress
+from sweet_rl_trainer.model.packing import Group, Parts, Row, lay_out, pack, packed_length
+
+Kind = Literal["sum", "tokens", "value"]
+"""Σ w log π_ref, one number; log π_ref of each token that has a weight; or Σ w v of a value model, one number."""
+
+
+def content_key(parts: Parts, kind: Kind) -> str:
+    """What a value is found by within one model: the ids and, as far as they matter to it, the weights."""
+    digest = hashlib.sha256(kind.encode())
+    for part in parts:
+        weights = np.asarray(part.token_weights, dtype="<f4")
+        digest.update(f" {len(weights)} ".encode())
+        digest.update(np.asarray(part.ids, dtype="<i4").tobytes())
+        digest.update((weights != 0 if kind == "tokens" else weights).tobytes())
+    return digest.hexdigest()
+
+
+class _Entry(Struct, frozen=True):
+    key: str
+    values: bytes
+    """Little-endian float32."""
+
+
+class ReferenceCache:
+    """The values of one model in one precision."""
+
+    def __init__(self, folder: Path, *, model: str, precision: str, writer: int = 0) -> None:
+        """`model` is its `model_digest`; `writer` is the number of this process among those that write.
+
+        Raises DataError naming file and line of a damaged entry.
+        """
+        self._folder = folder / f"{model}-{precision}"
+        self._file = self._folder / f"{writer}.jsonl"
+        self._values: dict[str, bytes] = {}
+        self.reload()
+
+    def reload(self) -> None:
+        """Read what other processes have written."""
+        for path in sorted(self._folder.glob("*.jsonl")):
+            self._values |= {entry.key: entry.values for entry in _read(path)}
+
+    def get(self, parts: Parts, kind: Kind = "sum") -> Tensor:
+        """[1], or [number of weighted tokens], in float32. Raises UserError where it is not known."""
+        found = self._values.get(content_key(parts, kind))
+        if found is None:
+            raise UserError(f"{self._folder} does not know all of these sequences; fill it first")
+        return torch.from_numpy(np.frombuffer(found, "<f4").copy())
+
+    def fill(
+        self,
+        groups: Sequence[Group],
+        logprobs: Callable[[Row], Tensor],
+        *,
+        kind: Kind = "sum",
+        budget: int,
+        share: bool = False,
+    ) -> None:
+        """Compute and keep what is not known yet of the groups' sequences.
+
+        `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as
+        `objective.row_logprobs` does; `share` as in `packing.lay_out`. Who writes the same file is waited for.
+        Raises UserError when a value is not finite, or the disk is full.
+        """
+        with self._writer() as write:
+            self.reload()
+            missing = self._missing(groups, kind)
+            lengths = [packed_length(group, share=share) for group in missing]
+            with progress("log-probabilities", sum(map(len, missing))) as advance:
+                for numbers in pack(lengths, budget, seed=0):
+                    chosen = [missing[number] for number in numbers]
+                    row = lay_out(chosen, share=share)
+                    with torch.inference_mode():
+                        computed = _split(row, logprobs(row).cpu(), kind)
+                    for parts, values in zip(
+                        (each for group in chosen for each in group), computed, strict=True
+                    ):
+                        write(_entry(parts, values, kind))
+                        advance()
+
+    def _missing(self, groups: Sequence[Group], kind: Kind) -> list[list[Parts]]:
+        """The groups without what is known, and everything once."""
+        seen = set(self._values)
+        missing = []
+        for group in groups:
+            fresh = {content_key(parts, kind): parts for parts in group}
+            missing.append([parts for key, parts in fresh.items() if key not in seen])
+            seen |= fresh.keys()
+        return [group for group in missing if group]
+
+    @contextmanager
+    def _writer(self) -> Iterator[Callable[[_Entry], None]]:
+        with hold(self._file.with_suffix(".lock"), self._folder, wait=True):
+            lines = LineWriter(self._file)
+
+            def write(entry: _Entry) -> None:
+                lines.write(msgspec.json.encode(entry) + b"\n")
+                self._values[entry.key] = entry.values
+
+            try:
+                yield write
+            finally:
+                lines.close()
+
+
+def _read(path: Path) -> Iterator[_Entry]:
+    decoder = msgspec.json.Decoder(_Entry)
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+        try:
+            yield decoder.decode(line)
+        except msgspec.DecodeError as cause:
+            raise DataError(
+                f"{path}:{number}: {cause}; delete the file to compute it anew"
+            ) from cause
+
+
+def _split(row: Row, logprobs: Tensor, kind: Kind) -> Sequence[Tensor]:
+    if kind != "tokens":
+        return torch.split(row.sums(row.token_weights * logprobs), 1)
+    return torch.split(logprobs, row.owners.bincount(minlength=row.count).tolist())
+
+
+def _entry(parts: Parts, values: Tensor, kind: Kind) -> _Entry:
+    if not values.isfinite().all():
+        raise UserError(
+            f"the reference model's log-probabilities of {sum(len(part.ids) for part in parts)} tokens are not finite; "
+            "its weights or the precision it runs in are at fault"
+        )
+    return _Entry(content_key(parts, kind), values.numpy().astype("<f4").tobytes())

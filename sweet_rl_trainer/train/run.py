@@ -1,0 +1,173 @@
+"""A training run in a folder: started, or gone on with where it was.
+
+FOLDER/run.json          what is trained: settings, a digest of the examples, the model that training starts from
+FOLDER/checkpoint-STEP/  transformers' checkpoints
+FOLDER/log.jsonl         a line for each logged step and evaluation
+FOLDER/model/            the trained model (or adapters), once training is over
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from accelerate import PartialState
+from msgspec import Struct
+
+from colbench.errors import DataError, UserError
+from sweet_rl_trainer.console import no_bars
+from sweet_rl_trainer.data.examples import Examples, PairExample
+from sweet_rl_trainer.model.attention import implementation
+from sweet_rl_trainer.model.lora import adapt
+from sweet_rl_trainer.settings import LoraSettings, TrainSettings
+from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
+from sweet_rl_trainer.train.checkpoints import last_checkpoint
+from sweet_rl_trainer.train.collator import group
+from sweet_rl_trainer.train.reference_cache import ReferenceCache, content_key
+from sweet_rl_trainer.train.sharding import backend, use_cpu
+from sweet_rl_trainer.train.trainer import Trainer
+
+MODEL = "model"
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """What `run.json` holds. A folder goes on only with the same."""
+
+    settings: TrainSettings
+    examples: str
+    held_out: str
+    origin: str
+    """`model.digest.model_digest` of the model that training starts from."""
+    adapters: LoraSettings | None
+
+
+def train(
+    model: Any,
+    examples: Examples,
+    settings: TrainSettings,
+    *,
+    folder: Path,
+    origin: str,
+    references: Path | None = None,
+    adapters: LoraSettings | None = None,
+    held_out: Examples = (),
+    tokenizer: Any = None,
+    callbacks: Sequence[Any] = (),
+) -> Path:
+    """Train a model, all of it or `adapters`, and say where it, or they, are saved.
+
+    `model` is as training starts, also when a run goes on, and `origin` its `model.digest.model_digest`: it is the
+    reference, too, of which values are kept in the folder `references`. Without one the examples are successes, or
+    pairs whose score is a value model's.
+    The rest is as in `Trainer`. Under `accelerate launch` each process calls this.
+    Raises UserError if the folder holds another run, and when the loss or a gradient is not finite; ValueError for
+    successes with `references`, and for pairs without, or with for values.
+    """
+    _check_kind((*examples, *held_out), settings, referred=references is not None)
+    state = PartialState(cpu=use_cpu(), backend=backend())
+    record = Record(
+        settings=settings,
+        examples=digest(examples),
+        held_out=digest(held_out),
+        origin=origin,
+        adapters=adapters,
+    )
+    with state.main_process_first():
+        kept = open_folder(folder, record)
+    done = folder / MODEL
+    if done.is_dir():
+        return done
+    cache = None
+    if references:
+        precision, writer = arithmetic(settings, adapters, model.config), state.process_index
+        cache = ReferenceCache(references, model=origin, precision=precision, writer=writer)
+    torch.manual_seed(settings.seed)
+    console = OnConsole()
+    try:
+        with no_bars():
+            trainer = Trainer(
+                adapt(model, adapters) if adapters else model,
+                examples,
+                settings,
+                folder=folder,
+                reference=cache,
+                held_out=held_out,
+                tokenizer=tokenizer,
+                callbacks=[LogFile(folder / "log.jsonl"), console, *callbacks],
+            )
+            trainer.fill_reference()
+            trainer.train(resume_from_checkpoint=str(kept) if kept else None)
+            save_whole(trainer, done)
+    finally:
+        console.stop()
+    return done
+
+
+def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: Any) -> str:
+    """What, besides its weights, a model's values depend on: the precision of products and of frozen weights, and the
+    attention, of which `sdpa` goes without saying; `config` is the model's."""
+    kept = (adapters.quantize or "frozen") if adapters else ""
+    attention = implementation(config)
+    parts = (settings.precision, kept, "" if attention == "sdpa" else attention)
+    return "-".join(filter(None, parts))
+
+
+def _check_kind(examples: Examples, settings: TrainSettings, *, referred: bool) -> None:
+    values = settings.score == "value"
+    if values and referred:
+        raise ValueError("values have no references")
+    if any(isinstance(each, PairExample) != (referred or values) for each in examples):
+        raise ValueError("pairs need references or values, and successes have neither")
+
+
+def save_whole(trainer: Any, folder: Path) -> None:
+    """Save what a trainer of transformers has trained: all of it or nothing."""
+    part = folder.with_name(f"{folder.name}.part")
+    trainer.save_model(str(part))
+    trainer.accelerator.wait_for_everyone()
+    if trainer.is_world_process_zero():
+        part.rename(folder)
+    trainer.accelerator.wait_for_everyone()
+
+
+def digest(examples: Examples) -> str:
+    """SHA-256 over the ids and weights of examples, in order."""
+    whole = hashlib.sha256()
+    for each in examples:
+        for parts in group(each):
+            whole.update(content_key(parts, "sum").encode())
+        whole.update(b"\n")
+    return whole.hexdigest()
+
+
+def open_folder(folder: Path, record: Struct) -> Path | None:
+    """The checkpoint to go on with, if any. Raises UserError if the folder holds another run than this record's."""
+    path = folder / "run.json"
+    part = path.with_suffix(".part")
+    if path.is_file():
+        try:
+            before = msgspec.json.decode(path.read_bytes(), type=type(record))
+        except msgspec.DecodeError as cause:
+            raise DataError(f"{path}: {cause}; choose another folder") from cause
+        if changed := sorted(_differences(before, record)):
+            raise UserError(
+                f"{folder} holds another run: {', '.join(changed)} changed; choose another folder"
+            )
+    elif folder.is_dir() and any(each != part for each in folder.iterdir()):
+        raise UserError(f"{folder} is not empty and holds no run; choose another folder")
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
+        part.rename(path)
+    return last_checkpoint(folder)
+
+
+def _differences(before: Struct, now: Struct) -> list[str]:
+    ours, theirs = (
+        {**each, **each["settings"]} for each in map(msgspec.to_builtins, (now, before))
+    )
+    return [name for name in ours if name != "settings" and ours[name] != theirs[name]]

@@ -1,0 +1,275 @@
+"""One trainer for critic, actor, multi-turn DPO and RFT: transformers' Trainer with the objective of `objective.py`.
+
+What differs between the four is in the examples (pairs or successes, token weights, whether c is seen) and in a few
+settings. An optimiser step is over `batch_size` examples; its loss is their mean, in whatever rows they are packed and
+whatever processes share them. `training.train` is the way in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+from torch.utils.data import DataLoader
+from transformers import EarlyStoppingCallback, PrinterCallback
+from transformers import Trainer as BaseTrainer
+
+from colbench.errors import UserError
+from sweet_rl_trainer.data.examples import Examples
+from sweet_rl_trainer.model.attention import can_share, check_isolation
+from sweet_rl_trainer.model.logprobs import check_head
+from sweet_rl_trainer.model.packing import Row
+from sweet_rl_trainer.model.value_head import has_value_head
+from sweet_rl_trainer.settings import TrainSettings
+from sweet_rl_trainer.train.arguments import CHOICE, arguments, enable_checkpointing
+from sweet_rl_trainer.train.checkpoints import last_checkpoint
+from sweet_rl_trainer.train.collator import Packed, Packer, Plan, Step, group
+from sweet_rl_trainer.train.loss import (
+    READERS,
+    negative_log_likelihoods,
+    pair_losses,
+    row_logprobs,
+    scores,
+)
+from sweet_rl_trainer.train.reference_cache import ReferenceCache
+from sweet_rl_trainer.train.sharding import share_on_cpu
+
+TIE = 1e-6
+"""What held-out loss counts beside held-out accuracy: it decides between equals."""
+STEP = "step"
+"""Trainer wants a dictionary of inputs; this is its only key."""
+
+
+class Trainer(BaseTrainer):
+    """Trains a causal language model on pairs, on successes where there is no `reference`, or a value model on pairs.
+
+    `held_out` examples are evaluated before each checkpoint, and the model ends as it was at the best one: by the
+    accuracy of pairs and, where that is equal, their loss; by the NLL of successes. Only accuracy and NLL count for
+    `patience`. The tokenizer is saved with each checkpoint.
+    Raises UserError for a model or settings that cannot give right values.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        examples: Examples,
+        settings: TrainSettings,
+        *,
+        folder: Path,
+        reference: ReferenceCache | None = None,
+        held_out: Examples = (),
+        tokenizer: Any = None,
+        callbacks: Sequence[Any] = (),
+    ) -> None:
+        self.settings = settings
+        self._folder = folder
+        self.reference = reference
+        self._values = settings.score == "value"
+        self._paired = self._values or reference is not None
+        self._examples, self._held_out = examples, held_out
+        best = (CHOICE if self._paired else "nll") if held_out else None
+        args = arguments(settings, folder, len(examples), best)
+        self._rank, self._world = args.process_index, args.world_size
+        args._n_gpu = min(1, args.n_gpu)  # one device a process
+        self.plan = Plan(self._packer(examples), settings)
+        self._sums: dict[str, Tensor] = {}
+        stop = (
+            [EarlyStoppingCallback(settings.patience, 10 * TIE)]
+            if best and settings.patience
+            else []
+        )
+        super().__init__(
+            model=model,
+            args=args,
+            data_collator=_only,
+            train_dataset=self.plan,
+            eval_dataset=self.plan if held_out else None,  # only asked whether there is one
+            processing_class=tokenizer,
+            callbacks=[*callbacks, *stop],
+        )
+        self.remove_callback(PrinterCallback)
+        self._check(model)
+        if settings.gradient_checkpointing:
+            enable_checkpointing(model)
+
+    def create_accelerator_and_postprocess(self) -> None:
+        """As transformers does, and for `share_on_cpu`."""
+        super().create_accelerator_and_postprocess()
+        share_on_cpu(self.accelerator)
+        self.is_fsdp_enabled = self.is_fsdp_enabled or self.accelerator.is_fsdp2
+
+    def _packer(self, examples: Examples) -> Packer:
+        return Packer(examples, self.reference, self.settings, rank=self._rank, world=self._world)
+
+    def _check(self, model: Any) -> None:
+        narrow = {str(p.dtype) for p in model.parameters() if p.requires_grad} - {"torch.float32"}
+        if narrow:
+            raise UserError(
+                f"the weights to train are {', '.join(sorted(narrow))}, in which small steps are rounded away; load "
+                "the model in float32 (precision bfloat16 is that of the products)"
+            )
+        if self.settings.share_beginnings and not can_share(model.config):
+            raise UserError(
+                "share_beginnings: this model's attention cannot; see attention.can_share"
+            )
+        if self._values != has_value_head(model):
+            raise UserError(
+                f"score {self.settings.score}: this model has {'no' if self._values else 'a'} value head; "
+                f"load {'it with values.load_value_model' if self._values else 'a causal language model'}"
+            )
+        if not self._values:
+            check_head(model)
+        check_isolation(model, model.config, share=self.settings.share_beginnings)
+
+    def fill_reference(self) -> None:
+        """Compute what the cache does not know of all examples with the model as it is: before `train`."""
+        if self.reference is None:
+            return
+        model: Any = self.model
+        model.to(self.args.device)
+        groups = [group(each) for each in (*self._examples, *self._held_out)]
+
+        def logprobs(row: Row) -> Tensor:
+            with self._autocast():
+                return row_logprobs(model, model.config, row.to(self.args.device))
+
+        training = model.training
+        model.eval()
+        self.reference.fill(
+            groups[self._rank :: self._world],
+            logprobs,
+            budget=self.settings.row_tokens,
+            share=self.settings.share_beginnings,
+        )
+        model.train(training)
+        self.accelerator.wait_for_everyone()
+        self.reference.reload()
+
+    def get_train_dataloader(self) -> DataLoader[Any]:
+        """The steps in their order; each process makes its own rows, so accelerate has nothing to share out."""
+        return DataLoader(self.plan, batch_size=1, collate_fn=_only)
+
+    def training_step(self, model: nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
+        """Gradients of the mean loss over the step's examples. Raises UserError naming those without a finite loss."""
+        model.train()
+        step: Step = inputs[STEP]
+        self._current = step
+        total = torch.zeros((), device=self.args.device)
+        wrong: list[str] = []
+        for place, packed in enumerate(step.rows):
+            last = place == len(step.rows) - 1
+            self.accelerator.gradient_state._set_sync_gradients(last)
+            with nullcontext() if last else self.accelerator.no_sync(model):
+                metrics, loss = self._run(model, packed)
+                loss = loss * (packed.counts * self._world / step.size)  # processes are averaged
+                self.accelerator.backward(loss)
+            wrong += _not_finite(packed, metrics["loss"])
+            _count(self._sums, metrics, packed.counts)
+            total += loss.detach()
+        self._stop_unless_finite(total, wrong or step.names, "loss")
+        self.state.num_input_tokens_seen += step.tokens
+        return total
+
+    def _run(self, model: nn.Module, packed: Packed) -> tuple[dict[str, Tensor], Tensor]:
+        """What to log of each example, and their summed loss."""
+        row = packed.row.to(self.args.device)
+        bare: Any = self.model
+        with self._autocast():
+            values = READERS[self.settings.score](model, bare.config, row)
+        likelihoods = None if self._values else negative_log_likelihoods(row, values)
+        if likelihoods is not None and self.reference is None:
+            seen = likelihoods.detach()
+            return {"loss": seen, "nll": seen}, likelihoods.sum()
+        losses = pair_losses(
+            scores(row, values, packed.reference.to(self.args.device) if self.reference else 0.0),
+            likelihoods,
+            beta=self.settings.beta,
+            likelihood_weight=self.settings.likelihood_weight,
+        )
+        return losses.metrics(), losses.losses.sum()
+
+    def _autocast(self) -> torch.autocast:
+        narrow = self.settings.precision == "bfloat16"
+        return torch.autocast(self.args.device.type, torch.bfloat16, enabled=narrow)
+
+    def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
+        """The norm before clipping, and a stop before the optimiser's step if it is not finite."""
+        norm = super()._get_grad_norm(model, grad_norm)  # type: ignore[no-untyped-call]
+        norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
+        if norm is not None:
+            self._stop_unless_finite(torch.as_tensor(norm), self._current.names, "gradient")
+        return norm
+
+    def _stop_unless_finite(self, value: Tensor, names: Sequence[str], what: str) -> None:
+        checked = self.accelerator.reduce(value.clone()) if self._world > 1 else value
+        if checked.isfinite():
+            return
+        kept = last_checkpoint(self._folder)
+        raise UserError(
+            f"step {self.state.global_step + 1}: the {what} is not finite; in the batch: {'; '.join(names)}. "
+            f"{f'The last checkpoint is {kept}' if kept else 'There is no checkpoint yet'}; look at these examples, or "
+            "lower the learning rate in a new folder"
+        )
+
+    def _means(self, sums: dict[str, Tensor]) -> dict[str, float]:
+        """Over all processes, which all have seen something."""
+        if not sums:
+            return {}
+        total = self.accelerator.reduce(torch.stack(list(sums.values()))).tolist()
+        named = dict(zip(sums, total, strict=True))
+        count = named.pop("examples")
+        return {name: value / count for name, value in named.items()}
+
+    def log(self, logs: dict[str, float], *_: Any) -> None:
+        """Log, with what was counted since the last time: see `objective.PairLosses.metrics`."""
+        if "loss" in logs:
+            means = self._means(self._sums)
+            logs |= {**means, "loss": logs["loss"], "tokens": self.state.num_input_tokens_seen}
+            self._sums = {}
+        self.state.epoch = self.state.global_step / self.plan.per_epoch
+        super().log(logs)
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """The means over the held-out examples, each name with `eval_` before it."""
+        model: nn.Module = self.model_wrapped
+        packer = self._packer(self._held_out)
+        sums: dict[str, Tensor] = {}
+        training = model.training
+        model.eval()
+        for numbers, counts in packer.bins(range(len(self._held_out)), seed=0):
+            with torch.no_grad():
+                metrics, _loss = self._run(model, packer.row(numbers))
+            _count(sums, metrics, counts)
+        model.train(training)
+        means = {f"eval_{name}": value for name, value in self._means(sums).items()}
+        self.log(dict(means))
+        if "eval_accuracy" in means:
+            means[f"eval_{CHOICE}"] = means["eval_accuracy"] - TIE * means["eval_loss"]
+        self.control = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, metrics=means
+        )
+        return means
+
+    def floating_point_ops(self, *_: Any) -> int:
+        """Not counted: the estimate would be of padded batches."""
+        return 0
+
+
+def _only(steps: list[Step]) -> dict[str, Step]:
+    return {STEP: steps[0]}
+
+
+def _count(sums: dict[str, Tensor], metrics: dict[str, Tensor], counts: bool) -> None:
+    """Add up what was measured of the examples of a row, if it counts, and their number."""
+    for name, values in {**metrics, "examples": torch.ones_like(metrics["loss"])}.items():
+        sums[name] = sums.get(name, 0) + counts * values.float().sum()
+
+
+def _not_finite(packed: Packed, losses: Tensor) -> list[str]:
+    finite = losses.isfinite().tolist()
+    return [name for name, fine in zip(packed.names, finite, strict=True) if not fine]

@@ -1,0 +1,26 @@
+"""Runs in a process of their own, made as configured."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from colbench.config import RunConfig
+from colbench.run_folder import RunFolder
+from sweet_rl_trainer.agents.dialogues import evaluate
+
+
+def test_a_run_is_made_as_configured_whatever_the_environment_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLBENCH_LIMIT", "1")
+    monkeypatch.setenv("COLBENCH_MAX_TURNS", "1")
+    config = RunConfig(agent="guesser", tasks="bundled:backend", limit=2, seed=3)
+    with (tmp_path / "log.txt").open("wb") as log:
+        assert evaluate(config, tmp_path / "run", log) == 0
+        assert evaluate(config, tmp_path / "run", log) == 0
+        assert evaluate(replace(config, agent="nobody"), tmp_path / "none", log) == 2
+    folder = RunFolder(tmp_path / "run")
+    assert folder.record().config == config
+    assert len(folder.rollouts()) == 2
+    written = (tmp_path / "run.config.json").read_bytes()
+    assert msgspec.json.decode(written, type=RunConfig) == config
+    assert "--agent nobody: unknown" in (tmp_path / "log.txt").read_text()

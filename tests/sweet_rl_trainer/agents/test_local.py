@@ -1,0 +1,74 @@
+"""A checkpoint as an agent of the harness, without a server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.cli import main
+from sweet_rl_trainer.data.runs import read_run
+
+FLAGS = ("--tasks", "bundled:backend/train", "--limit", "4", "--max-turns", "3")
+
+
+def evaluate(model, out, *flags):
+    agent = ("--agent", f"local:{model}", "--agent-arg", "max_tokens=12")
+    return main(["eval", *agent, *FLAGS, "--out", str(out), *flags])
+
+
+def rollouts(folder):
+    lines = (folder / "rollouts.jsonl").read_text().splitlines()
+    return {each["task_id"]: each for each in map(json.loads, lines)}
+
+
+def said(folder):
+    return {
+        name: [turn["raw"] for turn in each["turns"]] for name, each in rollouts(folder).items()
+    }
+
+
+def test_a_run_is_the_same_whatever_is_sampled_at_once(small_model, tmp_path):
+    assert evaluate(small_model, tmp_path / "one", "--concurrency", "1") == 0
+    assert evaluate(small_model, tmp_path / "all", "--concurrency", "4") == 0
+    assert said(tmp_path / "one") == said(tmp_path / "all")
+    assert len({reply for each in said(tmp_path / "one").values() for reply in each}) == 12
+
+
+def test_recorded_tokens_are_what_the_trainer_reads(small_model, tmp_path):
+    assert evaluate(small_model, tmp_path / "run", "--record-tokens") == 0
+    for trajectory in read_run(tmp_path / "run"):
+        assert len(trajectory.sampled) == 3
+        assert all(1 <= len(turn.ids) <= 12 for turn in trajectory.sampled)
+
+
+def test_an_empty_prompt_file_is_no_system_message(small_model, tmp_path):
+    (tmp_path / "none.txt").write_text("")
+    flags = ("--agent-prompt", str(tmp_path / "none.txt"))
+    assert evaluate(small_model, tmp_path / "run", *flags) == 0
+    (first, *_) = read_run(tmp_path / "run")
+    assert [message.role for message in first.messages[:2]] == ["user", "assistant"]
+
+
+def test_a_reply_that_does_not_fit_the_model_s_context_is_the_agent_s_failure(
+    small_model, tmp_path
+):
+    assert evaluate(small_model, tmp_path / "run", "--agent-arg", "max_tokens=16384") == 0
+    for each in rollouts(tmp_path / "run").values():
+        assert "no room for a reply" in each["failure"]["reason"]
+        assert each["scores"]["default"]["value"] == 0
+
+
+def test_a_model_that_is_kept_from_answering_says_what_it_would_say(small_model, tmp_path):
+    assert evaluate(small_model, tmp_path / "run", "--agent-arg", "answers=false") == 0
+    for each in rollouts(tmp_path / "run").values():
+        drawn = [turn["agent_usage"]["requests"] for turn in each["turns"]]
+        assert drawn == [1, 1, 1]  # it never would answer
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path, capsys):
+    assert evaluate(tmp_path, tmp_path / "run") == 2
+    assert str(tmp_path) in capsys.readouterr().err

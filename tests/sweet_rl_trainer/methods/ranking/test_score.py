@@ -1,0 +1,407 @@
+"""Scores against plain loops over full logits, one reply at a time, and against the objective of training."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.errors import DataError, UserError
+from sweet_rl_trainer.data.examples import pair_examples, success_examples
+from sweet_rl_trainer.data.pairs import Pair
+from sweet_rl_trainer.data.privileged import TEMPLATES, state
+from sweet_rl_trainer.data.token_weights import RULES
+from sweet_rl_trainer.methods.ranking.score import (
+    TERMS,
+    score_candidates,
+    score_pairs,
+    score_sides,
+    scorer,
+)
+from sweet_rl_trainer.methods.ranking.turns import (
+    Candidates,
+    Reply,
+    encode_candidates,
+    turns_of,
+)
+from sweet_rl_trainer.model.packing import lay_out
+from sweet_rl_trainer.model.value_head import load_value_model
+from sweet_rl_trainer.train.loss import row_logprobs
+from sweet_rl_trainer.train.reference_cache import ReferenceCache
+
+torch.set_num_threads(1)
+
+RATIOS = [preset for preset, terms in TERMS.items() if terms and terms[0].score == "log-ratio"]
+LIMITS = {"budget": 2000, "max_length": 900}
+
+
+@pytest.fixture
+def candidates(dialogue, chat):
+    """Sixteen replies for each of two turns, some with recorded tokens and one that was cut."""
+    words = ["Late?", "def f(): 0", "Why not", "", "Late? Why?", "A longer one. " * 3]
+    replies = [Reply(text=f"{words[n % 6]}{n // 6 or ''}") for n in range(15)]
+    replies[1] = Reply(text="def f(): 0", ids=(*chat.encode("def f(): 0"), chat.end))
+    replies.append(Reply(text="cut sho", ids=tuple(chat.encode("cut sho"))))
+    return [Candidates(turn=turn, replies=tuple(replies)) for turn in turns_of([dialogue()])]
+
+
+@pytest.fixture
+def make_scorer(tmp_path):
+    def make(model, name="m"):
+        cache = ReferenceCache(tmp_path / "cache", model=name, precision="float32")
+        return scorer(model, model.config, cache)
+
+    return make
+
+
+def logprob(model, chat, turn, reply, preface=""):
+    """log π(reply | what was said) and the reply's number of tokens, by a loop over the whole logits."""
+    said = ["<|im_start|>user\n", "Write it.", "<|im_end|>\n<|im_start|>assistant\n"]
+    if turn:
+        said += ["Late?<|im_end|>\n<|im_start|>user\nNo.<|im_end|>\n<|im_start|>assistant\n"]
+    if preface:
+        said.insert(1, preface + "\n\n")
+    prompt = chat.tokenizer("".join(said), add_special_tokens=False).input_ids
+    ids = chat.tokenizer(reply.text, add_special_tokens=False).input_ids
+    if reply.text != "cut sho":
+        ids = [*ids, chat.tokenizer.convert_tokens_to_ids("<|im_end|>")]
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([prompt + ids])).logits[0].double()
+    total = 0.0
+    for place, token in enumerate(ids, start=len(prompt)):
+        row = logits[place - 1]
+        total += (row[token] - row.exp().sum().log()).item()
+    return total, len(ids)
+
+
+def by_hand(preset, critic, reference, chat, turn, reply, stated):
+    """The formulas of the table, written down one by one."""
+
+    def value(model, preface=""):
+        return logprob(model, chat, turn, reply, preface)[0]
+
+    _, length = logprob(reference, chat, turn, reply)
+    match preset:
+        case "critic":
+            return (value(critic, stated) - value(reference, stated)) / length
+        case "critic-unprivileged":
+            return (value(critic) - value(reference)) / length
+        case "critic-sum":
+            return value(critic, stated) - value(reference, stated)
+        case "pmi":
+            return (value(reference, stated) - value(reference)) / length
+        case "released":
+            return value(critic, stated) / (length + 1) - value(reference) / length
+
+
+@pytest.mark.parametrize(
+    ("preset", "kind"),
+    [*((preset, "llama") for preset in RATIOS), ("critic", "mistral")],  # which cannot share
+)
+def test_scores_are_those_of_a_plain_loop(preset, kind, candidates, byte_model, make_scorer, chat):
+    critic, reference = byte_model(1, kind).eval(), byte_model(0, kind).eval()
+    found = score_candidates(
+        candidates,
+        chat,
+        preset,
+        critic=make_scorer(critic, "critic"),
+        reference=make_scorer(reference),
+        **LIMITS,
+    )
+    stated = state("def late(days): return 0", "backend", "preamble").text
+    for scored in found:
+        assert scored.candidates.replies[3].text == ""
+        for reply, score, length in zip(
+            scored.candidates.replies, scored.scores, scored.lengths, strict=True
+        ):
+            number = scored.candidates.turn.number
+            expected = by_hand(preset, critic, reference, chat, number, reply, stated)
+            scale = length if preset == "critic-sum" else 1
+            assert score == pytest.approx(expected, rel=0, abs=1e-5 * scale)
+            assert length == len(reply.text.encode()) + (reply.text != "cut sho")
+
+
+@pytest.mark.parametrize(
+    ("preset", "kind"),
+    [
+        ("critic", "llama"),
+        ("critic", "mistral"),
+        ("critic-unprivileged", "llama"),
+        ("critic-sum", "llama"),
+    ],
+)
+def test_a_critic_that_has_not_learnt_yet_scores_nothing(
+    preset, kind, candidates, byte_model, make_scorer, chat
+):
+    critic = make_scorer(byte_model(0, kind), "critic")
+    found = score_candidates(
+        candidates,
+        chat,
+        preset,
+        critic=critic,
+        reference=make_scorer(byte_model(0, kind)),
+        **LIMITS,
+    )
+    assert [abs(score) <= 1e-6 for each in found for score in each.scores] == [True] * 32
+
+
+def test_a_turn_is_one_row_with_its_context_in_it_once(candidates, byte_model, chat, make_scorer):
+    rows = []
+    model = byte_model()
+    shared = make_scorer(model)
+
+    def seen(row):
+        rows.append(row)
+        return row_logprobs(model, model.config, row)
+
+    reference = type(shared)(cache=shared.cache, logprobs=seen, share=True)
+    limits = {"budget": 1, "max_length": 900}
+    score_candidates(candidates, chat, "critic", critic=reference, reference=reference, **limits)
+    assert [row.count for row in rows] == [16, 16]
+    for row, each in zip(sorted(rows, key=lambda row: len(row.ids)), candidates, strict=True):
+        examples = encode_candidates(each, chat, "turn-mean", privileged="preamble")
+        prompt = list(examples[0].token_weights).index(
+            next(w for w in examples[0].token_weights if w)
+        )
+        replies = sum(len(example.ids) - prompt for example in examples)
+        assert len(row.ids) <= prompt + replies
+
+
+@pytest.mark.parametrize("privileged", TEMPLATES)
+def test_scores_of_the_turns_of_a_dialogue_add_up_to_its_score_in_training(
+    privileged, dialogue, byte_model, make_scorer, chat
+):
+    won = dialogue("won")
+    lost = dialogue("lost", ("Late?", "Really?"), reward=0.0)
+    critic, reference = make_scorer(byte_model(1), "critic"), make_scorer(byte_model())
+    pairs, _ = pair_examples(
+        [Pair(chosen=won, rejected=lost)], chat, "turn-mean", privileged=privileged, max_length=900
+    )
+    (whole,) = score_pairs(pairs, critic=critic, reference=reference, budget=2000)
+    said = [
+        Candidates(turn=turn, replies=(Reply(text=turn.trajectory.replies[turn.number]),))
+        for turn in turns_of([won, lost])
+    ]
+    found = score_candidates(
+        said, chat, "critic", critic=critic, reference=reference, privileged=privileged, **LIMITS
+    )
+    by_turn = [each.scores[0] for each in found]
+    assert (sum(by_turn[:2]), sum(by_turn[2:])) == pytest.approx(whole, rel=0, abs=1e-5)
+    assert abs(whole[0] - whole[1]) > 1e-3
+
+
+def test_scores_of_pairs_are_those_of_the_objective(dialogue, byte_model, make_scorer, chat):
+    pair = Pair(chosen=dialogue(), rejected=dialogue("lost", ("No.", "Yes."), reward=0.0))
+    pairs, _ = pair_examples([pair], chat, "trajectory-mean", max_length=900)
+    models = byte_model(1).eval(), byte_model().eval()
+    row = lay_out([[pairs[0].chosen.examples, pairs[0].rejected.examples]])
+    with torch.no_grad():
+        one, other = (row.sums(row.token_weights * row_logprobs(m, m.config, row)) for m in models)
+    critic, reference = make_scorer(models[0], "critic"), make_scorer(models[1])
+    (found,) = score_pairs(pairs, critic=critic, reference=reference, budget=900)
+    assert found == pytest.approx((one - other).tolist(), rel=0, abs=1e-5)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_candidate_that_was_said_is_the_example_of_training(rule, dialogue, chat):
+    alone = dialogue(replies=("Late?",), heard=("Write it.",))
+    (side,), _ = success_examples([alone], chat, rule, max_length=900)
+    (turn,) = turns_of([alone])
+    (example,) = encode_candidates(
+        Candidates(turn=turn, replies=(Reply(text="Late?"),)), chat, rule
+    )
+    assert (example,) == side.examples
+
+
+def test_what_was_scored_is_not_scored_again(candidates, byte_model, make_scorer, chat):
+    score_candidates(candidates, chat, "pmi", reference=make_scorer(byte_model()), **LIMITS)
+    known = make_scorer(byte_model())
+
+    def never(row):
+        raise AssertionError("asked again")
+
+    later = type(known)(cache=known.cache, logprobs=never, share=True)
+    assert score_candidates(candidates, chat, "pmi", reference=later, **LIMITS)
+
+
+def test_a_reply_that_is_too_long_has_no_score_and_is_counted(
+    candidates, byte_model, make_scorer, chat
+):
+    examples = encode_candidates(candidates[0], chat, "sum", privileged="preamble")
+    lengths = [len(each.ids) for each in examples]
+    limit, dropped = sorted(lengths)[-3], Counter()
+    (found,) = score_candidates(
+        candidates[:1],
+        chat,
+        "pmi",
+        reference=make_scorer(byte_model()),
+        budget=2000,
+        max_length=limit,
+        dropped=dropped,
+    )
+    assert [score is None for score in found.scores] == [length > limit for length in lengths]
+    assert dropped == {f"longer than {limit} tokens": sum(n > limit for n in lengths)}
+    assert 0 < dropped.total() < 3
+
+
+def test_only_the_released_preset_favours_short_replies(byte_model, make_scorer, chat, dialogue):
+    """Of a model that knows nothing, under which each token is as probable as any other."""
+    model = byte_model()
+    with torch.no_grad():
+        model.lm_head.weight.zero_()
+    replies = tuple(Reply(text="a" * length) for length in (9, 29))
+    turns = [Candidates(turn=turns_of([dialogue()])[0], replies=replies)]
+    scores = {
+        preset: score_candidates(
+            turns,
+            chat,
+            preset,
+            critic=make_scorer(model, "critic"),
+            reference=make_scorer(model),
+            **LIMITS,
+        )[0].scores
+        for preset in RATIOS
+    }
+    bonus = math.log(260)
+    assert scores.pop("released") == pytest.approx((bonus / 11, bonus / 31), abs=1e-5)
+    assert all(score == pytest.approx((0, 0), abs=1e-6) for score in scores.values())
+
+
+def test_dropout_is_off(candidates, byte_model, make_scorer, chat):
+    model = byte_model(attention_dropout=0.5)
+    assert model.training
+    reference = make_scorer(model)
+    assert not model.training
+    assert reference.share
+
+
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [("best", "there are critic"), ("returns", "there are critic"), ("critic", "none")],
+)
+def test_other_presets_and_critics_that_are_not_there_are_refused(
+    preset, words, candidates, byte_model, make_scorer, chat
+):
+    with pytest.raises(UserError, match=words):
+        score_candidates(candidates, chat, preset, reference=make_scorer(byte_model()), **LIMITS)
+
+
+def test_tokens_of_another_tokenizer_are_named_with_turn_and_candidate(candidates, chat):
+    wrong = Reply(text="hi", ids=(70, 71, 72))
+    turn = Candidates(turn=candidates[1].turn, replies=(Reply(text="a"), wrong))
+    with pytest.raises(DataError, match="d, turn 2, candidate 2: its recorded tokens are not"):
+        encode_candidates(turn, chat, "sum")
+
+
+@pytest.fixture
+def make_value_scorer(tmp_path, make_scorer):
+    """A scorer of a value model with the weights of a language model, whose head is as given."""
+
+    def make(model, head=None):
+        model.save_pretrained(tmp_path / "critic")
+        value = load_value_model(tmp_path / "critic")
+        if head is not None:
+            with torch.no_grad():
+                value.score.weight.copy_(head)
+        return make_scorer(value, f"critic {head is not None}")
+
+    return make
+
+
+@pytest.fixture
+def head():
+    return torch.randn(1, 32, generator=torch.Generator().manual_seed(2))
+
+
+def mean_value(model, head, example):
+    """The head on the mean of the privileged states of the reply."""
+    ids = torch.tensor([list(example.ids)])
+    with torch.no_grad():
+        privileged = model.eval()(ids, output_hidden_states=True).hidden_states[-1][0]
+    said = [place for place, weight in enumerate(example.token_weights) if weight]
+    assert said == list(range(said[0], len(example.ids)))
+    return (head[0] @ privileged[said].mean(0)).item()
+
+
+@pytest.mark.parametrize("kind", ["llama", "mistral"])  # of which the second cannot share
+@pytest.mark.parametrize(
+    ("preset", "stated"), [("value", "preamble"), ("value-unprivileged", None)]
+)
+def test_values_are_those_of_a_plain_loop(
+    preset, stated, kind, candidates, byte_model, make_value_scorer, head, chat
+):
+    critic = make_value_scorer(byte_model(0, kind), head)
+    found = score_candidates(candidates, chat, preset, critic=critic, **LIMITS)
+    for each, scored in zip(candidates, found, strict=True):
+        examples = encode_candidates(each, chat, "sum", privileged=stated)
+        expected = [mean_value(byte_model(0, kind), head, example) for example in examples]
+        assert scored.scores == pytest.approx(expected, rel=0, abs=1e-5)
+        assert max(scored.scores) - min(scored.scores) > 1e-2
+
+
+def test_a_head_that_has_not_learnt_yet_scores_nothing(
+    candidates, byte_model, make_value_scorer, chat
+):
+    critic = make_value_scorer(byte_model())
+    found = score_candidates(candidates, chat, "value", critic=critic, **LIMITS)
+    assert [score for each in found for score in each.scores] == [0] * 32
+
+
+def test_values_of_turns_add_up_to_those_of_dialogues_without_a_reference(
+    dialogue, byte_model, make_value_scorer, make_scorer, head, chat
+):
+    won, lost = dialogue("won"), dialogue("lost", ("Late?", "Really?"), reward=0.0)
+    critic = make_value_scorer(byte_model(), head)
+    pairs, _ = pair_examples(
+        [Pair(chosen=won, rejected=lost)], chat, "turn-mean", privileged="preamble", max_length=900
+    )
+    (whole,) = score_pairs(pairs, critic=critic, budget=2000)
+    assert whole == tuple(
+        score_sides([pairs[0].chosen, pairs[0].rejected], critic=critic, budget=2000)
+    )
+    reference = make_scorer(byte_model())
+    assert [whole] == score_pairs(pairs, critic=critic, reference=reference, budget=2000)
+    said = [
+        Candidates(turn=turn, replies=(Reply(text=turn.trajectory.replies[turn.number]),))
+        for turn in turns_of([won, lost])
+    ]
+    found = score_candidates(said, chat, "value", critic=critic, **LIMITS)
+    by_turn = [each.scores[0] for each in found]
+    assert (sum(by_turn[:2]), sum(by_turn[2:])) == pytest.approx(whole, rel=0, abs=1e-5)
+
+
+def test_values_and_log_probabilities_of_the_same_model_are_kept_apart(
+    candidates, byte_model, make_value_scorer, make_scorer, head, chat
+):
+    """They may have the same files, where the head has just been made."""
+    log_ratio = make_scorer(byte_model(), "critic True")
+    score_candidates(candidates, chat, "critic", critic=log_ratio, reference=log_ratio, **LIMITS)
+    critic = make_value_scorer(byte_model(), head)
+    (found, _) = score_candidates(candidates, chat, "value", critic=critic, **LIMITS)
+    example = encode_candidates(candidates[0], chat, "sum", privileged="preamble")[0]
+    assert found.scores[0] == pytest.approx(mean_value(byte_model(), head, example), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("preset", "value", "words"),
+    [("critic", True, "has a value head; choose value"), ("value", False, "has no value head")],
+)
+def test_a_critic_of_the_other_kind_is_refused(
+    preset, value, words, candidates, byte_model, make_value_scorer, make_scorer, chat
+):
+    reference = make_scorer(byte_model())
+    critic = make_value_scorer(byte_model()) if value else reference
+    with pytest.raises(UserError, match=words):
+        score_candidates(candidates, chat, preset, critic=critic, reference=reference, **LIMITS)
+
+
+def test_a_critic_without_values_needs_its_reference(candidates, byte_model, make_scorer, chat):
+    critic = make_scorer(byte_model())
+    with pytest.raises(UserError, match="scores 'pmi' are a reference's, and there is none"):
+        score_candidates(candidates, chat, "pmi", **LIMITS)
+    with pytest.raises(UserError, match="need the reference that it was trained from"):
+        score_pairs([], critic=critic, budget=900)

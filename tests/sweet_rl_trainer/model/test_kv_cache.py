@@ -1,0 +1,84 @@
+"""Cached prompts and growing batches, against what the model computes from the whole."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from sweet_rl_trainer.model.kv_cache import GrowingLayer, Prefixes, batched
+
+IDS = [1, 5, 9, 30, 4, 7, 8]
+
+
+@pytest.fixture
+def model(make_model):
+    return make_model("llama").eval()
+
+
+class Read:
+    """Counts the tokens that a model reads."""
+
+    def __init__(self, model):
+        self.model, self.device, self.tokens = model, model.device, 0
+
+    def __call__(self, input_ids, **rest):
+        self.tokens += input_ids.numel()
+        return self.model(input_ids=input_ids, **rest)
+
+
+def plain(model, ids):
+    cache = model(torch.tensor([ids]), use_cache=True).past_key_values
+    return [(layer.keys, layer.values) for layer in cache.layers]
+
+
+@torch.no_grad()
+def test_only_the_rest_of_a_continued_prompt_is_read(model):
+    counted, prefixes = Read(model), Prefixes(100)
+    prefixes.read(counted, IDS[:4])
+    assert counted.tokens == 4
+    found = prefixes.read(counted, IDS)
+    assert counted.tokens == len(IDS)
+    for one, other in zip(found, plain(model, IDS), strict=True):
+        torch.testing.assert_close(one, other)
+    prefixes.read(counted, IDS)
+    assert counted.tokens == len(IDS)
+
+
+@torch.no_grad()
+def test_the_oldest_prompts_are_forgotten(model):
+    counted, prefixes = Read(model), Prefixes(8)
+    for first in (10, 11, 10, 12):  # 10 is read again, so 11 is the oldest when 12 comes
+        prefixes.read(counted, [first, 5, 9, 4])
+    assert counted.tokens == 12
+    prefixes.read(counted, [10, 5, 9, 4, 6])
+    assert counted.tokens == 13
+    prefixes.read(counted, [11, 5, 9, 4])
+    assert counted.tokens == 17
+
+
+@torch.no_grad()
+def test_rows_of_several_lengths_are_padded_on_the_left(model):
+    one, other = plain(model, IDS), plain(model, IDS[:3])
+    batch = batched([one, [], other])
+    for layer, long, short in zip(batch.layers, one, other, strict=True):
+        for kind, states in enumerate((layer.keys, layer.values)):
+            assert states.shape[:3:2] == (3, len(IDS))
+            assert torch.equal(states[0], long[kind][0])
+            assert torch.equal(states[2, :, -3:], short[kind][0])
+            assert not states[1].any()
+            assert not states[2, :, :-3].any()
+
+
+def test_a_layer_holds_what_was_added_whatever_its_capacity():
+    layer, added = GrowingLayer(), [torch.randn(3, 2, size, 4) for size in (5, 1, 1, 90, 1)]
+    for each in added:
+        keys, values = layer.update(each, -each)
+    whole = torch.cat(added, 2)
+    assert torch.equal(keys, whole)
+    assert torch.equal(values, -whole)
+    layer.batch_select_indices(torch.tensor([0, 2]))
+    keys, values = layer.update(added[1][:2], added[1][:2])
+    assert torch.equal(keys, torch.cat([whole[[0, 2]], added[1][:2]], 2))
+    assert layer.get_seq_length() == 99

@@ -1,0 +1,87 @@
+"""The estimate of memory, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+
+from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
+from sweet_rl_trainer.model.memory_estimate import Size, activations, size_of, training_bytes
+from sweet_rl_trainer.settings import LoraSettings, TrainSettings
+
+LOGITS = 2 * CHUNK_BYTES
+SMALL = Size(parameters=1000, linear=((10, 20), (20, 10)), layers=3, width=10, inner=20)
+ROWS = TrainSettings(row_tokens=100, precision="float32", gradient_checkpointing=False)
+PER_LAYER = 12 * 10 + 4 * 20
+GIB = 2**30
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    """The shape of Llama-3.1-8B."""
+    folder = tmp_path_factory.mktemp("llama")
+    transformers.LlamaConfig(
+        vocab_size=128_256,
+        hidden_size=4096,
+        intermediate_size=14_336,
+        num_hidden_layers=32,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        architectures=["LlamaForCausalLM"],
+    ).save_pretrained(folder)
+    return size_of(folder)
+
+
+def test_activations_are_kept_of_all_layers_or_of_one_and_all_inputs():
+    assert activations(SMALL, ROWS) == 100 * 3 * PER_LAYER * 4
+    narrow = TrainSettings(row_tokens=100)
+    assert activations(SMALL, narrow) == 100 * (PER_LAYER + 3 * 10) * 2
+
+
+def test_all_weights_of_a_small_model_by_hand():
+    rows = activations(SMALL, ROWS) + LOGITS
+    assert training_bytes(SMALL, ROWS, None) == 16_000 + rows
+    narrow = TrainSettings(row_tokens=100)
+    rows = activations(SMALL, narrow) + LOGITS
+    assert training_bytes(SMALL, narrow, None) == 18_000 + rows
+    eight = TrainSettings(row_tokens=100, optimizer="paged_adamw_8bit")
+    assert training_bytes(SMALL, eight, None) == 12_000 + rows
+    assert training_bytes(SMALL, narrow, None, shards=2) == 9_000 + rows
+    assert training_bytes(SMALL, narrow, None, shards=8) == 6_000 + rows
+
+
+def test_adapters_on_a_small_model_by_hand():
+    trained = 4 * (30 + 30)
+    narrow = TrainSettings(row_tokens=100)
+    rows = activations(SMALL, narrow) + LOGITS
+    lora = LoraSettings(rank=4)
+    assert training_bytes(SMALL, narrow, lora) == 2000 + 16 * trained + rows
+    four = LoraSettings(rank=4, quantize="4bit")
+    assert training_bytes(SMALL, narrow, four) == 550 + 16 * trained + rows
+    whole = activations(SMALL, ROWS) + LOGITS
+    assert training_bytes(SMALL, ROWS, lora) == 4000 + 16 * trained + whole
+
+
+def test_the_size_of_llama_is_that_of_the_checkpoint(llama):
+    assert llama.parameters == 8_030_261_248
+    assert (llama.layers, llama.width, llama.inner) == (32, 4096, 14_336)
+    assert len(llama.linear) == 32 * 7
+    weights = sum(one * other for one, other in llama.linear)
+    embeddings, norms = 2 * 128_256 * 4096, (2 * 32 + 1) * 4096
+    assert weights + embeddings + norms == llama.parameters
+
+
+def test_llama_needs_eight_large_gpus_for_all_weights_and_one_for_adapters(llama):
+    settings = TrainSettings()
+    row = 16_384 * (12 * 4096 + 4 * 14_336 + 32 * 4096) * 2
+    whole = training_bytes(llama, settings, None, shards=8)
+    assert whole == max(18 * llama.parameters / 8, 6 * llama.parameters) + row + LOGITS
+    assert whole < 75 * GIB < training_bytes(llama, settings, None)
+
+    # q and o: 4096 to 4096, k and v: 4096 to 1024, gate, up and down: 4096 and 14,336
+    trained = 32 * 32 * (2 * 8192 + 2 * 5120 + 3 * 18_432)
+    lora = training_bytes(llama, settings, LoraSettings(rank=32))
+    assert lora == 2 * llama.parameters + 16 * trained + row + LOGITS
+    assert lora < 40 * GIB

@@ -1,0 +1,13 @@
+"""Recipes as values, of what the tests above collected."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def small(small_recipe):
+    """`small("rank.scores=pmi", …)`: the small recipe with these changes."""
+    from sweet_rl_trainer.pipeline.read import read
+
+    return lambda *changes: read(str(small_recipe), changes)

@@ -1,0 +1,271 @@
+"""The stages that run in this process, done for real on a few dialogues: collect, sample, rank, diagnose, export."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import math
+import threading
+from array import array
+from contextlib import contextmanager
+
+import msgspec
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from sweet_rl_trainer.stages import files, sample
+from transformers import LlamaForCausalLM
+
+from colbench.errors import UserError
+from colbench.messages import ANSWER_MARKER
+from colbench.models.scripted_server import ScriptedServer
+from colbench.run_folder import RunFolder
+from sweet_rl_trainer.data.examples import Example, PairExample
+from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, decode
+from sweet_rl_trainer.methods.critic.diagnosis import preset_of
+from sweet_rl_trainer.methods.ranking.scored_file import SCORED, Line, read_scored
+from sweet_rl_trainer.methods.ranking.scorers import Scorers
+from sweet_rl_trainer.model.checkpoint import load_tokenizer
+from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.load import load_model
+from sweet_rl_trainer.model.packing import lay_out
+from sweet_rl_trainer.pipeline.plan import plan
+from sweet_rl_trainer.pipeline.read import read
+from sweet_rl_trainer.pipeline.stage import Source
+
+torch.set_num_threads(1)
+
+
+def do(recipe, out, goal):
+    """All stages that lead to the goal; the last one and its report."""
+    stages = plan(recipe, goal)
+    for stage in stages:
+        report = stage.report(out) or stage.run(out)
+    return stages[-1], report
+
+
+def lines(path, kind):
+    return [msgspec.json.decode(line, type=kind) for line in path.read_bytes().splitlines()]
+
+
+@contextmanager
+def served(script, **options):
+    """A scripted server in a thread of its own."""
+    server, loop = ScriptedServer(script, **options), asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()
+        yield server
+        asyncio.run_coroutine_threadsafe(server.__aexit__(), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def test_dialogues_are_collected_as_the_command_would(tmp_path):
+    recipe = read(
+        "tiny-cpu",
+        ["data.held_out=0.3"],
+        {"collect": [{"agent": "guesser", "tasks": "bundled:backend/train", "limit": 3}]},
+    )
+    _, collect, *_ = plan(recipe)
+    report = collect.run(tmp_path)
+    assert report.said == {"agent": "guesser"}
+    folder = collect.folder(tmp_path) / "run"
+    assert len(RunFolder(folder).rollouts()) == 3
+    assert RunFolder(folder).record().config.agent == "guesser"
+    assert "tests passed" in (collect.folder(tmp_path) / "report.txt").read_text()
+
+
+def test_a_run_that_stops_is_an_error(tmp_path, capfd):
+    recipe = read("tiny-cpu", values={"collect": [{"agent": "nobody", "limit": 1}]})
+    _, collect, *_ = plan(recipe)
+    with pytest.raises(UserError, match=r"collect: `colbench eval` stopped with code 2"):
+        collect.run(tmp_path)
+    assert "nobody" in capfd.readouterr().err
+    assert collect.report(tmp_path) is None
+
+
+def test_a_model_is_made_of_nothing_the_same_each_time(tmp_path):
+    digests = []
+    for out in (tmp_path / "one", tmp_path / "other"):
+        base = plan(read("tiny-cpu"))[0]
+        digests.append(base.run(out).said["model"])
+        folder = base.folder(out) / "model"
+    assert digests[0] == digests[1] == model_digest(folder)
+    assert load_model(folder).config.num_hidden_layers == 2
+    assert load_tokenizer(folder).chat_template
+
+
+def test_candidates_are_sampled_in_this_process(small, tmp_path):
+    stage, report = do(small(), tmp_path, "sample")
+    found = lines(stage.folder(tmp_path) / sample.SAMPLED, sample.Sampled)
+    assert report.said == {"turns": len(found), "left out": {}}
+    assert found
+    for line in found:
+        assert len(line.replies) == 3
+        assert line.prompt
+        assert all(1 <= len(reply.ids) <= 4 for reply in line.replies)
+
+
+def test_candidates_are_sampled_from_a_server(small, tmp_path):
+    with served(lambda messages: messages[-1].content[:5]) as server:
+        changes = (f"sample.server=scripted@{server.base_url}", "sample.concurrency=2")
+        stage, report = do(small(*changes), tmp_path, "sample")
+        asked = len(server.requests)
+        assert {body["max_tokens"] for body in server.requests} == {4}
+    found = lines(stage.folder(tmp_path) / sample.SAMPLED, sample.Sampled)
+    assert report.said["turns"] == len(found)
+    assert asked <= 3 * len(found)  # turns with the same context share their candidates
+    assert all(reply.ids[-1] == 0 for line in found for reply in line.replies)
+
+
+def test_a_server_that_returns_no_tokens_is_ranked_by_its_words(small, tmp_path):
+    numbers = iter(range(10_000))
+    with served(lambda _: f"Say {next(numbers)}.") as server:
+        where = f"sample.server=scripted@{server.base_url}"
+        changes = (where, "sample.record_tokens=false", "rank.scores=pmi", "rank.pairs=best-worst")
+        stage, report = do(small(*changes), tmp_path, "rank")
+    assert report.said["pairs"] > 0
+    (line, *_) = lines(stage.folder(tmp_path) / SCORED, Line)
+    assert all(text.startswith("Say ") for text in line.replies)
+
+
+def test_ranking_without_a_critic_scores_and_pairs_both_sides(small, tmp_path):
+    stage, report = do(small("rank.scores=pmi"), tmp_path, "rank")
+    folder = stage.folder(tmp_path)
+    scored = lines(folder / SCORED, Line)
+    assert report.said["turns"] == len(scored)
+    train, held_out = files.read(folder / files.TRAIN), files.read(folder / files.HELD_OUT)
+    assert (report.said["pairs"], report.said["held_out"]) == (len(train), len(held_out))
+    assert train
+    assert held_out
+    assert {each.task_hash for each in train}.isdisjoint(each.task_hash for each in held_out)
+    by_name = {
+        f"{line.trajectory}, turn {line.turn + 1}, candidate {n}": score
+        for line in scored
+        for n, score in enumerate(line.scores, 1)
+    }
+    for pair in (*train, *held_out):
+        assert isinstance(pair, PairExample)
+        assert pair.chosen.reward == by_name[pair.chosen.trajectory]
+        assert pair.chosen.reward > pair.rejected.reward
+
+
+def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(small, tmp_path):
+    numbers = iter(range(10_000))
+    wrong = f"{ANSWER_MARKER}\ndef nothing():\n    return 0"
+
+    def script(_):
+        number = next(numbers)
+        return wrong if number % 3 == 0 else f"Is it {number}?"
+
+    with served(script) as server:
+        where = f"sample.server=scripted@{server.base_url}"
+        changes = (where, "sample.record_tokens=false", "sample.count=6", "rank.continuations=2")
+        stage, report = do(small("rank.scores=returns", *changes), tmp_path, "rank")
+    found = lines(stage.folder(tmp_path) / SCORED, Line)
+    assert report.said["turns"] == len(found)
+    asked = [
+        score
+        for line in found
+        for text, score in zip(line.replies, line.scores, strict=True)
+        if text != wrong
+    ]
+    answered = [
+        score
+        for line in found
+        for text, score in zip(line.replies, line.scores, strict=True)
+        if text == wrong
+    ]
+    assert set(answered) == {0.0}
+    assert sum(asked) / len(asked) > 0.5, "who goes on asks all that it has to"
+    train = files.read(stage.folder(tmp_path) / files.TRAIN)
+    assert {(pair.chosen.reward > 0, pair.rejected.reward) for pair in train} >= {(True, 0.0)}
+
+
+def test_scored_candidates_are_read_again_for_these_trajectories_alone(small, tmp_path):
+    from sweet_rl_trainer.pipeline.inputs import load
+
+    recipe = small("rank.scores=pmi")
+    stage, _ = do(recipe, tmp_path, "rank")
+    inputs = {name: each.path for name, each in stage.inputs.items() if isinstance(each, Source)}
+    held_out = {each.id: each for each in load(recipe.data, inputs).held_out}
+    wanted = [
+        line for line in lines(stage.folder(tmp_path) / SCORED, Line) if line.trajectory in held_out
+    ]
+    found = read_scored(stage.folder(tmp_path), held_out)
+    assert wanted
+    assert [each.scores for each in found] == [line.scores for line in wanted]
+    assert [each.candidates.turn.trajectory.id for each in found] == [
+        line.trajectory for line in wanted
+    ]
+
+
+def test_a_critic_is_trained_in_a_child_and_diagnosed_before_and_after_ranking(small, tmp_path):
+    recipe = small("critic.train.epochs=1")
+    stages = plan(recipe)[:-2]
+    reports = [stage.run(tmp_path) for stage in stages]
+    assert [stage.name for stage in stages] == [
+        "critic-data",
+        "critic",
+        "diagnose",
+        "sample",
+        "rank",
+        "diagnose",
+    ]
+    made, trained, first, _, ranked, second = reports
+    assert made.said["dialogues"] == 16
+    assert trained.said["step"] == math.ceil(made.said["taken"] / 2) > 1
+    assert trained.said["eval_accuracy"] is not None
+    assert first.said["pairs"] == second.said["pairs"] == made.said["held_out"]
+    before, after = (decode((stages[n].folder(tmp_path) / DIAGNOSIS).read_bytes()) for n in (2, 5))
+    assert before.missing["candidates"] == "there are none yet"
+    assert "candidates" not in after.missing
+    assert before.accuracy.mean == pytest.approx(after.accuracy.mean)
+    assert before.best_of is not None
+    assert before.states is not None or "there is no such state" in before.missing["states"]
+    assert before.missing["continuations"] == "diagnose.continuations is 0"
+    assert ranked.said["pairs"] > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "preset"),
+    [
+        ((), "critic"),
+        (("critic.token_weights=trajectory-mean",), "critic"),
+        (("critic.token_weights=sum", "rank.scores=critic-sum"), "critic-sum"),
+        (("critic.privileged=none", "rank.scores=critic-unprivileged"), "critic-unprivileged"),
+        (("critic.train.score=value", "rank.scores=value"), "value"),
+    ],
+)
+def test_a_diagnosis_scores_replies_as_the_critic_was_trained(changes, preset):
+    recipe = read("tiny-cpu", changes)
+    assert preset_of(recipe.tables["critic"]) == recipe.tables["rank"].scores == preset
+
+
+def test_models_that_score_are_gone_when_the_next_stage_begins(small, small_model, tmp_path):
+    def models():
+        gc.collect()
+        return sum(type(each) is LlamaForCausalLM for each in gc.get_objects())
+
+    before = models()
+    row = lay_out([[[Example(ids=array("i", [1, 2]), token_weights=array("f", [0.0, 1.0]))]]])
+    with Scorers(small(), small_model, tmp_path) as scorers:
+        scorer = scorers.reference()
+        assert scorer.logprobs(row).shape == (1,)
+        assert models() == before + 1
+    assert models() == before
+
+
+def test_our_own_server_is_given_the_variables_of_the_template():
+    changes = ("model.template_args.enable_thinking=false", "sample.server_args.max_model_len=9")
+    assert sample.server_args(read("tiny-cpu", changes)) == {
+        "default_chat_template_kwargs": '{"enable_thinking":false}',
+        "max_model_len": 9,
+    }
+    assert sample.server_args(read("tiny-cpu", changes[1:])) == {"max_model_len": 9}

@@ -1,0 +1,287 @@
+"""What is done for a recipe, in which order, and what a change of it has done anew."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.errors import UserError
+from sweet_rl_trainer.pipeline.method import goals
+from sweet_rl_trainer.pipeline.plan import plan
+from sweet_rl_trainer.pipeline.read import read
+from sweet_rl_trainer.pipeline.stage import Source, Stage
+
+CRITIC = ["critic-data", "critic"]
+ACTOR = ["sample", "rank"]
+SWEET = [*CRITIC, "diagnose", *ACTOR, "diagnose", "actor", "export"]
+TALKS = [
+    'collect=[{agent = "guesser", limit = 4}, {agent = "vllm:{model}", limit = 4}]',
+    "iterations=2",
+]
+
+
+def names(stages):
+    return [stage.name for stage in stages]
+
+
+def keys(recipe, goal=None):
+    """Of each stage, the second diagnosis called so."""
+    found = {}
+    for stage in plan(recipe, goal):
+        name = f"{stage.name}, ranked" if "ranked" in stage.inputs else stage.name
+        found[name] = stage.key
+    return found
+
+
+def changed(before, after):
+    """The names of the stages that are done anew."""
+    one, other = keys(before), keys(after)
+    assert one.keys() == other.keys()
+    return {name for name in one if one[name] != other[name]}
+
+
+@pytest.mark.parametrize(
+    ("goal", "expected"),
+    [
+        (None, SWEET),
+        ("critic", CRITIC),
+        ("diagnose", [*CRITIC, "diagnose"]),
+        ("sample", ["sample"]),
+        ("rank", ["sample", *CRITIC, "rank"]),
+        ("actor", SWEET),
+        ("rft", ["rft-data", "rft", "export"]),
+        ("mtdpo", ["mtdpo-data", "mtdpo", "export"]),
+        ("grpo", ["grpo", "export"]),
+    ],
+)
+def test_the_stages_that_lead_to_a_goal(goal, expected, small):
+    assert names(plan(small(), goal)) == expected
+
+
+def test_all_goals_are_tested():
+    assert set(goals()) == {"critic", "diagnose", *ACTOR, "actor", "rft", "mtdpo", "grpo"}
+
+
+@pytest.mark.parametrize("method", ["rft", "mtdpo", "grpo"])
+def test_the_method_is_the_goal_unless_there_is_another(method, small):
+    recipe = small(f"method={method}")
+    assert [each.key for each in plan(recipe)] == [each.key for each in plan(small(), method)]
+
+
+def test_scores_without_a_critic_train_none(small):
+    for scores in ("pmi", "returns"):
+        stages = plan(small(f"rank.scores={scores}"))
+        assert names(stages) == ["sample", "rank", "actor", "export"]
+
+
+def test_a_model_and_dialogues_that_are_not_there_are_made_first():
+    assert names(plan(read("tiny-cpu"))) == ["base", *["collect"] * 3, *SWEET]
+    assert names(plan(read("tiny-cpu"), "grpo")) == ["base", "grpo", "export"]
+
+
+def test_dialogues_with_privileged_information_are_imitated_by_rft_alone(small):
+    privileged = 'collect_privileged=[{agent="demonstrator"}]'
+    assert names(plan(small(privileged), "rft")) == ["collect", "rft-data", "rft", "export"]
+    assert names(plan(small(privileged))) == names(plan(small()))
+
+
+def test_dialogues_that_are_rejected_ones_are_among_the_pairs_of_dialogues_alone(small):
+    negatives = 'negatives=[{agent="interviewer", max_turns=2}]'
+    for goal in (None, "mtdpo"):
+        with_them = plan(small(negatives), goal)
+        assert names(with_them) == ["collect", *names(plan(small(), goal))]
+        having = {each.name for each in with_them if "truncated0" in each.inputs}
+        assert having == {"mtdpo-data" if goal else "critic-data"}
+
+
+def test_an_export_has_the_trained_model_and_its_base(small):
+    *_, actor, export = plan(small())
+    assert set(export.inputs) == {"model", "trained"}
+    assert export.inputs["trained"].key == actor.key
+    assert isinstance(export.inputs["model"], Source)
+
+
+def test_the_second_iteration_starts_from_the_actor_of_the_first(small):
+    stages = plan(small(*TALKS))
+    assert names(stages) == [*SWEET, "collect", "collect", *SWEET]
+    first = stages[len(SWEET) - 1]
+    second = stages[len(SWEET) :]
+    others, own = (stage for stage in second if stage.name == "collect")
+    assert others.inputs == {}
+    assert own.inputs["model"] is first
+    trained = [stage for stage in second if stage.name not in {"collect", "diagnose"}]
+    for stage in trained:
+        assert stage.inputs["model"] is first, stage.name
+    data = next(stage for stage in second if stage.name == "critic-data")
+    assert {name: each.name for name, each in data.inputs.items() if name != "model"} == {
+        "collected0": "collect",
+        "collected1": "collect",
+    }
+
+
+def test_what_each_iteration_exported_is_evaluated(small):
+    stages = plan(small(*TALKS, 'evaluate=[{agent="vllm:{model}", tasks="bundled:backend"}]'))
+    exports = [stage for stage in stages if stage.name == "export"]
+    evaluated = [stage for stage in stages if stage.name == "evaluate"]
+    assert [stage.inputs["model"] for stage in evaluated] == exports
+    assert names(stages) == [*SWEET, "evaluate", "collect", "collect", *SWEET, "evaluate"]
+    own = next(stage for stage in stages if stage.name == "collect" and stage.inputs)
+    assert own.inputs["model"] is exports[0]
+    assert "evaluate" not in names(plan(small('evaluate=[{agent="vllm:{model}"}]'), "critic"))
+
+
+def test_only_the_last_iteration_ends_before_the_policy(small):
+    stages = plan(small(*TALKS), "critic")
+    assert names(stages) == [*SWEET, "collect", "collect", *CRITIC]
+    assert stages[-1].inputs["model"] is stages[len(SWEET) - 1]
+    stages = plan(small(*TALKS), "rft")
+    rft = ["rft-data", "rft", "export"]
+    assert names(stages) == [*rft, "collect", "collect", *rft]
+
+
+def test_the_keyless_dialogues_of_the_first_iteration_are_found_by_the_second():
+    recipe = read(
+        "tiny-cpu", ["iterations=2"], {"collect": [{"agent": "guesser"}, {"agent": "vllm:{model}"}]}
+    )
+    assert names(plan(recipe)) == ["base", "collect", "collect", *SWEET, "collect", *SWEET]
+
+
+NOTHING = set()
+FROM_ACTOR = {"actor", "export"}
+FROM_RANK = {"rank", "diagnose, ranked", *FROM_ACTOR}
+FROM_CRITIC = {"critic", "diagnose", *FROM_RANK}
+ALL = {"critic-data", "sample", *FROM_CRITIC}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("actor.train.learning_rate=1e-5", FROM_ACTOR),
+        ("actor.token_weights=turn-mean", FROM_RANK),
+        ("rank.pairs=margin", FROM_RANK),
+        ("rank.scores=released", FROM_RANK),
+        ("rank.calibrate=true", FROM_RANK),
+        ("sample.count=5", {"sample", *FROM_RANK}),
+        ("sample.server=x@http://localhost:1/v1", {"sample", *FROM_RANK}),
+        ("actor.train.precision=bfloat16", {"sample", *FROM_RANK}),
+        ("critic.train.beta=0.2", FROM_CRITIC),
+        ("critic.token_weights=trajectory-mean", {"critic-data", *FROM_CRITIC}),
+        ("critic.pairs.match_turns=true", {"critic-data", *FROM_CRITIC}),
+        ("lora.rank=4", FROM_CRITIC),
+        ("diagnose.questions=2", {"diagnose", "diagnose, ranked"}),
+        ("export.dtype=bfloat16", {"export"}),
+        ("data.held_out=0.4", ALL),
+        ("data.seed=1", ALL),
+        ("model.template_args.enable_thinking=false", ALL),
+        ("launch.config=ddp", NOTHING),
+        ("launch.processes=2", NOTHING),
+        ("sample.concurrency=1", NOTHING),
+        ("sample.server_args.port=1", NOTHING),
+        ("rank.row_tokens=100", NOTHING),
+        ("rank.continuations=2", NOTHING),
+        ("data.tasks=bundled:backend/train", NOTHING),
+        ("rft.train.beta=0.2", NOTHING),
+        ("grpo.train.steps=3", NOTHING),
+    ],
+)
+def test_a_change_has_done_anew_what_it_reaches_and_nothing_else(change, expected, small):
+    assert changed(small(), small(change)) == expected
+
+
+def test_more_continuations_rank_anew(small):
+    one, other = (small("rank.scores=returns", f"rank.continuations={count}") for count in (2, 4))
+    assert changed(one, other) == FROM_RANK - {"diagnose, ranked"}
+
+
+@pytest.mark.parametrize(
+    "change", ["grpo.train.steps=3", "lora.rank=4", "model.template_args.enable_thinking=false"]
+)
+def test_grpo_is_done_anew_where_its_dialogues_or_steps_are_others(change, small):
+    before, after = (plan(small(*changes), "grpo")[0] for changes in ((), (change,)))
+    assert before.name == after.name == "grpo"
+    assert before.key != after.key
+
+
+def test_where_a_server_is_does_not_matter(small):
+    one, other = (small(f"sample.server={where}") for where in ("vllm", "x@http://localhost:1/v1"))
+    assert changed(one, other) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [("critic.train.precision=bfloat16", True), ("critic.train.beta=0.2", False)],
+)
+def test_scores_of_the_reference_depend_on_its_arithmetic_alone(change, expected, small):
+    before, after = small("rank.scores=pmi"), small("rank.scores=pmi", change)
+    assert changed(before, after) == ({"rank", "actor", "export"} if expected else NOTHING)
+
+
+def test_the_content_of_runs_and_model_matters_and_not_their_place(
+    small, collected, small_model, tmp_path
+):
+    places = [tmp_path / "asks", tmp_path / "guesses"]
+    for place, folder in zip(places, collected, strict=True):
+        shutil.copytree(folder, place)
+    shutil.copytree(small_model, tmp_path / "model")
+    runs = f"data.runs={[str(place) for place in places]}"
+    moved = small(runs, f"model.name={tmp_path / 'model'}")
+    assert changed(small(), moved) == NOTHING
+    (tmp_path / "asks" / "report.html").write_text("another report")
+    assert changed(small(), moved) == NOTHING
+
+    rollouts = tmp_path / "asks" / "rollouts.jsonl"
+    rollouts.write_bytes(rollouts.read_bytes() + b"\n")
+    assert changed(small(), moved) == ALL
+    with_template = small(f"model.name={tmp_path / 'model'}")
+    assert changed(small(), with_template) == NOTHING
+    template = tmp_path / "model" / "chat_template.jinja"
+    template.write_text(template.read_text() + " ")
+    assert changed(small(), with_template) == ALL
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("data.runs=['nowhere']", r"^nowhere is no run folder of `colbench eval`: it has no"),
+        ("data.official=['nowhere.jsonl']", r"^nowhere\.jsonl cannot be read: No such file"),
+        ("data.negatives=['nowhere']", r"^nowhere is no run folder"),
+        ("data.system=nowhere.txt", r"^data\.system: nowhere\.txt cannot be read"),
+        ("model.name=/nowhere", r"^model '/nowhere': there is no such folder"),
+        ("data.runs=[]", r"^data\.runs: give run folders \(--runs\), trajectory files"),
+    ],
+)
+def test_what_is_not_there_is_named(change, message, small):
+    with pytest.raises(UserError, match=message):
+        plan(small(change))
+
+
+def test_a_folder_that_is_no_model_is_named(small, tmp_path):
+    with pytest.raises(UserError, match=r"is no checkpoint: it needs config\.json and model"):
+        plan(small(f"model.name={tmp_path}"))
+
+
+def test_all_settings_can_be_written_down(small):
+    for stage in plan(small(*TALKS)):
+        assert isinstance(stage, Stage)
+        assert len(stage.key) == 64
+
+
+def test_dialogues_are_collected_anew_when_their_task_file_changes_and_not_for_how_it_is_worked_off(
+    tmp_path,
+):
+    def stages(**fields):
+        config = {"agent": "guesser", "tasks": str(tmp_path / "tasks.jsonl"), **fields}
+        return plan(read("tiny-cpu", values={"collect": [config]}))
+
+    (tmp_path / "tasks.jsonl").write_text("{}")
+    before = [each.key for each in stages()]
+    assert [each.key for each in stages(concurrency=1, sandbox_workers=1)] == before
+    assert stages(limit=3)[1].key != before[1]
+    assert stages(max_turns=3)[1].key != before[1]
+    (tmp_path / "tasks.jsonl").write_text("{ }")
+    same = [old == each.key for old, each in zip(before, stages(), strict=True)]
+    assert same == [True, *[False] * (len(before) - 1)]

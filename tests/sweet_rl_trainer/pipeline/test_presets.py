@@ -1,0 +1,77 @@
+"""Every kind of critic, from dialogues to what is made of it: trained, diagnosed, and asked for scores."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, decode
+from sweet_rl_trainer.methods.ranking.scored_file import SCORED
+from sweet_rl_trainer.model.checkpoint import is_adapters
+from sweet_rl_trainer.model.load import load_model
+from sweet_rl_trainer.pipeline.plan import plan
+
+pytestmark = pytest.mark.slow
+torch.set_num_threads(1)
+
+SHORT = ("critic.train.max_steps=2", "actor.train.max_steps=2")
+
+
+def do(recipe, out, names):
+    """The stages of these names, which come first; the folder of each."""
+    folders = {}
+    for stage in plan(recipe):
+        if stage.name not in folders:  # the second diagnosis is the same, with candidates
+            stage.run(out)
+        folders.setdefault(stage.name, stage.folder(out))
+        if folders.keys() == set(names):
+            return folders
+    raise AssertionError(f"of {names} only {folders.keys()}")
+
+
+CRITIC = ("critic-data", "critic", "diagnose", "sample", "rank")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (
+            "critic.token_weights=trajectory-mean",
+            "critic.privileged=released-order",
+            "rank.scores=released",
+        ),
+        ("critic.train.score=value", "rank.scores=value"),
+        ("critic.privileged=none", "rank.scores=critic-unprivileged"),
+        ("critic.token_weights=sum", "rank.scores=critic-sum"),
+    ],
+    ids=["released", "value", "unprivileged", "sum"],
+)
+def test_other_critics_are_trained_diagnosed_and_asked(changes, small, tmp_path):
+    folders = do(small(*SHORT, *changes), tmp_path, CRITIC)
+    done = json.loads((folders["critic"] / "done.json").read_text())
+    assert done["said"]["step"] == 2
+    assert decode((folders["diagnose"] / DIAGNOSIS).read_bytes()).pairs > 0
+    lines = map(json.loads, (folders["rank"] / SCORED).read_text().splitlines())
+    scores = [score for line in lines for score in line["scores"]]
+    assert len(set(scores)) > 1
+    assert json.loads((folders["rank"] / "done.json").read_text())["said"]["pairs"] > 0
+
+
+def test_adapters_are_trained_for_critic_and_actor_and_merged_for_the_server(
+    small, small_model, tmp_path
+):
+    folders = do(small(*SHORT, "lora.rank=4"), tmp_path, (*CRITIC, "actor", "export"))
+    for name in ("critic", "actor"):
+        assert is_adapters(folders[name] / "run" / "model")
+    merged, base = load_model(folders["export"] / "model"), load_model(small_model)
+    changed = {
+        name
+        for name, value in merged.named_parameters()
+        if not torch.equal(value, base.get_parameter(name))
+    }
+    assert changed
+    assert all(name.endswith("_proj.weight") for name in changed)

@@ -1,0 +1,262 @@
+"""Recipes: what is read from TOML and flags, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.errors import UserError
+from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
+from sweet_rl_trainer.pipeline.read import convert, read
+from sweet_rl_trainer.pipeline.recipe_files import describe, shipped, text
+
+MODEL = {"model": {"name": "x"}}
+SHIPPED = shipped()
+
+
+def test_these_recipes_are_shipped():
+    assert SHIPPED == [
+        "loop-cpu",
+        "lora-1gpu-8b",
+        "paper-backend-8b",
+        "paper-frontend-8b",
+        "tiny-cpu",
+    ]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_recipe_is_read_and_says_what_it_is(name):
+    recipe = read(name, values={"data.runs": ["run"]})
+    assert recipe.method == "sweet"
+    assert recipe.data.runs == ("run",)
+    assert describe(name) == text(name)[0].splitlines()[0].removeprefix("# ")
+
+
+@pytest.mark.parametrize("name", ["paper-backend-8b", "paper-frontend-8b"])
+def test_the_papers_recipes_have_the_papers_values(name):
+    recipe = read(name)
+    allowed = {"data.held_out"}
+    if recipe.domain == "frontend":
+        allowed |= {"critic", "rft.at_least"}
+    assert {name for name, *_ in paper_diff(recipe, STAGES)} == allowed
+    for training, batch, epochs in (
+        ("critic", 8, {"backend": 4, "frontend": 8}),
+        ("actor", 8, {"backend": 1, "frontend": 1}),
+        ("rft", 32, {"backend": 4, "frontend": 8}),
+        ("mtdpo", 8, {"backend": 4, "frontend": 8}),
+    ):
+        train = recipe.tables[training].train
+        assert (train.batch_size, train.epochs) == (batch, epochs[recipe.domain])
+        assert (train.learning_rate, train.beta, train.likelihood_weight) == (2e-7, 0.1, 0.01)
+    assert recipe.tables["critic"].pairs == recipe.tables["mtdpo"].pairs
+    wanted = ("best-vs-worse", 0.0) if recipe.domain == "backend" else ("all-ordered", 0.1)
+    assert (recipe.tables["critic"].pairs.rule, recipe.tables["critic"].pairs.margin) == wanted
+    assert (recipe.tables["critic"].token_weights, recipe.tables["actor"].token_weights) == (
+        "turn-mean",
+        "sum",
+    )
+    assert (recipe.tables["critic"].max_length, recipe.tables["actor"].max_length) == (8192, 16_384)
+    assert (recipe.tables["sample"].count, recipe.tables["sample"].data_fraction) == (16, 0.1)
+    assert (recipe.tables["rank"].pairs, recipe.tables["rank"].pairs_per_turn) == ("halves", 4)
+
+
+def test_deviations_are_those_of_the_stages_that_are_done():
+    recipe = read("lora-1gpu-8b")
+    rates = {f"{each}.train.learning_rate" for each in ("critic", "actor", "rft", "mtdpo")}
+    assert {name for name, *_ in paper_diff(recipe, STAGES)} == rates | {"lora", "data.held_out"}
+    found = paper_diff(recipe, {"rft", "export"})
+    assert ("rft.train.learning_rate", 1e-5, 2e-7) in found
+    assert [name for name, *_ in found] == ["data.held_out", "rft.train.learning_rate", "lora"]
+    assert [name for name, *_ in paper_diff(recipe, {"grpo"})] == ["lora"]
+
+
+def test_settings_of_one_training_win_over_those_of_all():
+    table = {"train": {"epochs": 3, "beta": 0.2}, "critic": {"train": {"epochs": 5}}}
+    recipe = convert({**MODEL, **table}, "x")
+    assert (recipe.tables["critic"].train.epochs, recipe.tables["critic"].train.beta) == (5, 0.2)
+    assert (recipe.tables["actor"].train.epochs, recipe.tables["actor"].train.beta) == (3, 0.2)
+    assert recipe.tables["rft"].train.batch_size == 32
+
+
+def test_a_value_critic_has_no_likelihood_unless_it_is_asked_for():
+    changes = ["critic.train.score=value", "rank.scores=value"]
+    recipe = read("tiny-cpu", changes)
+    assert (
+        recipe.tables["critic"].train.score,
+        recipe.tables["critic"].train.likelihood_weight,
+    ) == ("value", 0.0)
+    assert (recipe.tables["actor"].train.score, recipe.tables["actor"].train.likelihood_weight) == (
+        "log-ratio",
+        0.01,
+    )
+    with pytest.raises(UserError, match=r"^recipe tiny-cpu: likelihood_weight 0\.01: with score"):
+        read("tiny-cpu", [*changes, "critic.train.likelihood_weight=0.01"])
+
+
+def test_changes_are_toml_values_or_else_plain_text():
+    recipe = read(
+        "tiny-cpu",
+        [
+            "rank.scores=pmi",
+            'rank.pairs = "margin"',
+            "rank.margin=0.5",
+            'data.official=["a=b"]',
+            "lora={rank = 4}",
+            "sample.server=x@http://localhost:8000/v1",
+        ],
+        {"model.template_args.enable_thinking": False},
+    )
+    assert (
+        recipe.tables["rank"].scores,
+        recipe.tables["rank"].pairs,
+        recipe.tables["rank"].margin,
+    ) == ("pmi", "margin", 0.5)
+    assert recipe.data.official == ("a=b",)
+    assert (recipe.lora.rank, recipe.lora.alpha) == (4, 32)
+    assert recipe.tables["sample"].server == "x@http://localhost:8000/v1"
+    assert recipe.model.template_args == {"enable_thinking": False}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("critc.train.beta=1", r"^recipe tiny-cpu: critc: unknown key; did you mean `critic`\?$"),
+        (
+            "critic.train.bta=1",
+            r"^recipe tiny-cpu: critic\.train\.bta: unknown key; did you mean `beta`\?$",
+        ),
+        ("train.bta=1", r"^recipe tiny-cpu: train\.bta: unknown key; did you mean `beta`\?$"),
+        ("train.beta=high", r"^recipe tiny-cpu: train\.beta: expected a number; given: high$"),
+        (
+            "critic.train.beta=0",
+            r"^recipe tiny-cpu: critic\.train\.beta: expected a number > 0\.0; given: 0$",
+        ),
+        (
+            "sample.count=1",
+            r"^recipe tiny-cpu: sample\.count: expected a whole number >= 2; given: 1$",
+        ),
+        (
+            "method=dpo",
+            r"^recipe tiny-cpu: method: dpo is not installed; there are grpo, mtdpo, rft, sweet$",
+        ),
+        (
+            "domain=mobile",
+            r"^recipe tiny-cpu: unknown domain `mobile`; installed are backend, frontend$",
+        ),
+        (
+            "rank.pairs=all",
+            r"^recipe tiny-cpu: rank\.pairs: expected best-worst, .* or",
+        ),
+        (
+            "train.score=points",
+            r"^recipe tiny-cpu: train\.score: expected log-ratio or value; given: points$",
+        ),
+        (
+            "critic.train.score=points",
+            r"critic\.train\.score: expected log-ratio or value; given: points$",
+        ),
+        (
+            "lora.quantize=2bit",
+            r"^recipe tiny-cpu: lora\.quantize: expected 4bit; given: 2bit",
+        ),
+        ("train=3", r"^recipe tiny-cpu: train: expected a table; given: 3$"),
+        ("critic.train=3", r"^recipe tiny-cpu: critic\.train: expected a table; given: 3$"),
+        ("critic=3", r"^recipe tiny-cpu: critic: expected a table; given: 3$"),
+        ("method.name=x", r"^--set method\.name: method is not a table$"),
+        ("epochs", r"^--set epochs: expected KEY=VALUE, such as"),
+        ("=3", r"^--set =3: expected KEY=VALUE, such as"),
+        ("actor.train.score=value", r"likelihood_weight 0\.01: with score value"),
+        ("train.score=value", r"likelihood_weight 0\.01: with score value|only a critic"),
+        ("model.name=x", r"model\.name and model\.tiny: give one of the two$"),
+        ("iterations=2", r"iterations: a \[\[collect\]\] table with \{model\} in its agent"),
+        ("iterations=0", r"iterations: expected a whole number >= 1; given: 0$"),
+        (
+            "critic.privileged=none",
+            r"rank\.scores 'critic' do not fit a critic that does not see c",
+        ),
+        ("rank.scores=critic-unprivileged", r"do not fit a critic that sees c \(critic\.priv"),
+        (
+            "critic.token_weights=sum",
+            r"rank\.scores 'critic' do not fit critic\.token_weights 'sum'$",
+        ),
+        ("rank.scores=critic-sum", r"'critic-sum' do not fit critic\.token_weights 'turn-mean'$"),
+        (
+            "sample.server=http://h:1/v1",
+            r"sample\.server 'http://h:1/v1': expected .* or MODEL@URL$",
+        ),
+        ("rank.scores=value", r"'value' do not fit critic\.train\.score 'log-ratio'$"),
+        ("critic.train.score=value", r"'critic' do not fit critic\.train\.score 'value'$"),
+    ],
+)
+def test_a_wrong_change_is_named_with_its_key(change, message):
+    with pytest.raises(UserError, match=message):
+        read("tiny-cpu", [change])
+
+
+def test_returns_of_dialogues_that_nobody_can_play_on_are_refused():
+    changes = ["rank.scores=returns", "data.official=['x.jsonl']"]
+    with pytest.raises(UserError, match="'returns': nobody can play on in official files"):
+        read("tiny-cpu", changes)
+    assert read("tiny-cpu", [*changes, "data.runs=['x']"]).tables["rank"].scores == "returns"
+
+
+def test_an_actor_of_values_is_refused():
+    changes = ["actor.train.score=value", "actor.train.likelihood_weight=0.0"]
+    with pytest.raises(UserError, match=r"actor\.train\.score: only a critic can be a value model"):
+        read("tiny-cpu", changes)
+
+
+def test_a_recipe_without_a_model_says_how_to_give_one():
+    with pytest.raises(UserError, match=r"^x: model\.name: give the model to train.*\(--model\)$"):
+        convert({}, "x")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[train", r"r\.toml: Expected ']' at the end of a table declaration"),
+        (b"a = 1\na = 2\n", r"r\.toml: .*\(at line 2, column 6\)$"),
+        (b"\xff\xfe", r"r\.toml is not a text file"),
+        (b"[model]\nnmae = 'x'", r"r\.toml: model\.nmae: unknown key; did you mean `name`\?$"),
+        (
+            b"[[collect]]\nagnet = 'x'",
+            r"r\.toml: collect\[0\]\.agnet: unknown key; did you mean `agent`\?$",
+        ),
+    ],
+)
+def test_a_wrong_file_is_named(content, message, tmp_path):
+    path = tmp_path / "r.toml"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        read(str(path))
+
+
+@pytest.mark.parametrize("name", ["paper", "/nowhere/r.toml", "."])
+def test_a_recipe_that_is_not_there_is_an_error_that_names_those_that_are(name):
+    with pytest.raises(
+        UserError, match=r"there is no recipe .* neither a file nor one of loop-cpu"
+    ):
+        read(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('told=[{agent="demonstrator"}]', "told is now collect_privileged"),
+        ("rft.told=[]", "rft.told is now rft.privileged"),
+        ("critic.hidden=none", "critic.hidden is now critic.privileged"),
+        ("critic.weights=sum", "critic.weights is now critic.token_weights"),
+        ("mtdpo.weights=sum", "mtdpo.weights is now mtdpo.token_weights"),
+        ("actor.weights=sum", "actor.weights is now actor.token_weights"),
+        (
+            "rank.scores=critic-without-hidden",
+            "rank.scores 'critic-without-hidden' is now 'critic-unprivileged'",
+        ),
+    ],
+)
+def test_a_former_key_is_refused_with_the_present_one(change, said):
+    with pytest.raises(UserError) as raised:
+        read("tiny-cpu", [change])
+    assert str(raised.value) == f"recipe tiny-cpu: {said}"

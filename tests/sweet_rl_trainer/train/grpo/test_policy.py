@@ -1,0 +1,231 @@
+"""The model as an agent: prompts that continue one another, replies from rounds and from a server."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from aiohttp import web
+
+from colbench.errors import AgentError, DataError, EndpointError
+from colbench.interfaces import Episode, StatefulAgent
+from colbench.messages import Message, Sampled
+from colbench.rollout import Failure, Rollout, Turn
+from sweet_rl_trainer.train.grpo.policy import Policy, check_template
+from sweet_rl_trainer.train.grpo.samplers import Rounds, Server
+from sweet_rl_trainer.train.grpo.sequences import sequence
+from sweet_rl_trainer.train.grpo.settings import GrpoSettings
+
+torch.set_num_threads(1)
+
+MOVING = """{%- for message in messages %}
+{{- '<|im_start|>' + message['role'] + '\n' + message['content'] }}
+{{- ' Be brief.' if loop.last else '' }}{{- '<|im_end|>\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}"""
+
+
+def rounds(replies, *, dialogues, room=1000):
+    """Replies to the first prompt of each round with the first reply, and so on; and what it was asked."""
+    asked = []
+
+    def generate(prompts):
+        asked.append(prompts)
+        return [replies[len(asked) - 1] for _ in prompts]
+
+    return Rounds(generate, dialogues=dialogues, room=room), asked
+
+
+def user(text):
+    return Message(role="user", content=text)
+
+
+async def test_a_prompt_is_what_was_said_and_what_the_template_writes_after_it(make_chat):
+    chat = make_chat()
+    size = len(chat.tokenizer)
+    question = [size - 1, size - 1]  # "How late? " twice, cut off without an end
+    sampler, asked = rounds([question, [size - 1, chat.end]], dialogues=1)
+    policy = Policy(chat, sampler, {"backend": "Ask.", "frontend": ""})
+    assert isinstance(policy, StatefulAgent)
+    episode = Episode(id="1", seed=0, max_turns=3)
+    async with policy as entered, entered.open(episode) as agent:
+        first = await agent.reply([user("Write it.")])
+        said = Message(role="assistant", content="How late? How late?")
+        second = await agent.reply([user("Write it."), said, user("Very.")])
+    assert (first.content, second.content) == ("How late? How late? ", "How late? ")
+    start = "<|im_start|>system\nAsk.<|im_end|>\n<|im_start|>user\nWrite it.<|im_end|>\n"
+    start += "<|im_start|>assistant\n"
+    between = "<|im_end|>\n<|im_start|>user\nVery.<|im_end|>\n<|im_start|>assistant\n"
+    ids = chat.tokenizer(start, add_special_tokens=False).input_ids
+    after = chat.tokenizer(between, add_special_tokens=False).input_ids
+    assert asked == [[ids], [[*ids, *question, *after]]]
+    assert second.sampled == Sampled(
+        prompt=(*ids, *question, *after), ids=(size - 1, chat.end), logprobs=()
+    )
+
+
+async def test_the_end_of_a_turn_is_written_once(make_chat):
+    chat = make_chat()
+    sampler, asked = rounds([[chat.end], [chat.end]], dialogues=1)
+    policy = Policy(chat, sampler, {"backend": ""})
+    async with policy, policy.open(Episode(id="1", seed=0, max_turns=3)) as agent:
+        await agent.reply([user("One.")])
+        await agent.reply([user("One."), Message(role="assistant", content=""), user("Two.")])
+    whole = "<|im_start|>user\nOne.<|im_end|>\n<|im_start|>assistant\n<|im_end|>\n"
+    whole += "<|im_start|>user\nTwo.<|im_end|>\n<|im_start|>assistant\n"
+    assert chat.tokenizer.decode(asked[1][0]) == whole
+
+
+def test_a_template_whose_prompts_do_not_continue_one_another_is_refused(make_chat):
+    check_template(make_chat(), "Ask.")
+    check_template(make_chat(), "")
+    with pytest.raises(DataError, match="words: its chat template writes a conversation otherwise"):
+        check_template(make_chat(MOVING), "Ask.")
+
+
+async def test_a_round_is_of_all_who_are_not_done_in_their_order(make_chat):
+    sampler, asked = rounds([[1], [2]], dialogues=3)
+
+    async def talk(name, turns):
+        for _ in range(turns):
+            await asyncio.sleep(0.01 * (3 - int(name)))
+            await sampler.sample([int(name)], name)
+        sampler.left()
+
+    async with sampler:
+        await asyncio.gather(talk("0", 2), talk("1", 1), talk("2", 2))
+    assert asked == [[[0], [1], [2]], [[0], [2]]]
+
+
+async def test_what_went_wrong_in_a_round_is_raised_at_its_end():
+    def generate(prompts):
+        raise RuntimeError("out of memory")
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        async with Rounds(generate, dialogues=1, room=9) as sampler:
+            assert (await sampler.sample([1], "0")).ids == ()
+
+
+async def test_a_dialogue_that_is_too_long_is_the_agents_failure():
+    sampler, asked = rounds([[1]], dialogues=1, room=2)
+    async with sampler:
+        with pytest.raises(AgentError, match="3 tokens leave no room"):
+            await sampler.sample([1, 2, 3], "0")
+    assert asked == []
+
+
+@asynccontextmanager
+async def completions(answer):
+    """A server's completions of token ids, and the requests that it had."""
+    requests = []
+
+    async def reply(request):
+        requests.append(await request.json())
+        return answer(requests[-1])
+
+    app = web.Application()
+    app.router.add_post("/v1/completions", reply)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    host, port = runner.addresses[0][:2]
+    try:
+        yield f"http://{host}:{port}/", requests
+    finally:
+        await runner.cleanup()
+
+
+def server(address, chat):
+    given = GrpoSettings(temperature=0.7, max_new_tokens=5)
+    return Server(address, "tiny", chat, given, concurrency=2)
+
+
+async def test_a_server_is_asked_for_tokens_and_gives_them_with_their_logprobs(make_chat):
+    def answer(_):
+        choice = {"token_ids": [7, 3], "logprobs": {"token_logprobs": [-0.5, -0.25]}, "text": "x"}
+        return web.json_response({"choices": [choice]})
+
+    chat = make_chat()
+    async with completions(answer) as (address, requests), server(address, chat) as sampler:
+        said = await sampler.sample([4, 5, 6], "0")
+    assert (said.ids, said.logprobs) == ((7, 3), (-0.5, -0.25))
+    (asked,) = requests
+    assert asked["prompt"] == [4, 5, 6]
+    assert asked["stop_token_ids"] == [chat.end]
+    assert (asked["model"], asked["temperature"], asked["max_tokens"]) == ("tiny", 0.7, 5)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(400, AgentError), (500, EndpointError), (200, EndpointError)]
+)
+async def test_what_a_server_refuses_is_the_agents_and_the_rest_its_own(status, error, make_chat):
+    def answer(_):
+        return web.json_response({"error": "no"}, status=status)
+
+    async with completions(answer) as (address, _), server(address, make_chat()) as sampler:
+        with pytest.raises(error):
+            await sampler.sample([4], "0")
+
+
+async def test_a_server_that_is_not_there_is_an_endpoint_error(make_chat):
+    async with server("http://127.0.0.1:9", make_chat()) as sampler:
+        with pytest.raises(EndpointError, match="127.0.0.1:9"):
+            await sampler.sample([4], "0")
+
+
+def rollout(*sampled, **fields):
+    turns = tuple(Turn(raw="a", said="a", sampled=each) for each in sampled)
+    given = {"key": "0", "task_id": "late", "task_hash": "a", "domain": "backend", "trial": 0}
+    given |= {"seed": 0, "request": "r", "turns": turns, "answer": "a", "ended_by": "limit"}
+    return Rollout(**{**given, **fields})
+
+
+def test_a_dialogue_is_one_sequence_in_which_the_agents_tokens_are_marked():
+    found = sequence(
+        rollout(
+            Sampled(prompt=(1, 2), ids=(3, 4), logprobs=(-0.1, -0.2)),
+            Sampled(prompt=(1, 2, 3, 4, 5, 6), ids=(7,), logprobs=(-0.3,)),
+        )
+    )
+    assert (found.prompt, found.completion) == ([1, 2], [3, 4, 5, 6, 7])
+    assert found.mask == [1, 1, 0, 0, 1]
+    assert found.logprobs == [-0.1, -0.2, 0.0, 0.0, -0.3]
+
+
+def test_a_dialogue_that_is_not_one_sequence_is_refused():
+    turns = [Sampled(prompt=p, ids=(3,), logprobs=()) for p in ((1, 2), (1, 2, 4))]
+    with pytest.raises(DataError, match="late, turn 2: its prompt does not continue"):
+        sequence(rollout(*turns))
+
+
+@pytest.mark.parametrize(("boundary", "error"), [("agent", DataError), ("endpoint", EndpointError)])
+def test_a_dialogue_in_which_nothing_was_said_is_an_error(boundary, error):
+    failure = Failure(boundary=boundary, reason="no room")
+    with pytest.raises(error, match="late: nothing of its dialogue can be trained: no room"):
+        sequence(rollout(failure=failure))
+
+
+WITHOUT = """
+import sys
+sys.modules["trl"] = None
+from sweet_rl_trainer.train.grpo.settings import require_trl
+try:
+    require_trl()
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_without_trl_the_extra_is_named():
+    command = [sys.executable, "-c", WITHOUT]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.stdout.startswith("UserError GRPO needs TRL"), said.stderr
+    assert "colbench[train,grpo]" in said.stdout

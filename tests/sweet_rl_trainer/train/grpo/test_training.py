@@ -1,0 +1,323 @@
+"""GRPO through TRL's trainer: real dialogues with the keyless human, real scores of the sandbox, real steps."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+pytest.importorskip("trl", reason="TRL is not installed (colbench[grpo])")
+
+from msgspec.structs import replace
+from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
+
+from colbench.config import RunConfig
+from colbench.domains.backend.scorer import UnitTestScorer
+from colbench.errors import UserError
+from colbench.plugins import resolve_tasks
+from colbench.rollout import read_rollouts
+from colbench.sandbox import CodeSandbox
+from sweet_rl_trainer.settings import LoraSettings
+from sweet_rl_trainer.train.grpo.sequences import sequence
+from sweet_rl_trainer.train.grpo.settings import GrpoSettings
+from sweet_rl_trainer.train.grpo.training import train_grpo
+
+torch.set_num_threads(1)
+
+CONFIG = RunConfig(max_turns=3, sandbox_workers=1, allow_unsafe_sandbox=True)
+PLAIN = {
+    "group_size": 8,
+    "batch_size": 8,
+    "rows": 4,
+    "steps": 1,
+    "max_new_tokens": 2,
+    "learning_rate": 0.1,
+    "optimizer": "sgd",
+    "clip": 1e9,
+    "precision": "float32",
+    "gradient_checkpointing": False,
+    "save_every": 1,
+}
+
+
+def twice(task):
+    return [task, replace(task, id="late again")]
+
+
+def settings(**changes):
+    return GrpoSettings(**{**PLAIN, **changes})
+
+
+def run(model, chat, tasks, folder, given=None, **options):
+    return train_grpo(
+        model,
+        chat.tokenizer,
+        tasks,
+        given or settings(),
+        **{"folder": folder, "origin": "guesser", "config": CONFIG, **options},
+    )
+
+
+def rollouts(folder):
+    return [
+        each for path in sorted((folder / "rollouts").iterdir()) for each in read_rollouts(path)
+    ]
+
+
+def log(folder):
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def weights(folder):
+    return AutoModelForCausalLM.from_pretrained(folder).state_dict()
+
+
+def expected_loss(model, found):
+    """GRPO at the first of its iterations, in a plain loop over dialogues and the agent's tokens."""
+    total = 0.0
+    for task in {each.task_id for each in found}:
+        group = [each for each in found if each.task_id == task]
+        rewards = torch.tensor([each.scores["default"].value for each in group])
+        advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
+        for rollout, advantage in zip(group, advantages, strict=True):
+            logprobs = []
+            for turn in rollout.turns:
+                ids = torch.tensor([[*turn.sampled.prompt, *turn.sampled.ids]])
+                logits = model(ids).logits[0].log_softmax(-1)
+                for place in range(len(turn.sampled.prompt), ids.shape[1]):
+                    logprobs.append(logits[place - 1, ids[0, place]])
+            total = total - advantage * torch.stack(logprobs).mean()
+    return total / len(found)
+
+
+def test_a_step_is_that_of_a_plain_loop_over_the_agents_tokens(
+    make_guesser, make_chat, late, tmp_path
+):
+    one_step(make_guesser(), make_chat(), late, tmp_path / "run")
+    check_step(make_guesser(), tmp_path / "run")
+
+
+def one_step(model, chat, task, folder):
+    return run(model, chat, twice(task), folder, settings(batch_size=16))
+
+
+def test_dialogues_are_had_with_the_variables_of_the_template(
+    make_guesser, make_chat, late, tmp_path
+):
+    usual = make_chat().tokenizer.chat_template
+    chat = make_chat("{{- 'Mood: ' + (mood or 'none') + '\n' }}" + usual)
+    run(make_guesser(), chat, [late], tmp_path / "run", template_args={"mood": "calm"})
+    for rollout in rollouts(tmp_path / "run"):
+        assert chat.tokenizer.decode(rollout.turns[0].sampled.prompt).startswith("Mood: calm\n")
+
+
+def check_step(model, folder):
+    """That the step in a folder is that of the plain loop, from a model as it was before."""
+    found = rollouts(folder)
+    for task in {each.task_id for each in found}:
+        group = [each for each in found if each.task_id == task]
+        assert len({each.scores["default"].value for each in group}) > 1
+        assert len({len(each.turns) for each in group}) > 1
+    expected_loss(model, found).backward()
+    after = weights(folder / "model")
+    moved = 0.0
+    for name, parameter in model.named_parameters():
+        step = 0.1 * parameter.grad
+        torch.testing.assert_close(after[name], parameter.detach() - step, atol=1e-5, rtol=0)
+        moved = max(moved, float(step.abs().max()))
+    assert moved > 1e-3
+
+
+TWO = """
+import sys
+from pathlib import Path
+import conftest, grpo.conftest, grpo.test_training as t
+make_chat = grpo.conftest.make_chat.__wrapped__()
+make_guesser = grpo.conftest.make_guesser.__wrapped__(conftest.make_model.__wrapped__(), make_chat)
+t.one_step(make_guesser(), make_chat(), grpo.conftest.late.__wrapped__(), Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_have_a_share_of_the_dialogues_each(make_guesser, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = tmp_path / "both.py"
+    script.write_text(TWO)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    folders = [str(Path(__file__).parents[number]) for number in (1, 2)]
+    path = os.pathsep.join([*folders, *filter(None, sys.path)])
+    both = subprocess.run(
+        [*launch, "--master-port", str(port), script, tmp_path / "run"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
+        check=False,
+    )
+    assert both.returncode == 0, both.stderr
+    assert len(list((tmp_path / "run" / "rollouts").iterdir())) == 2
+    check_step(make_guesser(), tmp_path / "run")
+
+
+def test_what_is_masked_is_the_template_and_the_human(make_guesser, make_chat, late, tmp_path):
+    chat = make_chat()
+    run(make_guesser(), chat, twice(late), tmp_path / "run", settings(batch_size=16))
+    several = [each for each in rollouts(tmp_path / "run") if len(each.turns) > 1]
+    assert several
+    for rollout in several:
+        found = sequence(rollout)
+        own = [t for t, agents in zip(found.completion, found.mask, strict=True) if agents]
+        assert own == [token for turn in rollout.turns for token in turn.sampled.ids]
+        others = [t for t, agents in zip(found.completion, found.mask, strict=True) if not agents]
+        between = ""
+        for turn in rollout.turns[:-1]:
+            ended = turn.sampled.ids[-1] == chat.end
+            between += "" if ended else "<|im_end|>"
+            between += f"\n<|im_start|>user\n{turn.human}<|im_end|>\n<|im_start|>assistant\n"
+        assert chat.tokenizer.decode(others) == between
+        assert chat.tokenizer.decode(found.prompt).endswith(
+            f"<|im_start|>user\n{late.request}<|im_end|>\n<|im_start|>assistant\n"
+        )
+
+
+async def scores_of(task, answers):
+    async with CodeSandbox(1, allow_unsafe=True) as box:
+        scorer = UnitTestScorer(box)
+        return [(await scorer.score(task, answer))["default"].value for answer in answers]
+
+
+def test_rewards_are_the_harness_own(make_guesser, make_chat, late, tmp_path):
+    run(make_guesser(), make_chat(), twice(late), tmp_path / "run", settings(batch_size=16))
+    found = rollouts(tmp_path / "run")
+    values = asyncio.run(scores_of(late, [each.answer for each in found]))
+    assert len(set(values)) > 1
+    assert log(tmp_path / "run")[0]["reward"] == pytest.approx(sum(values) / len(values))
+    assert [each.scores["default"].value for each in found] == values
+
+
+def test_two_steps_over_bundled_tasks_give_an_ordinary_checkpoint(
+    make_guesser, make_chat, tmp_path
+):
+    tasks = resolve_tasks("bundled:backend")[:2]
+    done = run(
+        make_guesser(),
+        make_chat(),
+        tasks,
+        tmp_path / "run",
+        settings(steps=2, batch_size=8, group_size=4),
+    )
+    found = rollouts(tmp_path / "run")
+    assert len(found) == 16
+    groups = [found[start : start + 4] for start in range(0, 16, 4)]
+    assert [len({each.task_id for each in group}) for group in groups] == [1] * 4
+    assert len({each.task_id for each in found}) > 1
+    assert {each.failure for each in found} == {None}
+    model = AutoModelForCausalLM.from_pretrained(done)
+    tokenizer = AutoTokenizer.from_pretrained(done)
+    assert tokenizer.chat_template
+    assert model.config.model_type == "llama"
+
+
+class Killed(Exception):
+    pass
+
+
+class Kill(TrainerCallback):
+    def on_save(self, args, state, control, **_):
+        raise Killed
+
+
+def test_a_run_that_was_killed_goes_on_to_the_same_end(make_guesser, make_chat, late, tmp_path):
+    given = settings(steps=2)
+    chat = make_chat()
+    whole = run(make_guesser(), chat, [late], tmp_path / "whole", given)
+    with pytest.raises(Killed):
+        run(make_guesser(), chat, [late], tmp_path / "run", given, callbacks=[Kill()])
+    again = run(make_guesser(), chat, [late], tmp_path / "run", given)
+    assert [each.turns[0].raw for each in rollouts(tmp_path / "run")] == [
+        each.turns[0].raw for each in rollouts(tmp_path / "whole")
+    ]
+    one, other = weights(whole), weights(again)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert run(make_guesser(), chat, [late], tmp_path / "run", given) == again
+
+
+def test_adapters_alone_are_trained_and_saved(make_guesser, make_chat, late, tmp_path):
+    done = run(make_guesser(), make_chat(), [late], tmp_path / "run", adapters=LoraSettings(rank=2))
+    assert (done / "adapter_model.safetensors").is_file()
+    assert not (done / "model.safetensors").exists()
+
+
+def test_with_beta_the_reference_is_loaded_from_where_the_model_is(
+    make_guesser, make_chat, late, tmp_path
+):
+    given = settings(beta=0.04, steps=2)
+    with pytest.raises(UserError, match="load it from a folder"):
+        run(make_guesser(), make_chat(), [late], tmp_path / "run", given)
+    make_guesser().save_pretrained(tmp_path / "start")
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "start").train()
+    run(model, make_chat(), [late], tmp_path / "other", given)
+    lines = log(tmp_path / "other")
+    assert lines[0]["kl"] == pytest.approx(0, abs=1e-6)
+    assert lines[1]["kl"] > 0
+
+
+def test_another_run_is_not_gone_on_with(make_guesser, make_chat, late, tmp_path):
+    run(make_guesser(), make_chat(), [late], tmp_path / "run")
+    with pytest.raises(UserError, match="steps changed"):
+        run(make_guesser(), make_chat(), [late], tmp_path / "run", settings(steps=2))
+    other = RunConfig(max_turns=2, allow_unsafe_sandbox=True)
+    with pytest.raises(UserError, match="environment changed"):
+        run(make_guesser(), make_chat(), [late], tmp_path / "run", config=other)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"batch_size": 6}, "multiple of group_size, 8"),
+        ({"rows": 3}, "multiple of rows x 1 processes, 3"),
+        ({"batch_size": 16}, "on 2 tasks, of which there are 1"),
+        ({"iterations": 2}, "multiple of iterations, 2"),
+    ],
+)
+def test_numbers_that_do_not_fit_are_refused(
+    changes, said, make_guesser, make_chat, late, tmp_path
+):
+    with pytest.raises(UserError, match=said):
+        run(make_guesser(), make_chat(), [late], tmp_path / "run", settings(**changes))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_that_cannot_sample_stops_the_run(make_guesser, make_chat, late, tmp_path):
+    model = make_guesser()
+    with torch.no_grad():
+        model.lm_head.weight.fill_(float("nan"))
+    with pytest.raises(RuntimeError, match="logits are no numbers"):
+        run(model, make_chat(), [late], tmp_path / "run")
+    assert not (tmp_path / "run" / "model").exists()
+
+
+def test_a_batch_in_which_nothing_is_scored_stops_the_run(make_guesser, make_chat, late, tmp_path):
+    broken = replace(late.hidden, reference="def late(days):\n    raise ValueError")
+    with pytest.raises(UserError, match="none of 8 dialogues was scored; late: 4 of 4 tests left"):
+        run(make_guesser(), make_chat(), [replace(late, hidden=broken)], tmp_path / "run")
+
+
+def test_two_iterations_are_on_the_same_dialogues(make_guesser, make_chat, late, tmp_path):
+    given = settings(iterations=2, steps=4, save_every=2, rows=8, learning_rate=5.0)
+    given = replace(given, precision="bfloat16", gradient_checkpointing=True)
+    run(make_guesser(), make_chat(), [late], tmp_path / "run", given)
+    names = sorted(path.name for path in (tmp_path / "run" / "rollouts").iterdir())
+    assert names == ["000000-000.jsonl", "000002-000.jsonl"]
+    lines = log(tmp_path / "run")[:4]
+    assert [line["clip_ratio/region_mean"] for line in lines[::2]] == [0, 0]
+    assert max(line["clip_ratio/region_mean"] for line in lines[1::2]) > 0

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from threading import Thread
+from typing import NamedTuple
+
+import pytest
+
+from colbench.errors import DataError, UserError
+from colbench.run_folder import hold
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.packing import lay_out
+from sweet_rl_trainer.train.loss import pair_losses, row_logprobs, scores
+from sweet_rl_trainer.train.reference_cache import ReferenceCache, content_key
+
+torch.set_num_threads(1)
+
+
+class Sequence(NamedTuple):
+    ids: list[int]
+    token_weights: list[float]
+
+
+def sequence(number, length=6):
+    return Sequence(
+        [(number * 5 + 3 * place) % 67 for place in range(length)],
+        [0.0, 0.0, *(0.5 + place for place in range(length - 2))],
+    )
+
+
+PAIRS = [[[sequence(n, 5 + n)], [sequence(n + 10), sequence(n + 20)]] for n in range(4)]
+
+
+def by_number(row):
+    """Log-probabilities that say which tokens they are of."""
+    by_number.rows += 1
+    return -row.targets - row.ids[row.predictors] / 100
+
+
+@pytest.fixture(autouse=True)
+def no_rows():
+    by_number.rows = 0
+
+
+def open_cache(folder, **changes):
+    return ReferenceCache(folder, **{"model": "m", "precision": "float32", **changes})
+
+
+def by_hand(parts):
+    return [
+        -part.ids[place] - part.ids[place - 1] / 100
+        for part in parts
+        for place in range(2, len(part.ids))
+    ]
+
+
+def test_one_number_is_kept_for_each_trajectory(tmp_path):
+    cache = open_cache(tmp_path)
+    cache.fill(PAIRS, by_number, budget=40)
+    for parts in (parts for pair in PAIRS for parts in pair):
+        weights = [weight for part in parts for weight in part.token_weights if weight]
+        expected = sum(w * v for w, v in zip(weights, by_hand(parts), strict=True))
+        assert cache.get(parts).tolist() == pytest.approx([expected])
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_or_the_log_probability_of_each_token_that_counts(tmp_path, share):
+    cache = open_cache(tmp_path)
+    cache.fill(PAIRS, by_number, kind="tokens", budget=40, share=share)
+    for parts in (parts for pair in PAIRS for parts in pair):
+        assert cache.get(parts, "tokens").tolist() == pytest.approx(by_hand(parts))
+
+
+def test_what_is_known_is_not_computed_again_by_anyone(tmp_path):
+    open_cache(tmp_path).fill(PAIRS[:3], by_number, budget=40)
+    rows = by_number.rows
+    assert rows > 1
+    later = open_cache(tmp_path)
+    later.fill(PAIRS[:3], by_number, budget=40)
+    assert by_number.rows == rows
+    later.fill(PAIRS, by_number, budget=1000)
+    assert by_number.rows == rows + 1
+
+
+def test_what_is_asked_for_twice_is_computed_once(tmp_path):
+    computed = []
+
+    def count(row):
+        computed.append(row.count)
+        return by_number(row)
+
+    best = [sequence(1)]
+    open_cache(tmp_path).fill([[best, [sequence(2)]], [best, [sequence(3)]]], count, budget=1000)
+    assert computed == [3]
+
+
+@pytest.mark.parametrize("changes", [{"model": "other"}, {"precision": "bfloat16"}])
+def test_another_model_or_precision_knows_nothing_of_it(tmp_path, changes):
+    open_cache(tmp_path).fill(PAIRS, by_number, budget=40)
+    with pytest.raises(UserError, match="fill it first"):
+        open_cache(tmp_path, **changes).get(PAIRS[0][0])
+
+
+def test_the_key_is_of_ids_weights_and_how_they_are_parted():
+    one = Sequence([1, 2, 3], [0, 0.5, 0])
+    keys = [
+        content_key([one], "sum"),
+        content_key([one], "tokens"),
+        content_key([one._replace(ids=[1, 2, 4])], "sum"),
+        content_key([one._replace(token_weights=[0, 0.25, 0])], "sum"),
+        content_key([one._replace(token_weights=[0, 0.5, 0.5])], "tokens"),
+        content_key([Sequence([1, 2], [0, 0.5]), Sequence([3], [0])], "sum"),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert content_key([one._replace(token_weights=[0, 9.0, 0])], "tokens") == keys[1]
+
+
+def test_half_a_line_is_cut_off_and_computed_again(tmp_path):
+    open_cache(tmp_path).fill(PAIRS, by_number, budget=40)
+    (file,) = tmp_path.glob("*/*.jsonl")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-9])
+    cache = open_cache(tmp_path)
+    cache.fill(PAIRS, by_number, budget=40)
+    assert sorted(file.read_bytes().splitlines()) == sorted(whole.splitlines())
+
+
+def test_a_damaged_line_is_named(tmp_path):
+    open_cache(tmp_path).fill(PAIRS, by_number, budget=40)
+    (file,) = tmp_path.glob("*/*.jsonl")
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(lines[0] + b"{]\n" + lines[2])
+    with pytest.raises(DataError, match=r"0\.jsonl:2: .*delete the file"):
+        open_cache(tmp_path)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+import test_reference_cache as t
+def until(row, left=[3]):
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return t.by_number(row)
+t.by_number.rows = 0
+t.open_cache(Path({folder!r})).fill(t.PAIRS, until, budget=25)
+"""
+
+
+def test_what_was_computed_before_a_kill_is_kept(tmp_path):
+    code = KILLED.format(tests=os.path.dirname(__file__), folder=str(tmp_path))
+    killed = subprocess.run([sys.executable, "-c", code], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    whole = tmp_path / "whole"
+    open_cache(whole).fill(PAIRS, by_number, budget=25)
+    rows, by_number.rows = by_number.rows, 0
+    resumed = open_cache(tmp_path)
+    resumed.fill(PAIRS, by_number, budget=25)
+    assert 0 < by_number.rows == rows - 2
+    for parts in (parts for pair in PAIRS for parts in pair):
+        assert torch.equal(resumed.get(parts), open_cache(whole).get(parts))
+
+
+def test_writers_have_files_of_their_own_and_read_one_another_s(tmp_path):
+    one, other = open_cache(tmp_path), open_cache(tmp_path, writer=1)
+    one.fill(PAIRS[:2], by_number, budget=40)
+    other.fill(PAIRS[2:], by_number, budget=40)
+    one.reload()
+    assert all(torch.equal(one.get(p), open_cache(tmp_path).get(p)) for pair in PAIRS for p in pair)
+    assert len(list(tmp_path.glob("*/*.jsonl"))) == 2
+
+
+def test_a_second_writer_waits_and_does_not_compute_again(tmp_path):
+    open_cache(tmp_path).fill(PAIRS[:1], by_number, budget=40)
+    (lock,) = tmp_path.glob("*/*.lock")
+    rows = []
+
+    def counted(row):
+        rows.append(row)
+        return by_number(row)
+
+    late = open_cache(tmp_path)
+    second = Thread(target=late.fill, args=(PAIRS, counted), kwargs={"budget": 40})
+    with hold(lock, tmp_path):
+        second.start()
+        second.join(0.2)
+        assert second.is_alive()
+        assert not rows
+    second.join()
+    assert sum(row.count for row in rows) == 2 * len(PAIRS[1:])
+
+
+def test_values_that_are_not_finite_are_refused_and_not_kept(tmp_path):
+    cache = open_cache(tmp_path)
+    with pytest.raises(UserError, match="not finite"):
+        cache.fill(PAIRS, lambda row: torch.full((len(row.targets),), torch.nan), budget=40)
+    assert not any(file.read_bytes() for file in tmp_path.glob("*/*.jsonl"))
+
+
+def test_the_digest_is_of_configuration_and_weights_and_of_nothing_else(make_model, tmp_path):
+    model = make_model()
+    model.save_pretrained(tmp_path / "a")
+    model.save_pretrained(tmp_path / "b")
+    (tmp_path / "b" / "tokenizer.json").write_text("{}")
+    digest = model_digest(tmp_path / "a")
+    assert model_digest(tmp_path / "b") == digest
+    with torch.no_grad():
+        model.lm_head.weight[0, 0] += 1
+    model.save_pretrained(tmp_path / "b")
+    assert model_digest(tmp_path / "b") != digest
+
+
+def test_a_folder_without_weights_is_refused(make_model, tmp_path):
+    make_model().config.save_pretrained(tmp_path)
+    with pytest.raises(UserError, match="is no checkpoint"):
+        model_digest(tmp_path)
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_a_model_scores_nothing_against_its_own_cached_reference(make_model, tmp_path, share):
+    model = make_model("qwen2")
+    cache = open_cache(tmp_path)
+    cache.fill(PAIRS, lambda row: row_logprobs(model, model.config, row), budget=30)
+    row = lay_out(PAIRS, share=share)
+    reference = torch.cat([cache.get(parts) for pair in PAIRS for parts in pair])
+    found = scores(row, row_logprobs(model, model.config, row), reference)
+    sizes = row.sums(row.token_weights)
+    assert (found.abs() <= 1e-5 * sizes).all()
+    losses = pair_losses(found, torch.zeros(8), beta=0.1, likelihood_weight=0).losses
+    torch.testing.assert_close(losses, torch.full((4,), 2.0).log(), rtol=0, atol=1e-5)
