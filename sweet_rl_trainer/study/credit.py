@@ -21,8 +21,8 @@ from sweet_rl_trainer.recipe import Recipe
 from sweet_rl_trainer.stages import data, stage
 from sweet_rl_trainer.stages.rank import read_scored
 from sweet_rl_trainer.stages.stage import Job
+from sweet_rl_trainer.study.judges import bounds
 from sweet_rl_trainer.study.results import ANSWERS, ANY, KINDS, ONE_OF_EACH, OTHERS, Agreement
-from sweet_rl_trainer.study.text import bounds
 
 if TYPE_CHECKING:
     from sweet_rl_trainer.ranking.score import Scored

@@ -31,7 +31,7 @@ from sweet_rl_trainer.stages.examples import template_of
 from sweet_rl_trainer.stages.scorers import Scorers
 from sweet_rl_trainer.stages.stage import Job
 from sweet_rl_trainer.stages.training import REFERENCES, trained
-from sweet_rl_trainer.study.text import bounds
+from sweet_rl_trainer.study.judges import bounds
 from sweet_rl_trainer.trajectories import Trajectory
 
 SCORED, JUDGED = "scores.json", "judged.json"

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from colbench.errors import UserError
+from colbench.numbers import NOTHING, count
 from sweet_rl_trainer.paper_diff import STAGES, paper_diff
 from sweet_rl_trainer.recipe import Recipe, convert
 from sweet_rl_trainer.study.methods import Method
 from sweet_rl_trainer.study.tables import full_label
-from sweet_rl_trainer.study.text import NOTHING, code, count, escape, plain, table
+from sweet_rl_trainer.study.text import code, escape, plain, table
 
 
 def methods(members: Iterable[Method]) -> str:
