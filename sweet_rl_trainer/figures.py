@@ -85,8 +85,8 @@ def panels(
 
 def ring(axes: Axes, x: Sequence[float], y: Sequence[float], color: str, **options: Any) -> None:
     """Draw circles that are not filled, such as those around the chosen points of a curve."""
-    shape = {"marker": "o", "linestyle": "none", "markerfacecolor": WHITE, "clip_on": False}
-    axes.plot(x, y, **(shape | {"markeredgecolor": color} | options))
+    options |= {"linestyle": "none", "markerfacecolor": WHITE, "clip_on": False}
+    axes.plot(x, y, marker="o", markeredgecolor=color, **options)
 
 
 def percent(axis: Axis, sign: str = " %") -> None:
@@ -101,13 +101,14 @@ def ticks(axis: Axis, most: int) -> None:
     axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10]))
 
 
-def legend(figure: Figure, columns: int = 4, place: str = "outside lower left") -> None:
-    """Explain what is labeled in any of the axes, each label once, outside of them."""
+def legend(figure: Figure, *, right: bool = False) -> None:
+    """Explain what is labeled in any of the axes, each label once: below them, or in a column on their right."""
     found: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    figure.legend(list(found.values()), list(found), loc=place, ncols=columns)
+    place = {"loc": "outside right upper"} if right else {"loc": "outside lower left", "ncols": 4}
+    figure.legend(handles=list(found.values()), labels=list(found), **place)
 
 
 def save(figure: Figure, path: Path, title: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from colbench.numbers import percent
 from colbench.stats import Interval
@@ -36,6 +36,7 @@ COLUMNS = 3
 """The number of panels in a row where each method has one."""
 SUCCESS = "success, %"
 INTERVAL = "95 % interval, by task"
+Options = dict[str, Any]
 Curves = Mapping[int, tuple[Step, ...]]
 """Steps of training by seed."""
 
@@ -55,33 +56,35 @@ def draw(results: Results) -> dict[str, Figure]:
 
 def success(results: Results) -> Figure | None:
     """Draw each method's success on the test tasks: mean, interval and seeds, one method below the other."""
-    found = {each.name: find(on_tests(results, each.name)) for each in METHODS}
+    found = [(each, find(on_tests(results, each.name))) for each in METHODS]
     groups = {
-        group: members
-        for group in GROUPS
-        if (members := {n: f for n, f in found.items() if f and NAMED[n].group == group})
+        title: members
+        for group, title in GROUPS.items()
+        if (members := [(one, of) for one, of in found if of and one.group == group])
     }
     if not groups:
         return None
     sizes = [len(members) for members in groups.values()]
-    height = (0.27 * sum(sizes) + 1.0) / len(sizes)
-    figure, rows = figures.panels(
-        len(sizes), 1, size=(8.2, height), sharex=True, height_ratios=sizes
-    )
-    for (axes,), (group, members) in zip(rows, groups.items(), strict=True):
-        axes.set_title(GROUPS[group])
-        axes.set_yticks(range(len(members)), [full_label(NAMED[name]) for name in members])
-        axes.set_ylim(len(members) - 0.4, -0.6)
-        axes.tick_params(axis="y", labelcolor=INK)
-        axes.grid(axis="x")
-        axes.grid(visible=False, axis="y")
-        for place, each in enumerate(members.values()):
-            _on_a_line(axes, place, each)
+    size = 8.2, (0.27 * sum(sizes) + 1.0) / len(sizes)
+    figure, rows = figures.panels(len(sizes), 1, size=size, sharex=True, height_ratios=sizes)
+    for (axes,), (title, members) in zip(rows, groups.items(), strict=True):
+        axes.set_title(title)
+        _on_lines(axes, members)
     axes.set_xlim(left=0)
     axes.set_xlabel("success on the test tasks")
     figures.percent(axes.xaxis)
     figures.legend(figure)
     return figure
+
+
+def _on_lines(axes: Axes, members: Sequence[tuple[Method, Found]]) -> None:
+    axes.set_yticks(range(len(members)), [full_label(method) for method, _ in members])
+    axes.set_ylim(len(members) - 0.4, -0.6)
+    axes.tick_params(axis="y", labelcolor=INK)
+    axes.grid(axis="x")
+    axes.grid(visible=False, axis="y")
+    for place, (_, found) in enumerate(members):
+        _on_a_line(axes, place, found)
 
 
 def _on_a_line(axes: Axes, place: int, found: Found) -> None:
@@ -91,13 +94,11 @@ def _on_a_line(axes: Axes, place: int, found: Found) -> None:
     seeds = list(found.seeds.values())
     below = [place + 0.3] * len(seeds)
     figures.ring(axes, seeds, below, MUTED, markersize=3.5, label="each seed")
-    axes.text(
-        1.02,
-        place,
-        percent(mean),
-        transform=axes.get_yaxis_transform(),
-        verticalalignment="center_baseline",
-    )
+    right_of: Options = {
+        "transform": axes.get_yaxis_transform(),
+        "verticalalignment": "center_baseline",
+    }
+    axes.text(1.02, place, percent(mean), **right_of)
 
 
 def _ends(interval: Interval) -> Bounds:
@@ -140,9 +141,8 @@ def _along_training(
     values = [each.values[measure] for each in means]
     axes.plot(steps, values, color=BLUE, clip_on=False, zorder=2.5, label="mean over seeds")
     for seed, curve in curves.items():
-        _seed_curve(
-            axes, {each.step: MEASURES[measure](each.outcomes) for each in curve}, chosen[seed]
-        )
+        of_seed = {each.step: MEASURES[measure](each.outcomes) for each in curve}
+        _seed_curve(axes, of_seed, chosen[seed])
     axes.set_xlim(0, max(curve[-1].step for curve in curves.values()))
     figures.ticks(axes.xaxis, 3)
     figures.ticks(axes.yaxis, 3)
@@ -151,7 +151,7 @@ def _along_training(
 
 
 def _seed_curve(axes: Axes, values: Mapping[int, float], chosen: int) -> None:
-    thin = {"linewidth": 0.8, "alpha": 0.6, "clip_on": False}
+    thin: Options = {"linewidth": 0.8, "alpha": 0.6, "clip_on": False}
     axes.plot(list(values), list(values.values()), color=BLUE, label="each seed", **thin)
     if chosen in values:
         figures.ring(axes, [chosen], [values[chosen]], ORANGE, label="chosen checkpoint", zorder=3)
@@ -214,18 +214,19 @@ def turns(results: Results) -> Figure | None:
     }
     if not counts:
         return None
-    numbers = {n for found in counts.values() for n in found}
+    numbers = {1, *(n for found in counts.values() for n in found)}
+    first, last = min(numbers), max(numbers)
 
     def one(axes: Axes, method: Method) -> None:
         found = counts[method.name]
         total = sum(dialogues for dialogues, _ in found.values())
         of_all = [dialogues / total for dialogues, _ in found.values()]
         successes = [right / total for _, right in found.values()]
-        edge = {"edgecolor": MUTED, "linewidth": 0.6}
+        edge: Options = {"edgecolor": MUTED, "linewidth": 0.6}
         axes.bar(list(found), of_all, color=GRID, label="share of all dialogues", **edge)
         axes.bar(list(found), successes, color=BLUE, label="successful ones among them", **edge)
-        axes.set_xlim(min(*numbers, 1) - 0.6, max(numbers) + 0.6)
-        axes.set_xticks(range(min(*numbers, 1), max(numbers) + 1, 1 + max(numbers) // 12))
+        axes.set_xlim(first - 0.6, last + 0.6)
+        axes.set_xticks(range(first, last + 1, 1 + last // 12))
 
     return _by_method([NAMED[name] for name in counts], one, "turns")
 
@@ -235,16 +236,11 @@ def scaled(results: Results) -> Figure | None:
     curves = scaling(results)
     if not curves:
         return None
-    figure, (((axes),),) = figures.panels(1, 1, size=(7.5, 3.8))
+    figure, ((axes,),) = figures.panels(1, 1, size=(7.5, 3.8))
     for n, (name, curve) in enumerate(curves.items()):
         aside = 0.01 * (n - (len(curves) - 1) / 2)
         _scaled_curve(axes, curve, SERIES[n % len(SERIES)], aside, NAMED[name].label)
-    seeds = {each.seed for each in results.scaling}
-    tests = on_tests(results, "zero-shot")
-    if base := find({seed: tests[seed] for seed in tests if seed in seeds}):
-        floor = base.success.mean or 0.0
-        label = NAMED["zero-shot"].label
-        axes.axhline(floor, color=MUTED, linestyle=(0, (1, 3)), linewidth=1.2, label=label)
+    _base_line(axes, results)
     axes.set_xlim(0, 1.03)
     axes.set_ylim(bottom=0)
     axes.set_xticks(sorted({each.share for curve in curves.values() for each in curve}))
@@ -252,7 +248,7 @@ def scaled(results: Results) -> Figure | None:
     axes.set_ylabel("success on the test tasks")
     figures.percent(axes.xaxis)
     figures.percent(axes.yaxis)
-    figures.legend(figure, 1, "outside right upper")
+    figures.legend(figure, right=True)
     return figure
 
 
@@ -264,3 +260,13 @@ def _scaled_curve(
     places = [each.share + aside for each in curve]
     axes.vlines(places, lows, highs, color=color, linewidth=1.2)
     axes.plot(places, means, "o", linestyle=dashes, color=color, label=label)
+
+
+def _base_line(axes: Axes, results: Results) -> None:
+    """Draw the base's success with the seeds of the curves."""
+    seeds = {each.seed for each in results.scaling}
+    tests = on_tests(results, "zero-shot")
+    if base := find({seed: tests[seed] for seed in tests if seed in seeds}):
+        dots: Options = {"linestyle": (0, (1, 3)), "linewidth": 1.2}
+        label = NAMED["zero-shot"].label
+        axes.axhline(base.success.mean or 0.0, color=MUTED, label=label, **dots)
