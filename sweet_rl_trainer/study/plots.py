@@ -114,7 +114,7 @@ def training(results: Results, group: Group) -> Figure | None:
     curves = {name: found for name in members if (found := curves_of(results, name))}
     if not curves:
         return None
-    figure, rows = figures.panels(len(curves), len(MEASURES), size=(2.5, 1.5), sharey="col")
+    figure, rows = figures.panels(len(curves), len(MEASURES), size=(2.5, 1.7), sharey="col")
     for row, (name, found) in zip(rows, curves.items(), strict=True):
         means = mean_curve(found)
         chosen = {each.seed: each.step for each in rows_of(results, name)}
@@ -145,7 +145,7 @@ def _along_training(
         _seed_curve(axes, of_seed, chosen[seed])
     axes.set_xlim(0, max(curve[-1].step for curve in curves.values()))
     figures.ticks(axes.xaxis, 3)
-    figures.ticks(axes.yaxis, 3)
+    figures.ticks(axes.yaxis, 4)
     if measure.endswith("%"):
         figures.percent(axes.yaxis, sign="")
 
@@ -191,7 +191,7 @@ def _by_method(
 ) -> Figure:
     """Draw a panel for each method, all with the same axes; those up are shares."""
     rows = -(-len(methods) // COLUMNS)
-    figure, grid = figures.panels(rows, COLUMNS, size=(3.8, 2.2), sharex=True, sharey=True)
+    figure, grid = figures.panels(rows, COLUMNS, size=(3.8, 2.3), sharex=True, sharey=True)
     places = [axes for row in grid for axes in row]
     for axes, method in zip(places, methods, strict=False):
         one(axes, method)
