@@ -41,6 +41,15 @@ def percent_range(interval: Interval) -> str:
     return f"{interval.low * 100:.1f} to {interval.high * 100:.1f} %{exact}"
 
 
+def percent_with_range(interval: Interval) -> str:
+    """Return `42.3 % (39.1 to 45.4)`, with `, exact` if the interval is not a bootstrap's."""
+    if interval.low is None or interval.high is None:
+        return percent(interval.mean)
+    exact = ", exact" if interval.method == "exact" else ""
+    ends = f"{bare_percent(interval.low)} to {bare_percent(interval.high)}"
+    return f"{percent(interval.mean)} ({ends}{exact})"
+
+
 def bare_percent(share: float | None) -> str:
     """Return `42.3`, for a column whose head has the sign."""
     return NOTHING if share is None else f"{share * 100:.1f}"
@@ -70,10 +79,17 @@ def points_range(interval: Range) -> str:
     return f"{bare_points(interval.low)} to {bare_points(interval.high)}"
 
 
-def signed(value: float) -> str:
-    """Return one decimal with a true minus sign, and no sign for zero."""
-    shown = f"{value:+.1f}"
-    return "0.0" if float(shown) == 0 else shown.replace("-", "−")
+def points_with_range(interval: Interval) -> str:
+    """Return `−1.2 (−2.0 to −0.4)`."""
+    if interval.mean is None or interval.low is None or interval.high is None:
+        return NOTHING
+    return f"{bare_points(interval.mean)} ({points_range(interval)})"
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """Return a number with its sign, a true minus, and no sign for zero."""
+    shown = f"{value:+.{digits}f}"
+    return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
 
 
 def number(value: float | None) -> str:
@@ -95,11 +111,11 @@ def amount(value: float | None, digits: int = 1) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}f}"
 
 
-def p_value(p: float) -> str:
-    """Return `0.03`, `< 0.001`."""
-    if p < 0.001:
-        return "< 0.001"
-    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+def p_value(p: float | None) -> str:
+    """Return `0.012`, `0.310`, `< 0.001`."""
+    if p is None:
+        return NOTHING
+    return f"{p:.3f}" if p >= 0.001 else "< 0.001"
 
 
 def sentence(text: str) -> str:
@@ -135,4 +151,11 @@ def duration(seconds: float) -> str:
     if not minutes:
         return f"{rest} s"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+    return f"{hours:,} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def memory(size: int | None) -> str:
+    """Return bytes as `640 MiB`, `1.3 GiB`."""
+    if size is None:
+        return NOTHING
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"

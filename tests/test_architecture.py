@@ -23,6 +23,7 @@ HEAVY = {
     "pandas",
     "rich",
     "PIL",
+    "matplotlib",
 }
 
 

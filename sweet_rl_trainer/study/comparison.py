@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from colbench.numbers import (
+    NOTHING,
+    number,
+    p_value,
+    percent,
+    percent_with_range,
+    points_with_range,
+    signed,
+)
 from sweet_rl_trainer.study.methods import NAMED, Group, Method
 from sweet_rl_trainer.study.results import Results
 from sweet_rl_trainer.study.tables import (
@@ -15,18 +24,7 @@ from sweet_rl_trainer.study.tables import (
     planned,
     rows_of,
 )
-from sweet_rl_trainer.study.text import (
-    NOTHING,
-    chance,
-    code,
-    escape,
-    number,
-    percent,
-    points,
-    rate,
-    signed,
-    table,
-)
+from sweet_rl_trainer.study.text import code, escape, table
 
 RIVALS = ("mtdpo", "sweet")
 """Methods that all others are held against."""
@@ -78,10 +76,10 @@ def _measured(results: Results, method: Method) -> list[str]:
     return [
         escape(full_label(method)),
         paper,
-        rate(found.success),
+        percent_with_range(found.success),
         " · ".join(f"{value * 100:.1f}" for value in found.seeds.values()),
         paper_passed,
-        rate(found.passed),
+        percent_with_range(found.passed),
         number(found.turns),
         percent(found.unanswered),
         number(found.reply),
@@ -117,12 +115,12 @@ def compared(results: Results, rival: str) -> str | None:
     lines = [
         [
             escape(full_label(NAMED[name])),
-            points(each.points),
+            points_with_range(each.points),
             seeds(each),
             points_by_seed(each),
             each.verdict,
-            chance(each.p),
-            chance(adjusted[name]),
+            p_value(each.p),
+            p_value(adjusted[name]),
         ]
         for name, each in found.items()
     ]
@@ -164,7 +162,7 @@ def ordered(results: Results) -> str:
                 escape(full_label(each.better)),
                 escape(full_label(each.worse)),
                 f"{each.paper:.1f} ± {each.noise:.1f}",
-                points(each.ours.points) if each.ours else NOTHING,
+                points_with_range(each.ours.points) if each.ours else NOTHING,
                 alike,
                 each.verdict,
             ]

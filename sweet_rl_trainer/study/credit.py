@@ -21,8 +21,8 @@ from sweet_rl_trainer.methods.ranking.scored_file import read_scored
 from sweet_rl_trainer.pipeline import inputs, stage
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Job
+from sweet_rl_trainer.study.judges import bounds
 from sweet_rl_trainer.study.results import ANSWERS, ANY, KINDS, ONE_OF_EACH, OTHERS, Agreement
-from sweet_rl_trainer.study.text import bounds
 
 if TYPE_CHECKING:
     from sweet_rl_trainer.methods.ranking.turns import Scored

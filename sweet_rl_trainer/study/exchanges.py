@@ -7,6 +7,7 @@ from itertools import combinations
 
 from msgspec import Struct
 
+from colbench.numbers import NOTHING, percent_with_range, points_with_range
 from sweet_rl_trainer.study.comparison import command, seeds
 from sweet_rl_trainer.study.methods import METHODS, NAMED
 from sweet_rl_trainer.study.results import Results
@@ -19,7 +20,7 @@ from sweet_rl_trainer.study.tables import (
     full_label,
     on_tests,
 )
-from sweet_rl_trainer.study.text import NOTHING, code, escape, points, rate, table
+from sweet_rl_trainer.study.text import code, escape, table
 
 
 class Parts(Struct, frozen=True, kw_only=True):
@@ -55,7 +56,7 @@ def exchanged(results: Results) -> str | None:
     split = [
         [
             f"{escape(full_label(NAMED[each.one]))} less {escape(full_label(NAMED[each.other]))}",
-            *(f"{points(part.points)}; {seeds(part)}" for part in each.split),
+            *(f"{points_with_range(part.points)}; {seeds(part)}" for part in each.split),
         ]
         for each in parts(results)
     ]
@@ -113,4 +114,4 @@ def _names(results: Results) -> list[str]:
 
 def _cell(results: Results, asker: str, writer: str) -> str:
     found = find(by_seed(results, asker, writer))
-    return rate(found.success) if found else NOTHING
+    return percent_with_range(found.success) if found else NOTHING

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from colbench.numbers import p_value, signed
 from sweet_rl_trainer.methods.critic.correlation import correlation
 from sweet_rl_trainer.study.methods import METHODS, RETURNS, Method
 from sweet_rl_trainer.study.results import ANY, KINDS, Credit, Critic, Results
 from sweet_rl_trainer.study.tables import find, on_tests
-from sweet_rl_trainer.study.text import chance, signed, table
+from sweet_rl_trainer.study.text import table
 
 SCORING = ("critic.", "rank.scores", "rank.calibrate")
 """Where the settings begin that change scores alone."""
@@ -34,7 +35,7 @@ def followed(results: Results) -> str | None:
             rank = correlation(values, successes).spearman
             if rank is not None:  # the measure and success both vary
                 p = spearmanr(values, successes).pvalue
-                lines.append([name, f"{len(pairs)}", signed(rank, 2), chance(p)])
+                lines.append([name, f"{len(pairs)}", signed(rank, 2), p_value(p)])
     return table(("of the scores", "methods ", "with success ", "p "), lines) if lines else None
 
 

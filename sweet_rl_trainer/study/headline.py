@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
+from colbench.numbers import count, percent, percent_with_range, points_with_range
 from colbench.stats import ALPHA
 from sweet_rl_trainer.study.comparison import RIVALS, points_by_seed
 from sweet_rl_trainer.study.curves import ends
 from sweet_rl_trainer.study.exchanges import parts
-from sweet_rl_trainer.study.judges import Bounds, distinct, distinct_timings, judges
+from sweet_rl_trainer.study.judges import Bounds, distinct, distinct_timings, judges, shown
 from sweet_rl_trainer.study.methods import METHODS, NAMED, RETURNS, TURNS, Method
 from sweet_rl_trainer.study.results import Results
 from sweet_rl_trainer.study.tables import (
@@ -25,7 +26,7 @@ from sweet_rl_trainer.study.tables import (
     rows_of,
     side,
 )
-from sweet_rl_trainer.study.text import count, escape, listed, percent, points, rate, shown
+from sweet_rl_trainer.study.text import escape, listed
 
 TRAINED = "rft", "mtdpo", "sweet"
 """The paper's trainings."""
@@ -71,20 +72,20 @@ def _best(results: Results) -> Iterator[str]:
         alike = [_name(each) for each, _, one in ranked if one.success.mean == found.success.mean]
         yield (
             f"Of the paper's methods, {listed(alike)} have the highest success on the test tasks, "
-            f"all the same: {rate(found.success)}."
+            f"all the same: {percent_with_range(found.success)}."
         )
         return
     ahead = difference(mine, theirs)
     told = f"; against {_name(second)}, the next: {_ahead(ahead)}" if ahead else ""
     yield (
         f"Of the paper's methods, **{_name(best)}** has the highest success on the test tasks: "
-        f"{rate(found.success)}{told}."
+        f"{percent_with_range(found.success)}{told}."
     )
 
 
 def _ahead(found: Difference) -> str:
     again = f", by seed {points_by_seed(found)}" if found.repeated else ""
-    return f"{points(found.points)} points by task{again}: **{found.verdict}**"
+    return f"{points_with_range(found.points)} points by task{again}: **{found.verdict}**"
 
 
 def _sweet(results: Results) -> Iterator[str]:
@@ -105,8 +106,9 @@ def _exchanged(results: Results) -> Iterator[str]:
     for each in parts(results):
         if each.other == "sweet":
             yield (
-                f"Of the {points(each.whole.points)} points of {_name(NAMED[each.one])} over SWEET-RL, "
-                f"{points(each.writing.points)} are by what is written, {points(each.asking.points)} by what is "
+                f"Of the {points_with_range(each.whole.points)} points of {_name(NAMED[each.one])} over SWEET-RL, "
+                f"{points_with_range(each.writing.points)} are by what is written, "
+                f"{points_with_range(each.asking.points)} by what is "
                 f"asked (answers exchanged; by task)."
             )
 
@@ -188,7 +190,8 @@ def _beginnings(results: Results) -> Iterator[str]:
     if len(found) > 1 and len(firsts) == 1:
         (step,) = firsts
         told = ", ".join(
-            f"{_name(NAMED[name])} {rate(each.first.success)}" for name, each in found.items()
+            f"{_name(NAMED[name])} {percent_with_range(each.first.success)}"
+            for name, each in found.items()
         )
         yield f"After the first {count(step, 'step')}, on the validation tasks: {told}."
 
@@ -198,9 +201,9 @@ def _endings(results: Results) -> Iterator[str]:
     if found := ends(results, "sweet"):
         chosen, last = found.chosen, found.last
         yield (
-            f"SWEET-RL, on the validation tasks: {rate(chosen.success)} at the chosen checkpoints, "
-            f"{rate(last.success)} at the end of training, where {percent(last.unanswered)} of the dialogues "
-            f"have no answer."
+            f"SWEET-RL, on the validation tasks: {percent_with_range(chosen.success)} at the chosen checkpoints, "
+            f"{percent_with_range(last.success)} at the end of training, where "
+            f"{percent(last.unanswered)} of the dialogues have no answer."
         )
 
 

@@ -31,7 +31,7 @@ from sweet_rl_trainer.pipeline import inputs, stage
 from sweet_rl_trainer.pipeline.base import REFERENCES, chat_of, model_in, trained
 from sweet_rl_trainer.pipeline.recipe import DataSettings, Recipe
 from sweet_rl_trainer.pipeline.stage import Job
-from sweet_rl_trainer.study.text import bounds
+from sweet_rl_trainer.study.judges import bounds
 
 SCORED, JUDGED = "scores.json", "judged.json"
 CRITIC, SCORES, DIALOGUES = "critic", "scores", f"{inputs.COLLECTED}0"

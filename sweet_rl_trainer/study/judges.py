@@ -8,12 +8,27 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from colbench.numbers import percent_with_range
+from colbench.stats import Interval
 from sweet_rl_trainer.study.methods import METHODS, TURNS, Method
 from sweet_rl_trainer.study.results import Critic, Results, Timing
 
 T = TypeVar("T")
 Bounds = tuple[float, float, float]
-"""A mean and its interval."""
+"""A mean and the ends of its interval."""
+
+
+def bounds(interval: Interval) -> Bounds:
+    """Return the mean and the ends of an interval. Raises ValueError if it has none."""
+    if interval.mean is None or interval.low is None or interval.high is None:
+        raise ValueError("an interval of no values has no ends")
+    return interval.mean, interval.low, interval.high
+
+
+def shown(bounds: Bounds) -> str:
+    """Return `42.3 % (39.1 to 45.4)`."""
+    mean, low, high = bounds
+    return percent_with_range(Interval(mean=mean, low=low, high=high, method="bootstrap"))
 
 
 class Judge(Struct, frozen=True, kw_only=True):

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from colbench.errors import UserError
+from colbench.numbers import NOTHING, count
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
 from sweet_rl_trainer.pipeline.read import convert
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.study.methods import Method
 from sweet_rl_trainer.study.tables import full_label
-from sweet_rl_trainer.study.text import NOTHING, code, count, escape, plain, table
+from sweet_rl_trainer.study.text import code, escape, plain, table
 
 
 def methods(members: Iterable[Method]) -> str:

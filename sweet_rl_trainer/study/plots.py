@@ -1,31 +1,49 @@
-"""The charts of the report; the numbers also stand in its tables."""
+"""The charts of the report; their numbers also stand in its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from sweet_rl_trainer.study import svg
-from sweet_rl_trainer.study.curves import Share, scaling
-from sweet_rl_trainer.study.judges import judges
+from colbench.numbers import percent
+from colbench.stats import Interval
+from sweet_rl_trainer import figures
+from sweet_rl_trainer.figures import BLUE, GRID, INK, MUTED, ORANGE, SERIES
+from sweet_rl_trainer.study.curves import (
+    MEASURES,
+    Mean,
+    Share,
+    by_turns,
+    curves_of,
+    mean_curve,
+    scaling,
+)
+from sweet_rl_trainer.study.judges import Bounds, Judge, distinct, judges
 from sweet_rl_trainer.study.methods import METHODS, NAMED, Group, Method
-from sweet_rl_trainer.study.results import Results
-from sweet_rl_trainer.study.small_plots import best_of_n, turns
-from sweet_rl_trainer.study.svg import BLUE, FAINT, GREEN, ORANGE, PURPLE, Panel, whole
-from sweet_rl_trainer.study.tables import Found, find, full_label, on_tests
-from sweet_rl_trainer.study.text import percent
-from sweet_rl_trainer.study.training_plots import training
+from sweet_rl_trainer.study.results import Results, Step
+from sweet_rl_trainer.study.tables import Found, find, full_label, on_tests, rows_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 GROUPS: dict[Group, str] = {
     "main": "The paper's comparison",
     "ablation": "Ablations",
     "remedy": "Remedies",
 }
-SHAPES = ((BLUE, ""), (ORANGE, "7 3"), (GREEN, "2 3"), (PURPLE, "9 3 2 3"))
-"""Of lines in one chart: colour and dashes."""
+COLUMNS = 3
+"""The number of panels in a row where each method has one."""
+SUCCESS = "success, %"
+INTERVAL = "95 % interval, by task"
+Options = dict[str, Any]
+Curves = Mapping[int, tuple[Step, ...]]
+"""Steps of training by seed."""
 
 
-def draw(results: Results) -> dict[str, str]:
-    """All charts for which there are numbers, by the name of their file without `.svg`."""
+@figures.style()
+def draw(results: Results) -> dict[str, Figure]:
+    """Return the charts for which there are numbers, by name."""
     charts = {
         "success": success(results),
         **{f"training-{group}": training(results, group) for group in GROUPS},
@@ -36,105 +54,219 @@ def draw(results: Results) -> dict[str, str]:
     return {name: chart for name, chart in charts.items() if chart}
 
 
-def success(results: Results) -> str | None:
-    """Each method's success on the test tasks: mean, interval and seeds, one below the other."""
-    found = {each.name: find(on_tests(results, each.name)) for each in METHODS}
-    known = {name: each for name, each in found.items() if each}
+def success(results: Results) -> Figure | None:
+    """Draw each method's success on the test tasks: mean, interval and seeds, one method below the other."""
+    found = [(each, find(on_tests(results, each.name))) for each in METHODS]
+    groups = {
+        title: members
+        for group, title in GROUPS.items()
+        if (members := [(one, of) for one, of in found if of and one.group == group])
+    }
+    if not groups:
+        return None
+    sizes = [len(members) for members in groups.values()]
+    size = 8.2, (0.27 * sum(sizes) + 1.0) / len(sizes)
+    figure, rows = figures.panels(len(sizes), 1, size=size, sharex=True, height_ratios=sizes)
+    for (axes,), (title, members) in zip(rows, groups.items(), strict=True):
+        axes.set_title(title)
+        _on_lines(axes, members)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("success on the test tasks")
+    figures.percent(axes.xaxis)
+    figures.legend(figure)
+    return figure
+
+
+def _on_lines(axes: Axes, members: Sequence[tuple[Method, Found]]) -> None:
+    axes.set_yticks(range(len(members)), [full_label(method) for method, _ in members])
+    axes.set_ylim(len(members) - 0.4, -0.6)
+    axes.tick_params(axis="y", labelcolor=INK)
+    axes.grid(axis="x")
+    axes.grid(visible=False, axis="y")
+    for place, (_, found) in enumerate(members):
+        _on_a_line(axes, place, found)
+
+
+def _on_a_line(axes: Axes, place: int, found: Found) -> None:
+    mean, low, high = _ends(found.success)
+    axes.plot([low, high], [place, place], color=BLUE, label=INTERVAL)
+    axes.plot([mean], [place], "o", color=BLUE, label="mean over seeds", clip_on=False)
+    seeds = list(found.seeds.values())
+    below = [place + 0.3] * len(seeds)
+    figures.ring(axes, seeds, below, MUTED, markersize=3.5, label="each seed")
+    right_of: Options = {
+        "transform": axes.get_yaxis_transform(),
+        "verticalalignment": "center_baseline",
+    }
+    axes.text(1.02, place, percent(mean), **right_of)
+
+
+def _ends(interval: Interval) -> Bounds:
+    return interval.mean or 0.0, interval.low or 0.0, interval.high or 0.0
+
+
+def training(results: Results, group: Group) -> Figure | None:
+    """Draw a group's methods along training: a row for each method, a column for each measure.
+
+    None if none of them was trained.
+    """
+    members = [each.name for each in METHODS if each.group == group]
+    curves = {name: found for name in members if (found := curves_of(results, name))}
+    if not curves:
+        return None
+    figure, rows = figures.panels(len(curves), len(MEASURES), size=(2.5, 1.7), sharey="col")
+    for row, (name, found) in zip(rows, curves.items(), strict=True):
+        means = mean_curve(found)
+        chosen = {each.seed: each.step for each in rows_of(results, name)}
+        row[0].set_title(full_label(NAMED[name]))
+        for axes, measure in zip(row, MEASURES, strict=True):
+            _along_training(axes, measure, found, means, chosen)
+    for axes, measure in zip(rows[0], MEASURES, strict=True):
+        axes.set_ylim(bottom=0)
+        axes.annotate(
+            measure, (0, 1), (0, 22), "axes fraction", textcoords="offset points", color=MUTED
+        )
+    for axes in rows[-1]:
+        axes.set_xlabel("optimizer steps")
+    figures.legend(figure)
+    return figure
+
+
+def _along_training(
+    axes: Axes, measure: str, curves: Curves, means: Sequence[Mean], chosen: Mapping[int, int]
+) -> None:
+    steps = [each.step for each in means]
+    if measure == SUCCESS:
+        _band(axes, steps, [_ends(each.success) for each in means])
+    values = [each.values[measure] for each in means]
+    axes.plot(steps, values, color=BLUE, clip_on=False, zorder=2.5, label="mean over seeds")
+    for seed, curve in curves.items():
+        of_seed = {each.step: MEASURES[measure](each.outcomes) for each in curve}
+        _seed_curve(axes, of_seed, chosen[seed])
+    axes.set_xlim(0, max(curve[-1].step for curve in curves.values()))
+    figures.ticks(axes.xaxis, 3)
+    figures.ticks(axes.yaxis, 4)
+    if measure.endswith("%"):
+        figures.percent(axes.yaxis, sign="")
+
+
+def _seed_curve(axes: Axes, values: Mapping[int, float], chosen: int) -> None:
+    thin: Options = {"linewidth": 0.8, "alpha": 0.6, "clip_on": False}
+    axes.plot(list(values), list(values.values()), color=BLUE, label="each seed", **thin)
+    if chosen in values:
+        figures.ring(axes, [chosen], [values[chosen]], ORANGE, label="chosen checkpoint", zorder=3)
+
+
+def _band(axes: Axes, places: Sequence[float], bounds: Sequence[Bounds]) -> None:
+    lows, highs = [low for _, low, _ in bounds], [high for _, _, high in bounds]
+    axes.fill_between(places, lows, highs, color=BLUE, alpha=0.18, linewidth=0, label=INTERVAL)
+
+
+def best_of_n(found: Sequence[Judge]) -> Figure | None:
+    """Draw, for each critic, the success of the one of n dialogues that it scores highest."""
+    known = {each.method.name: each for each in distinct(found) if len(each.best_of) > 1}
     if not known:
         return None
-    lines: list[Method | str] = []
-    for group, title in GROUPS.items():
-        members = [NAMED[name] for name in known if NAMED[name].group == group]
-        lines += [title, *members] if members else []
-    most = svg.ceiling(max(_highest(each) for each in known.values()))
-    height = 26 * len(lines)
-    panel = Panel(left=270, top=34, width=420, height=height, across=(0, most), up=(len(lines), 0))
-    parts = list(_upright_grid(panel))
-    for place, each in enumerate(lines):
-        y = panel.y(place + 0.5)
-        if isinstance(each, str):
-            parts.append(svg.text(each, 12, y + 4, font_weight="bold"))
-        else:
-            parts.append(svg.text(full_label(each), 258, y + 4, text_anchor="end"))
-            parts += _on_a_line(panel, y, known[each.name])
-    said = "dot: mean over seeds · line: 95 % interval by task · rings: seeds"
-    parts.append(svg.text(said, panel.left, height + 74, fill=FAINT))
-    return svg.document("Success on the test tasks, by method", 780, height + 88, parts)
+    sweet = known.get("sweet")
+
+    def one(axes: Axes, method: Method) -> None:
+        judge = known[method.name]
+        counts, bounds = zip(*judge.best_of, strict=True)
+        axes.axhline(bounds[0][0], color=MUTED, linestyle=":", label="any one dialogue")
+        _band(axes, counts, bounds)
+        axes.plot(counts, [mean for mean, _, _ in bounds], "o-", color=BLUE, label="this critic")
+        if sweet and judge is not sweet:
+            places = [n for n, _ in sweet.best_of]
+            means = [mean for _, (mean, _, _) in sweet.best_of]
+            axes.plot(places, means, "--", color=ORANGE, label="the critic of SWEET-RL")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(counts, [str(n) for n in counts])
+        axes.minorticks_off()
+
+    return _by_method([each.method for each in known.values()], one, "n dialogues")
 
 
-def _highest(found: Found) -> float:
-    return max(found.success.high or 0.0, *found.seeds.values())
+def _by_method(
+    methods: Sequence[Method], one: Callable[[Axes, Method], None], across: str
+) -> Figure:
+    """Draw a panel for each method, all with the same axes; those up are shares."""
+    rows = -(-len(methods) // COLUMNS)
+    figure, grid = figures.panels(rows, COLUMNS, size=(3.8, 2.3), sharex=True, sharey=True)
+    places = [axes for row in grid for axes in row]
+    for axes, method in zip(places, methods, strict=False):
+        one(axes, method)
+        axes.set_title(full_label(method))
+        axes.set_xlabel(across)
+        axes.tick_params(labelbottom=True, labelleft=True)
+    for axes in places[len(methods) :]:
+        axes.remove()
+    places[0].set_ylim(bottom=0)
+    figures.percent(places[0].yaxis)
+    figures.ticks(places[0].yaxis, 4)
+    figures.legend(figure)
+    return figure
 
 
-def _upright_grid(panel: Panel) -> Iterator[str]:
-    bottom = panel.top + panel.height
-    for tick in svg.ticks(*panel.across, 6):
-        x = panel.x(tick)
-        yield svg.tag("line", x1=x, x2=x, y1=panel.top, y2=bottom, stroke=svg.GRID)
-        yield svg.text(whole(tick), x, bottom + 17, text_anchor="middle", fill=FAINT)
-    yield svg.text("success on the test tasks, %", panel.left, 20, fill=FAINT)
+def turns(results: Results) -> Figure | None:
+    """Draw, for each method, its dialogues on the test tasks by their number of turns."""
+    counts = {
+        each.name: found for each in METHODS if (found := by_turns(on_tests(results, each.name)))
+    }
+    if not counts:
+        return None
+    numbers = {1, *(n for found in counts.values() for n in found)}
+    first, last = min(numbers), max(numbers)
+
+    def one(axes: Axes, method: Method) -> None:
+        found = counts[method.name]
+        total = sum(dialogues for dialogues, _ in found.values())
+        of_all = [dialogues / total for dialogues, _ in found.values()]
+        successes = [right / total for _, right in found.values()]
+        edge: Options = {"edgecolor": MUTED, "linewidth": 0.6}
+        axes.bar(list(found), of_all, color=GRID, label="share of all dialogues", **edge)
+        axes.bar(list(found), successes, color=BLUE, label="successful ones among them", **edge)
+        axes.set_xlim(first - 0.6, last + 0.6)
+        axes.set_xticks(range(first, last + 1, 1 + last // 12))
+
+    return _by_method([NAMED[name] for name in counts], one, "turns")
 
 
-def _on_a_line(panel: Panel, y: float, found: Found) -> Iterator[str]:
-    low, high = (panel.x(each or 0.0) for each in (found.success.low, found.success.high))
-    yield svg.tag("line", x1=low, x2=high, y1=y, y2=y, stroke=BLUE, stroke_width=2.5)
-    yield svg.dot((panel.x(found.success.mean or 0.0), y), BLUE, 4.5)
-    for value in found.seeds.values():
-        yield svg.dot((panel.x(value), y + 8), FAINT, 2.5, ring=True)
-    yield svg.text(percent(found.success.mean), panel.left + panel.width + 16, y + 4)
-
-
-def scaled(results: Results) -> str | None:
-    """Success on the test tasks over the share of the training tasks."""
+def scaled(results: Results) -> Figure | None:
+    """Draw success on the test tasks over the share of the training tasks."""
     curves = scaling(results)
     if not curves:
         return None
-    shares = [each for curve in curves.values() for each in curve]
-    most = svg.ceiling(max(each.found.success.high or 0.0 for each in shares))
-    panel = Panel(left=56, top=34, width=470, height=300, across=(0, 1), up=(0, most))
-    places = sorted({each.share for each in shares})
-    parts = svg.frame(
-        panel,
-        [(share, whole(share)) for share in places],
-        [(tick, whole(tick)) for tick in svg.ticks(0, most, 6)],
-    )
-    parts.append(svg.text("success on the test tasks, %", 12, 20, fill=FAINT))
-    parts.append(svg.axis_name(panel, "share of the training tasks, %"))
-    ends = []
+    figure, ((axes,),) = figures.panels(1, 1, size=(7.5, 3.8))
     for n, (name, curve) in enumerate(curves.items()):
-        colour, dashes = SHAPES[n % len(SHAPES)]
-        aside = 5 * (n - (len(curves) - 1) / 2)
-        parts += _scaled_curve(panel, curve, colour, dashes, aside)
-        ends.append((panel.y(curve[-1].found.success.mean or 0.0), NAMED[name].label, colour))
-    seeds = {each.seed for each in results.scaling}
-    tests = on_tests(results, "zero-shot")
-    if base := find({seed: tests[seed] for seed in tests if seed in seeds}):
-        floor = panel.y(base.success.mean or 0.0)
-        points = [(panel.left, floor), (panel.left + panel.width, floor)]
-        parts.append(svg.line(points, FAINT, stroke_width=1, stroke_dasharray="2 4"))
-        ends.append((floor, NAMED["zero-shot"].label, FAINT))
-    parts += _labels(panel, ends)
-    return svg.document("Success by the amount of training data", 720, 390, parts)
+        aside = 0.01 * (n - (len(curves) - 1) / 2)
+        _scaled_curve(axes, curve, SERIES[n % len(SERIES)], aside, NAMED[name].label)
+    _base_line(axes, results)
+    axes.set_xlim(0, 1.03)
+    axes.set_ylim(bottom=0)
+    axes.set_xticks(sorted({each.share for curve in curves.values() for each in curve}))
+    axes.set_xlabel("share of the training tasks")
+    axes.set_ylabel("success on the test tasks")
+    figures.percent(axes.xaxis)
+    figures.percent(axes.yaxis)
+    figures.legend(figure, right=True)
+    return figure
 
 
 def _scaled_curve(
-    panel: Panel, curve: Sequence[Share], colour: str, dashes: str, aside: float
-) -> Iterator[str]:
-    points = []
-    for each in curve:
-        x, found = panel.x(each.share) + aside, each.found.success
-        yield svg.whisker(x, panel.y(found.low or 0.0), panel.y(found.high or 0.0), colour)
-        points.append((x, panel.y(found.mean or 0.0)))
-    yield svg.line(points, colour, stroke_dasharray=dashes or "none")
-    yield from (svg.dot(point, colour) for point in points)
+    axes: Axes, curve: Sequence[Share], series: tuple[str, str], aside: float, label: str
+) -> None:
+    color, dashes = series
+    means, lows, highs = zip(*(_ends(each.found.success) for each in curve), strict=True)
+    places = [each.share + aside for each in curve]
+    axes.vlines(places, lows, highs, color=color, linewidth=1.2)
+    axes.plot(places, means, "o", linestyle=dashes, color=color, label=label)
 
 
-def _labels(panel: Panel, ends: Sequence[tuple[float, str, str]]) -> Iterator[str]:
-    """The names of lines at their right ends, kept apart."""
-    bottom = panel.top + panel.height
-    places = svg.spread([y for y, _, _ in ends], 16, panel.top, bottom)
-    x = panel.left + panel.width
-    for (y, label, colour), place in zip(ends, places, strict=True):
-        leader = [(x + 10, y), (x + 20, place)]
-        yield svg.line(leader, colour, stroke_width=1)
-        yield svg.text(label, x + 24, place + 4, fill=colour)
+def _base_line(axes: Axes, results: Results) -> None:
+    """Draw the base's success with the seeds of the curves."""
+    seeds = {each.seed for each in results.scaling}
+    tests = on_tests(results, "zero-shot")
+    if base := find({seed: tests[seed] for seed in tests if seed in seeds}):
+        dots: Options = {"linestyle": (0, (1, 3)), "linewidth": 1.2}
+        label = NAMED["zero-shot"].label
+        axes.axhline(base.success.mean or 0.0, color=MUTED, label=label, **dots)

@@ -1,17 +1,19 @@
-"""The report of a study: Markdown and charts, made of its results and of nothing else. It may be unfinished.
+"""The report of a study: Markdown and charts, computed from its results alone, which may be unfinished.
 
-Its words are `report.md`, where `{{ … }}` stands for what is computed.
+The text is `report.md`, where `{{ … }}` stands for a computed part.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colbench.errors import DataError
+from colbench.numbers import count, number, percent, percent_with_range
+from sweet_rl_trainer.figures import save
 from sweet_rl_trainer.study import comparison, exchanges, following, paper_diff, sections
 from sweet_rl_trainer.study.headline import sentences
 from sweet_rl_trainer.study.methods import METHODS, NAMED, QUESTIONS, TURNS
@@ -19,23 +21,14 @@ from sweet_rl_trainer.study.missing import absent, missing
 from sweet_rl_trainer.study.plots import draw
 from sweet_rl_trainer.study.results import Results
 from sweet_rl_trainer.study.tables import find, full_label, on_tests, planned
-from sweet_rl_trainer.study.text import (
-    code,
-    count,
-    escape,
-    listed,
-    number,
-    percent,
-    plain,
-    rate,
-)
+from sweet_rl_trainer.study.text import code, escape, listed, plain
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 PAGE, CHARTS = "reproduction.md", "reproduction"
-"""The report and the folder of its charts, beside one another."""
-PICTURED = {
+"""The report and the folder of its charts, in the same folder."""
+TITLES = {
     "success": "Success on the test tasks, by method",
     "training-main": "The paper's methods along training, on the validation tasks",
     "training-ablation": "Ablations along training, on the validation tasks",
@@ -44,11 +37,11 @@ PICTURED = {
     "scaling": "Success by the share of the training tasks",
     "turns": "Dialogues by their number of turns",
 }
-"""Charts, in words."""
+"""What each chart shows, for readers who cannot see it."""
 
 
 def write(results: Results, folder: Path) -> Path:
-    """Write `reproduction.md` and `reproduction/*.svg` into a folder; gives the path of the former.
+    """Write `reproduction.md` and `reproduction/*.svg` and `.png` into a folder; return the path of the former.
 
     Raises DataError for results of a method that this version does not know.
     """
@@ -62,14 +55,14 @@ def write(results: Results, folder: Path) -> Path:
     charts = draw(results)
     (folder / CHARTS).mkdir(parents=True, exist_ok=True)
     for name, chart in charts.items():
-        (folder / CHARTS / f"{name}.svg").write_text(chart, "utf-8")
+        save(chart, folder / CHARTS / name, TITLES[name])
     page = folder / PAGE
     page.write_text(markdown(results, charts), "utf-8")
     return page
 
 
-def markdown(results: Results, charts: Mapping[str, str]) -> str:
-    """The report; `charts` are those that there are, by name."""
+def markdown(results: Results, charts: Collection[str]) -> str:
+    """Return the report; `charts` are the names of the charts that exist."""
     template = files("sweet_rl_trainer").joinpath("study", "report.md").read_text("utf-8")
     found: dict[str, str | None] = {
         **_facts(results),
@@ -94,8 +87,8 @@ def markdown(results: Results, charts: Mapping[str, str]) -> str:
         "budget": paper_diff.budget(results.study),
         "all settings": paper_diff.everything(results.study),
     }
-    for name, told in PICTURED.items():
-        picture = f"![{told}; the numbers are in the tables]({CHARTS}/{name}.svg)"
+    for name, title in TITLES.items():
+        picture = f"![{title}; the numbers are in the tables]({CHARTS}/{name}.svg)"
         found[f"chart {name}"] = picture if name in charts else ""
 
     left_out = absent(results)
@@ -110,7 +103,7 @@ def markdown(results: Results, charts: Mapping[str, str]) -> str:
 
 
 def _facts(results: Results) -> dict[str, str | None]:
-    """What stands in the text itself."""
+    """Return the computed parts that stand within sentences."""
     base = ", ".join(f"{key} {plain(each)}" for key, each in results.base.items())
     lacking = [f"- {each}" for each in missing(results)]
     what = results.study.get("what")
@@ -136,7 +129,7 @@ def _tested(results: Results) -> str:
 
 
 def summary(results: Results) -> Table:
-    """What the console shows: each method on the test tasks."""
+    """Return the table for the console: each method on the test tasks."""
     from rich.table import Table
 
     shown = Table("test tasks", "success (95 % interval)", "seeds", "turns", "unanswered", box=None)
@@ -144,6 +137,11 @@ def summary(results: Results) -> Table:
         found = find(on_tests(results, method.name))
         if found:
             seeds = " ".join(f"{value * 100:.1f}" for value in found.seeds.values())
-            cells = rate(found.success), seeds, number(found.turns), percent(found.unanswered)
+            cells = (
+                percent_with_range(found.success),
+                seeds,
+                number(found.turns),
+                percent(found.unanswered),
+            )
             shown.add_row(full_label(method), *cells)
     return shown

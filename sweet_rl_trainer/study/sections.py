@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from colbench.numbers import NOTHING, duration, memory, number, percent, percent_with_range, signed
 from sweet_rl_trainer.study.curves import attempts, by_turns, ends, scaling, spent
 from sweet_rl_trainer.study.judges import (
     Judge,
@@ -12,23 +13,12 @@ from sweet_rl_trainer.study.judges import (
     distinct_timings,
     first_of_equals,
     judges,
+    shown,
 )
 from sweet_rl_trainer.study.methods import METHODS, NAMED, QUESTIONS
 from sweet_rl_trainer.study.results import KINDS, Credit, Results
 from sweet_rl_trainer.study.tables import full_label, on_tests, side
-from sweet_rl_trainer.study.text import (
-    NOTHING,
-    duration,
-    escape,
-    listed,
-    memory,
-    number,
-    percent,
-    rate,
-    shown,
-    signed,
-    table,
-)
+from sweet_rl_trainer.study.text import escape, listed, table
 
 
 def trained(results: Results) -> str | None:
@@ -52,7 +42,7 @@ def trained(results: Results) -> str | None:
         lines.append(
             [
                 escape(full_label(NAMED[name])),
-                *(rate(place.success) for place in places),
+                *(percent_with_range(place.success) for place in places),
                 ", ".join(number(place.turns) for place in places),
                 ", ".join(percent(place.unanswered) for place in places),
                 ", ".join(_by_seed(steps) for steps in each.steps),
@@ -203,7 +193,7 @@ def scaled(results: Results) -> str | None:
             escape(full_label(NAMED[name])),
             f"{each.share * 100:g} %",
             "all" if each.tasks is None else f"{each.tasks:,}",
-            rate(each.found.success),
+            percent_with_range(each.found.success),
             " · ".join(f"{value * 100:.1f}" for value in each.found.seeds.values()),
             number(each.found.turns),
             percent(each.found.unanswered),

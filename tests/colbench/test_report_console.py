@@ -2,16 +2,13 @@ from __future__ import annotations
 
 from io import StringIO
 
-import pytest
 from rich.console import Console
 
-from colbench import numbers as text
 from colbench.config import RunConfig
 from colbench.report.console import render_table
 from colbench.report.summary import summarize
 from colbench.rollout import Failure, Rollout, Turn
 from colbench.score import Score
-from colbench.stats import Interval
 from colbench.task import Hidden, Task
 
 TASKS = [
@@ -87,55 +84,3 @@ def test_both_denominators_are_shown_when_something_is_unscored():
 
 def test_what_nobody_counted_is_said_to_be_unknown():
     assert lines([rollout(0, 1.0, 1.0)])["agent tokens"].startswith("not counted")
-
-
-@pytest.mark.parametrize(
-    ("amount", "expected"),
-    [
-        (0, "0"),
-        (9_999, "9,999"),
-        (12_345, "12.3 k"),
-        (4_560_000, "4.6 M"),
-        (2_000_000_000, "2.0 G"),
-    ],
-)
-def test_large_numbers_are_shortened(amount, expected):
-    assert text.short(amount) == expected
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        (0.42, "0.4 s"),
-        (42.4, "42 s"),
-        (59.9, "1 min 0 s"),
-        (200, "3 min 20 s"),
-        (7500, "2 h 5 min"),
-    ],
-)
-def test_durations_are_told_in_two_units_at_most(seconds, expected):
-    assert text.duration(seconds) == expected
-
-
-@pytest.mark.parametrize(
-    ("amount", "expected"),
-    [(None, "unknown"), (0.0, "$0.00"), (0.0049, "$0.0049"), (1234.5, "$1,234.50")],
-)
-def test_a_price_that_is_not_known_is_unknown(amount, expected):
-    assert text.dollars(amount) == expected
-
-
-def test_differences_carry_a_sign_and_zero_does_not():
-    assert [text.signed(value) for value in (1.26, -1.26, 0.04, -0.04)] == [
-        "+1.3",
-        "−1.3",
-        "0.0",
-        "0.0",
-    ]
-
-
-def test_an_interval_says_when_it_is_not_a_bootstrap():
-    exact = Interval(mean=0.0, low=0.0, high=0.3, method="exact")
-    assert text.percent_range(exact) == "0.0 to 30.0 %, exact"
-    nothing = Interval(mean=None, low=None, high=None, method="none")
-    assert text.percent_range(nothing) == "no interval"
