@@ -21,8 +21,8 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
 
 
-def show(recipe: Recipe, stages: Sequence[Stage], out: Path) -> None:
-    """Print the plan."""
+def show(recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path) -> None:
+    """Print the plan, and the settings that differ from those of the paper's recipe."""
     console = Console()
     with TemporaryDirectory() as temporary:
         amounts = _Counter(out, Path(temporary)).count(stages)
@@ -30,12 +30,12 @@ def show(recipe: Recipe, stages: Sequence[Stage], out: Path) -> None:
         console.print(_table(stages, amounts, out), *_notes(stages, amounts), "", sep="\n")
     names = {stage.name for stage in stages}
     if names & set(STAGES):
-        console.print(_deviations(recipe, names))
+        console.print(_deviations(recipe, paper, names))
 
 
-def _deviations(recipe: Recipe, names: Collection[str]) -> Table | str:
+def _deviations(recipe: Recipe, paper: Recipe, names: Collection[str]) -> Table | str:
     table = Table("deviation", "here", "paper", box=None)
-    for row in paper_diff(recipe, names):
+    for row in paper_diff(recipe, paper, names):
         table.add_row(*(Text(_plain(each)) for each in row))
     return table if table.row_count else "No deviation from the paper."
 

@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from colbench.numbers import duration
-from sweet_rl_trainer.pipeline.base import MODEL
-from sweet_rl_trainer.pipeline.iteration import EXPORT
+from sweet_rl_trainer.pipeline.base import EXPORT, MODEL
 from sweet_rl_trainer.pipeline.stage import Report, Stage
 
 

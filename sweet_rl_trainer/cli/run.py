@@ -81,12 +81,13 @@ def run(args: argparse.Namespace) -> None:
     from colbench.run_folder import hold
     from sweet_rl_trainer.cli import dry_run, progress
     from sweet_rl_trainer.pipeline.plan import plan
+    from sweet_rl_trainer.pipeline.read import paper_recipe
 
     recipe = recipe_of(args)
     out: Path = args.out or Path(FOLDER) / Path(args.recipe).stem
     stages = plan(recipe, args.until)
     if args.dry_run:
-        dry_run.show(recipe, stages, out)
+        dry_run.show(recipe, paper_recipe(recipe.domain), stages, out)
         return
     with hold(out / ".lock", out):
         progress.run_all(stages, out)

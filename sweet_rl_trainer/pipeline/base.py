@@ -18,7 +18,8 @@ from sweet_rl_trainer.pipeline.recipe import ModelSettings, Recipe
 from sweet_rl_trainer.pipeline.stage import Job, Source, Stage
 from sweet_rl_trainer.settings import LoraSettings, Precision, Quantize, Shape
 
-BASE = "base"
+BASE, EXPORT = "base", "export"
+"""Names of stages."""
 MODEL = "model"
 """The folder of a model within a stage's."""
 RUN = "run"

@@ -15,11 +15,11 @@ import msgspec
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from sweet_rl_trainer.pipeline import dialogues, examples, export, inputs, training
+from sweet_rl_trainer.pipeline.base import EXPORT
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
 from sweet_rl_trainer.settings import TrainSettings
 
-EXPORT = "export"
 Inputs = dict[str, Stage | Source]
 
 

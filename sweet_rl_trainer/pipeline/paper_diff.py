@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from colbench.task import FRONTEND
-from sweet_rl_trainer.pipeline.read import convert
 from sweet_rl_trainer.pipeline.recipe import Recipe
 
 PAPER_CRITICS = {FRONTEND: "a regression head on Qwen2-VL-7B, which sees pages"}
@@ -34,9 +33,13 @@ OURS = {
 """Settings that the paper does not report; no value of theirs counts as a difference."""
 
 
-def paper_diff(recipe: Recipe, stages: Collection[str]) -> list[tuple[str, object, object]]:
-    """Return the settings of these stages that differ from the paper's: key, value, the paper's value."""
-    paper = convert({"domain": recipe.domain, "model": {"name": "x"}}, "")
+def paper_diff(
+    recipe: Recipe, paper: Recipe, stages: Collection[str]
+) -> list[tuple[str, object, object]]:
+    """Return the settings of these stages that differ from the paper's: key, value, the paper's value.
+
+    `paper` is `read.paper_recipe` of the recipe's domain.
+    """
     ours, theirs = (_tables(each) for each in (recipe, paper))
     found = [
         each

@@ -12,8 +12,8 @@ from __future__ import annotations
 from functools import partial
 
 from sweet_rl_trainer.pipeline import dialogues
-from sweet_rl_trainer.pipeline.base import base
-from sweet_rl_trainer.pipeline.iteration import EXPORT, Iteration
+from sweet_rl_trainer.pipeline.base import EXPORT, base
+from sweet_rl_trainer.pipeline.iteration import Iteration
 from sweet_rl_trainer.pipeline.method import find_method, method_of
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Stage, order

@@ -78,6 +78,11 @@ def convert(table: Mapping[str, Any], place: str) -> Recipe:
     return recipe
 
 
+def paper_recipe(domain: str) -> Recipe:
+    """Return the recipe with the paper's values for a domain, and no model."""
+    return convert({"domain": domain, "model": {"name": "…"}}, "paper")
+
+
 def _refuse_unknown(table: Mapping[str, Any]) -> None:
     known = [*SHARED, COMMON, *(name for method in methods() for name in method.tables)]
     for name in table:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from colbench.messages import ANSWER_MARKER
 from colbench.stats import mean_interval
 from sweet_rl_trainer.methods.critic.montecarlo import agree
-from sweet_rl_trainer.methods.ranking.scored_file import read_scored
+from sweet_rl_trainer.methods.ranking.files import read_scored
 from sweet_rl_trainer.pipeline import inputs, stage
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Job

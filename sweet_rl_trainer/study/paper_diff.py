@@ -8,7 +8,7 @@ from typing import Any
 from colbench.errors import UserError
 from colbench.numbers import NOTHING, count
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
-from sweet_rl_trainer.pipeline.read import convert
+from sweet_rl_trainer.pipeline.read import convert, paper_recipe
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.study.methods import Method
 from sweet_rl_trainer.study.tables import full_label
@@ -75,7 +75,7 @@ def _changes(method: Method) -> list[tuple[str, object]]:
 def settings(study: Mapping[str, Any]) -> str | None:
     """Return the table of settings that differ from the paper's; None if the recipe is unknown or equals it."""
     recipe = shared(study)
-    found = paper_diff(recipe, STAGES) if recipe else []
+    found = paper_diff(recipe, paper_recipe(recipe.domain), STAGES) if recipe else []
     lines = [[code(key), escape(plain(ours)), escape(plain(theirs))] for key, ours, theirs in found]
     return table(("setting", "here", "paper"), lines) if lines else None
 

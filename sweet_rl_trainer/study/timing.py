@@ -18,7 +18,7 @@ from colbench.stats import mean_interval
 from colbench.task import Task
 from sweet_rl_trainer.methods.critic.states import still_hidden
 from sweet_rl_trainer.methods.ranking.calibrate import answers_and_others
-from sweet_rl_trainer.methods.ranking.scored_file import read_scored
+from sweet_rl_trainer.methods.ranking.files import read_scored
 from sweet_rl_trainer.pipeline import inputs, stage
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Job

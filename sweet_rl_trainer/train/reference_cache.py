@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -26,7 +26,9 @@ from torch import Tensor
 from colbench.errors import DataError, UserError
 from colbench.run_folder import LineWriter, hold
 from sweet_rl_trainer.console import progress
+from sweet_rl_trainer.model.attention import implementation
 from sweet_rl_trainer.model.packing import Group, Parts, Row, lay_out, pack, packed_length
+from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 Kind = Literal["sum", "tokens", "value"]
 """Σ w log π_ref, one number; log π_ref of each token that has a weight; or Σ w v of a value model, one number."""
@@ -41,6 +43,18 @@ def content_key(parts: Parts, kind: Kind) -> str:
         digest.update(np.asarray(part.ids, dtype="<i4").tobytes())
         digest.update((weights != 0 if kind == "tokens" else weights).tobytes())
     return digest.hexdigest()
+
+
+def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: Any) -> str:
+    """Return what a model's values depend on besides its weights: precision and attention.
+
+    That is the precision of products and of frozen weights, and the implementation of attention unless it is `sdpa`;
+    `config` is the model's.
+    """
+    kept = (adapters.quantize or "frozen") if adapters else ""
+    attention = implementation(config)
+    parts = (settings.precision, kept, "" if attention == "sdpa" else attention)
+    return "-".join(filter(None, parts))
 
 
 class _Entry(Struct, frozen=True):

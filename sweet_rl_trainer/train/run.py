@@ -21,13 +21,12 @@ from msgspec import Struct
 from colbench.errors import DataError, UserError
 from sweet_rl_trainer.console import no_bars
 from sweet_rl_trainer.data.examples import Examples, PairExample
-from sweet_rl_trainer.model.attention import implementation
 from sweet_rl_trainer.model.lora import adapt
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
 from sweet_rl_trainer.train.checkpoints import last_checkpoint
 from sweet_rl_trainer.train.collator import group
-from sweet_rl_trainer.train.reference_cache import ReferenceCache, content_key
+from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic, content_key
 from sweet_rl_trainer.train.sharding import backend, use_cpu
 from sweet_rl_trainer.train.trainer import Trainer
 
@@ -105,15 +104,6 @@ def train(
     finally:
         console.stop()
     return done
-
-
-def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: Any) -> str:
-    """What, besides its weights, a model's values depend on: the precision of products and of frozen weights, and the
-    attention, of which `sdpa` goes without saying; `config` is the model's."""
-    kept = (adapters.quantize or "frozen") if adapters else ""
-    attention = implementation(config)
-    parts = (settings.precision, kept, "" if attention == "sdpa" else attention)
-    return "-".join(filter(None, parts))
 
 
 def _check_kind(examples: Examples, settings: TrainSettings, *, referred: bool) -> None:

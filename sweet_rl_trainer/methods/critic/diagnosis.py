@@ -22,6 +22,7 @@ from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, Diagnosis, Part,
 from sweet_rl_trainer.methods.critic.diagnose import diagnose as put_together
 from sweet_rl_trainer.methods.critic.montecarlo import Agreement, agreement, compare, sample_turns
 from sweet_rl_trainer.methods.critic.states import Preference, known_states, preference
+from sweet_rl_trainer.methods.ranking.files import read_scored
 from sweet_rl_trainer.methods.ranking.score import (
     Preset,
     Scorer,
@@ -29,7 +30,6 @@ from sweet_rl_trainer.methods.ranking.score import (
     score_pairs,
     score_sides,
 )
-from sweet_rl_trainer.methods.ranking.scored_file import read_scored
 from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored
 from sweet_rl_trainer.pipeline import inputs

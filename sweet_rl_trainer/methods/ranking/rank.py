@@ -19,10 +19,9 @@ from sweet_rl_trainer.data.examples import PairExample
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
 from sweet_rl_trainer.methods.ranking.calibrate import offset, shifted
 from sweet_rl_trainer.methods.ranking.choose import Rule, chosen_pairs
+from sweet_rl_trainer.methods.ranking.files import read_sampled, write_scored
 from sweet_rl_trainer.methods.ranking.returns import score_by_returns
-from sweet_rl_trainer.methods.ranking.sample import read
 from sweet_rl_trainer.methods.ranking.score import Preset, score_candidates
-from sweet_rl_trainer.methods.ranking.scored_file import write_scored
 from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored
 from sweet_rl_trainer.pipeline.base import REFERENCES, chat_of, model_in, trained
@@ -68,7 +67,7 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
     data = load(recipe.data, job.inputs)
     chat = chat_of(model_in(job.inputs["model"]), recipe.model)
     dropped = Counter[str]()
-    candidates = read(job.inputs["candidates"], data.by_id)
+    candidates = read_sampled(job.inputs["candidates"], data.by_id)
     score = _by_returns if settings.scores == "returns" else _by_model
     scored = score(candidates, job, recipe, chat, dropped)
     inside = {each.id for each in data.train}

@@ -12,8 +12,13 @@ from collections.abc import Mapping, Sequence
 from colbench.task import Task
 from sweet_rl_trainer.agents.continuations import Continuations
 from sweet_rl_trainer.data.chat import Chat
-from sweet_rl_trainer.methods.ranking.score import reply_lengths
-from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored, encode_candidates, opening
+from sweet_rl_trainer.methods.ranking.turns import (
+    Candidates,
+    Scored,
+    encode_candidates,
+    opening,
+    reply_lengths,
+)
 
 
 def score_by_returns(

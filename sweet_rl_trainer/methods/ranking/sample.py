@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,11 +19,11 @@ from colbench.config import ArgValue
 from colbench.errors import DataError, UserError
 from colbench.models.openai_chat import OpenAIChat
 from colbench_agents.vllm import VLLMServer
-from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Sampler
+from sweet_rl_trainer.methods.ranking.files import write_sampled
 from sweet_rl_trainer.methods.ranking.local import sample_in_process
 from sweet_rl_trainer.methods.ranking.server import sample_from_server
-from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn, turns_of
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Turn, turns_of
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import load_model
 from sweet_rl_trainer.pipeline.base import chat_of, model_in
@@ -32,7 +32,6 @@ from sweet_rl_trainer.pipeline.recipe import Fraction, Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 from sweet_rl_trainer.settings import Count, Positive, Precision
 
-SAMPLED = "sampled.jsonl"
 IN_PROCESS, VLLM = "in-process", "vllm"
 
 
@@ -66,15 +65,6 @@ def problems(settings: SampleSettings) -> Iterator[str]:
         yield f"sample.server {settings.server!r}: expected in-process, vllm or MODEL@URL"
 
 
-class Sampled(Struct, frozen=True, kw_only=True):
-    """A line of `sampled.jsonl`."""
-
-    trajectory: str
-    turn: int
-    replies: tuple[Reply, ...]
-    prompt: tuple[int, ...] = ()
-
-
 def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
     """Sample at the turns of a share of both sides' trajectories; `precision` is that of sampling in process."""
     model = model_in(job.inputs["model"])
@@ -100,7 +90,7 @@ def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
         found = asyncio.run(
             _from_server(wanted, model, recipe=recipe, sampler=sampler, file=file, dropped=dropped)
         )
-    _write(job.folder / SAMPLED, found)
+    write_sampled(job.folder, found)
     return {"turns": len(found), "left out": dict(dropped)}
 
 
@@ -171,31 +161,3 @@ def server_args(recipe: Recipe) -> dict[str, Any]:
     variables = recipe.model.template_args
     said = {"default_chat_template_kwargs": msgspec.json.encode(variables).decode()}
     return {**(said if variables else {}), **recipe.table(SampleSettings).server_args}
-
-
-def _write(path: Path, found: Iterable[Candidates]) -> None:
-    part = path.with_suffix(".part")
-    with part.open("wb") as file:
-        for each in found:
-            line = Sampled(
-                trajectory=each.turn.trajectory.id,
-                turn=each.turn.number,
-                replies=each.replies,
-                prompt=each.prompt,
-            )
-            file.write(msgspec.json.encode(line) + b"\n")
-    part.rename(path)
-
-
-def read(folder: Path, trajectories: dict[str, Trajectory]) -> list[Candidates]:
-    """What was sampled."""
-    decoder = msgspec.json.Decoder(Sampled)
-    lines = map(decoder.decode, (folder / SAMPLED).read_bytes().splitlines())
-    return [
-        Candidates(
-            turn=Turn(trajectory=trajectories[line.trajectory], number=line.turn),
-            replies=line.replies,
-            prompt=line.prompt,
-        )
-        for line in lines
-    ]

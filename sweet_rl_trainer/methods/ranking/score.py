@@ -35,7 +35,12 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example, PairExample, Side
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.token_weights import Rule
-from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored, encode_candidates
+from sweet_rl_trainer.methods.ranking.turns import (
+    Candidates,
+    Scored,
+    encode_candidates,
+    reply_lengths,
+)
 from sweet_rl_trainer.model.attention import can_share
 from sweet_rl_trainer.model.packing import Group, Row
 from sweet_rl_trainer.model.value_head import has_value_head
@@ -258,8 +263,3 @@ def _scores(
         None if one is None or other is None else one - other
         for one, other in zip(first, second or [0.0] * len(first), strict=True)
     )
-
-
-def reply_lengths(examples: Sequence[Example]) -> tuple[int, ...]:
-    """Tokens of each reply (`turns.encode_candidates`), its end among them."""
-    return tuple(sum(weight != 0 for weight in each.token_weights) for each in examples)

@@ -32,8 +32,7 @@ from sweet_rl_trainer.pipeline.base import loading
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.settings import Count, Score, TrainSettings
 from sweet_rl_trainer.train.loss import READERS
-from sweet_rl_trainer.train.reference_cache import ReferenceCache
-from sweet_rl_trainer.train.run import arithmetic
+from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic
 
 ATTENTION = "sdpa"
 """The one that can compute what candidates have in common once."""

@@ -108,6 +108,11 @@ def encode_candidates(
     return examples
 
 
+def reply_lengths(examples: Sequence[Example]) -> tuple[int, ...]:
+    """Return the number of tokens of each reply (`encode_candidates`), its end among them."""
+    return tuple(sum(weight != 0 for weight in each.token_weights) for each in examples)
+
+
 def _prompt(candidates: Candidates, chat: Chat, privileged: Template | None) -> list[int]:
     trajectory, number = candidates.turn.trajectory, candidates.turn.number
     if candidates.prompt:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from colbench.config import RunConfig
 from colbench.run_folder import RunFolder
-from sweet_rl_trainer.agents.dialogues import evaluate
+from sweet_rl_trainer.agents.dialogues import run_dialogues
 
 
 def test_a_run_is_made_as_configured_whatever_the_environment_says(tmp_path, monkeypatch):
@@ -15,9 +15,9 @@ def test_a_run_is_made_as_configured_whatever_the_environment_says(tmp_path, mon
     monkeypatch.setenv("COLBENCH_MAX_TURNS", "1")
     config = RunConfig(agent="guesser", tasks="bundled:backend", limit=2, seed=3)
     with (tmp_path / "log.txt").open("wb") as log:
-        assert evaluate(config, tmp_path / "run", log) == 0
-        assert evaluate(config, tmp_path / "run", log) == 0
-        assert evaluate(replace(config, agent="nobody"), tmp_path / "none", log) == 2
+        assert run_dialogues(config, tmp_path / "run", log) == 0
+        assert run_dialogues(config, tmp_path / "run", log) == 0
+        assert run_dialogues(replace(config, agent="nobody"), tmp_path / "none", log) == 2
     folder = RunFolder(tmp_path / "run")
     assert folder.record().config == config
     assert len(folder.rollouts()) == 2

@@ -42,7 +42,7 @@ def fails(capfd):
 def test_the_shipped_recipes_are_listed_and_shown(capfd):
     assert main(["show"]) == 0
     listed = capfd.readouterr().out.splitlines()
-    assert [line.split()[0] for line in listed] == shipped()
+    assert [line.split()[0] for line in listed[: listed.index("")]] == shipped()
     assert all(len(line) <= 120 for line in listed)
     for name in shipped():
         assert main(["show", name]) == 0

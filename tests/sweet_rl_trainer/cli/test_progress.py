@@ -24,7 +24,7 @@ def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, mon
     losses = {"loss": 0.71234, "step": 10, "grad_norm": 3.0}
     stages = [
         Stage(name="sample", act=lambda _: said, settings=1),
-        Stage(name="critic", act=lambda _: losses, settings=1),
+        Stage(name="critic", act=lambda _: losses, settings=1, shows=("step", "loss")),
     ]
     run_all(stages, tmp_path)
     first, second, third, fourth = capsys.readouterr().err.splitlines()

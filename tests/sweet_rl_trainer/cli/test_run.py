@@ -99,7 +99,12 @@ def test_a_child_ends_when_who_started_it_is_gone(tmp_path):
     """It is given nothing to do until then: its task is a pipe that nobody writes to."""
     (tmp_path / "stage").mkdir()
     os.mkfifo(tmp_path / "stage" / "task.json")
-    command = [sys.executable, "-m", "sweet_rl_trainer.pipeline.worker", str(tmp_path / "stage")]
+    worker = [sys.executable, "-m", "sweet_rl_trainer.pipeline.worker"]
+    command = [
+        *worker,
+        "sweet_rl_trainer.pipeline.train_examples:train_examples",
+        str(tmp_path / "stage"),
+    ]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
     process.stdin.close()
     assert process.wait(DEADLINE) == 130

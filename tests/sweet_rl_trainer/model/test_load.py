@@ -74,7 +74,7 @@ def test_what_is_neither_a_folder_nor_an_id_is_refused(name):
 def resolved(name, folder, **environment):
     """What a new process with this cache says."""
     code = (
-        "import sys; from colbench.errors import UserError; from sweet_rl_trainer.model.load import resolve\n"
+        "import sys; from colbench.errors import UserError; from sweet_rl_trainer.model.checkpoint import resolve\n"
         "try: print(resolve(sys.argv[1]))\n"
         "except UserError as error: print('UserError:', error)"
     )

@@ -15,17 +15,18 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer.stages import files, sample
 from transformers import LlamaForCausalLM
 
 from colbench.errors import UserError
 from colbench.messages import ANSWER_MARKER
 from colbench.models.scripted_server import ScriptedServer
 from colbench.run_folder import RunFolder
+from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.examples import Example, PairExample
 from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, decode
 from sweet_rl_trainer.methods.critic.diagnosis import preset_of
-from sweet_rl_trainer.methods.ranking.scored_file import SCORED, Line, read_scored
+from sweet_rl_trainer.methods.ranking.files import SAMPLED, SCORED, Line, Sampled, read_scored
+from sweet_rl_trainer.methods.ranking.sample import server_args
 from sweet_rl_trainer.methods.ranking.scorers import Scorers
 from sweet_rl_trainer.model.checkpoint import load_tokenizer
 from sweet_rl_trainer.model.digest import model_digest
@@ -84,7 +85,7 @@ def test_dialogues_are_collected_as_the_command_would(tmp_path):
 def test_a_run_that_stops_is_an_error(tmp_path, capfd):
     recipe = read("tiny-cpu", values={"collect": [{"agent": "nobody", "limit": 1}]})
     _, collect, *_ = plan(recipe)
-    with pytest.raises(UserError, match=r"collect: `colbench eval` stopped with code 2"):
+    with pytest.raises(UserError, match=r"collect: the dialogues stopped with code 2"):
         collect.run(tmp_path)
     assert "nobody" in capfd.readouterr().err
     assert collect.report(tmp_path) is None
@@ -103,7 +104,7 @@ def test_a_model_is_made_of_nothing_the_same_each_time(tmp_path):
 
 def test_candidates_are_sampled_in_this_process(small, tmp_path):
     stage, report = do(small(), tmp_path, "sample")
-    found = lines(stage.folder(tmp_path) / sample.SAMPLED, sample.Sampled)
+    found = lines(stage.folder(tmp_path) / SAMPLED, Sampled)
     assert report.said == {"turns": len(found), "left out": {}}
     assert found
     for line in found:
@@ -118,7 +119,7 @@ def test_candidates_are_sampled_from_a_server(small, tmp_path):
         stage, report = do(small(*changes), tmp_path, "sample")
         asked = len(server.requests)
         assert {body["max_tokens"] for body in server.requests} == {4}
-    found = lines(stage.folder(tmp_path) / sample.SAMPLED, sample.Sampled)
+    found = lines(stage.folder(tmp_path) / SAMPLED, Sampled)
     assert report.said["turns"] == len(found)
     assert asked <= 3 * len(found)  # turns with the same context share their candidates
     assert all(reply.ids[-1] == 0 for line in found for reply in line.replies)
@@ -264,8 +265,8 @@ def test_models_that_score_are_gone_when_the_next_stage_begins(small, small_mode
 
 def test_our_own_server_is_given_the_variables_of_the_template():
     changes = ("model.template_args.enable_thinking=false", "sample.server_args.max_model_len=9")
-    assert sample.server_args(read("tiny-cpu", changes)) == {
+    assert server_args(read("tiny-cpu", changes)) == {
         "default_chat_template_kwargs": '{"enable_thinking":false}',
         "max_model_len": 9,
     }
-    assert sample.server_args(read("tiny-cpu", changes[1:])) == {"max_model_len": 9}
+    assert server_args(read("tiny-cpu", changes[1:])) == {"max_model_len": 9}

@@ -10,10 +10,9 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 
-from sweet_rl_trainer.pipeline.collect import RUN
-
 from colbench.cli import main
 from colbench.errors import DataError, UserError
+from sweet_rl_trainer.pipeline.base import RUN
 from sweet_rl_trainer.pipeline.inputs import load, run_folders, settings, sources, tasks
 from sweet_rl_trainer.pipeline.recipe import DataSettings
 

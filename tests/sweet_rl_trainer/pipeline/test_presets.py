@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed (colbench[tr
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, decode
-from sweet_rl_trainer.methods.ranking.scored_file import SCORED
+from sweet_rl_trainer.methods.ranking.files import SCORED
 from sweet_rl_trainer.model.checkpoint import is_adapters
 from sweet_rl_trainer.model.load import load_model
 from sweet_rl_trainer.pipeline.plan import plan

@@ -9,7 +9,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.errors import UserError
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
-from sweet_rl_trainer.pipeline.read import convert, read
+from sweet_rl_trainer.pipeline.read import convert, paper_recipe, read
 from sweet_rl_trainer.pipeline.recipe_files import describe, shipped, text
 
 MODEL = {"model": {"name": "x"}}
@@ -40,7 +40,7 @@ def test_the_papers_recipes_have_the_papers_values(name):
     allowed = {"data.held_out"}
     if recipe.domain == "frontend":
         allowed |= {"critic", "rft.at_least"}
-    assert {name for name, *_ in paper_diff(recipe, STAGES)} == allowed
+    assert {name for name, *_ in paper_diff(recipe, paper_recipe(recipe.domain), STAGES)} == allowed
     for training, batch, epochs in (
         ("critic", 8, {"backend": 4, "frontend": 8}),
         ("actor", 8, {"backend": 1, "frontend": 1}),
@@ -65,11 +65,13 @@ def test_the_papers_recipes_have_the_papers_values(name):
 def test_deviations_are_those_of_the_stages_that_are_done():
     recipe = read("lora-1gpu-8b")
     rates = {f"{each}.train.learning_rate" for each in ("critic", "actor", "rft", "mtdpo")}
-    assert {name for name, *_ in paper_diff(recipe, STAGES)} == rates | {"lora", "data.held_out"}
-    found = paper_diff(recipe, {"rft", "export"})
+    assert {
+        name for name, *_ in paper_diff(recipe, paper_recipe(recipe.domain), STAGES)
+    } == rates | {"lora", "data.held_out"}
+    found = paper_diff(recipe, paper_recipe(recipe.domain), {"rft", "export"})
     assert ("rft.train.learning_rate", 1e-5, 2e-7) in found
     assert [name for name, *_ in found] == ["data.held_out", "rft.train.learning_rate", "lora"]
-    assert [name for name, *_ in paper_diff(recipe, {"grpo"})] == ["lora"]
+    assert [name for name, *_ in paper_diff(recipe, paper, {"grpo"})] == ["lora"]
 
 
 def test_settings_of_one_training_win_over_those_of_all():
@@ -139,7 +141,7 @@ def test_changes_are_toml_values_or_else_plain_text():
         ),
         (
             "method=dpo",
-            r"^recipe tiny-cpu: method: dpo is not installed; there are grpo, mtdpo, rft, sweet$",
+            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\?; there are grpo,",
         ),
         (
             "domain=mobile",

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer.stages import collect
-
 from colbench.errors import UserError
 from sweet_rl_trainer.data.runs import named
+from sweet_rl_trainer.pipeline import dialogues
 from sweet_rl_trainer.pipeline.stage import order
 from sweet_rl_trainer.study.graph import Graph
 from sweet_rl_trainer.study.judge import CRITIC, DIALOGUES, SCORES
@@ -58,7 +57,7 @@ def test_a_base_may_learn_from_its_own_dialogues_before_anything_is_compared(tmp
     own = next(stage for stage in added if stage.name == "collect" and stage.inputs)
     assert own.inputs["model"].key == plain.base.key
     run = replace(plain.run(own.settings["tasks"], 1, 0), record_tokens=True)
-    assert own.settings == collect.settings(run)
+    assert own.settings == dialogues.settings(run)
 
 
 def test_a_scale_has_what_it_does_not_say_from_the_one_it_is_like():

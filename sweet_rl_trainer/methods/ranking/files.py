@@ -1,6 +1,7 @@
-"""The file of scored candidates.
+"""The files of candidates.
 
-FOLDER/scored.jsonl    each turn's candidates and their scores
+FOLDER/sampled.jsonl   of each turn, in order, as they were sampled
+FOLDER/scored.jsonl    the same with their scores
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ from msgspec import Struct
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Scored, Turn
 
-SCORED = "scored.jsonl"
+SAMPLED, SCORED = "sampled.jsonl", "scored.jsonl"
+
+
+class Sampled(Struct, frozen=True, kw_only=True):
+    """A line of `sampled.jsonl`."""
+
+    trajectory: str
+    turn: int
+    replies: tuple[Reply, ...]
+    prompt: tuple[int, ...] = ()
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -60,3 +70,33 @@ def write_scored(folder: Path, scored: Iterable[Scored]) -> None:
             )
             file.write(msgspec.json.encode(line) + b"\n")
     part.rename(path)
+
+
+def write_sampled(folder: Path, found: Iterable[Candidates]) -> None:
+    """Write sampled candidates; all of them or nothing."""
+    path = folder / SAMPLED
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        for each in found:
+            line = Sampled(
+                trajectory=each.turn.trajectory.id,
+                turn=each.turn.number,
+                replies=each.replies,
+                prompt=each.prompt,
+            )
+            file.write(msgspec.json.encode(line) + b"\n")
+    part.rename(path)
+
+
+def read_sampled(folder: Path, trajectories: dict[str, Trajectory]) -> list[Candidates]:
+    """Return the candidates that were sampled at turns of these trajectories."""
+    decoder = msgspec.json.Decoder(Sampled)
+    lines = map(decoder.decode, (folder / SAMPLED).read_bytes().splitlines())
+    return [
+        Candidates(
+            turn=Turn(trajectory=trajectories[line.trajectory], number=line.turn),
+            replies=line.replies,
+            prompt=line.prompt,
+        )
+        for line in lines
+    ]
