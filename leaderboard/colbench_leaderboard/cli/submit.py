@@ -151,6 +151,8 @@ def _show(ready: Draft) -> None:
     say_field("system", f"{ready.submission.name} ({ready.submission.track} track)")
     say_field("tasks", f"{tasks.source}: {cells}, word by word")
     say_field("pins", f"ColBench {ready.lock.colbench} ({ready.lock.commit or 'commit not known'})")
+    if ready.lock.domain_package:
+        say_field("", ready.lock.domain_package)
     say_field("not sent", "scores, times, token ids, logs; paths, addresses, commands")
     if ready.left_out:
         say_field("", ", ".join(ready.left_out))

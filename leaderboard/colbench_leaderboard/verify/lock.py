@@ -9,6 +9,7 @@ import msgspec
 
 from colbench.config import RunConfig, digest
 from colbench.errors import UserError
+from colbench.registry import domain_names, package_of
 from colbench.selection import select
 from colbench.task import Task
 from colbench.version import __version__
@@ -27,6 +28,8 @@ DEAREST = 1e6
 """Greatest price, in US dollars for a million tokens."""
 LONGEST = 300
 """Characters of one text of the lock."""
+OURS = "ColBench itself"
+"""The package of a domain that no other one provides."""
 
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
@@ -123,6 +126,20 @@ def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
             "lock.version",
             f"made with colbench {lock.colbench}, verified with {__version__}",
         )
+    yield from _domain_package(lock)
+
+
+def own_package(lock: Lock) -> str:
+    """Return the receiver's own package of the run's domain; "" for a domain of ColBench, or an unknown one."""
+    return package_of(lock.tasks.domain) if lock.tasks.domain in domain_names() else ""
+
+
+def _domain_package(lock: Lock) -> Iterator[tuple[str, str]]:
+    """Compare the package of the run's domain with the receiver's own."""
+    made, own = lock.domain_package, own_package(lock)
+    if made != own:
+        named = f"the domain {shown(lock.tasks.domain)}"
+        yield "lock.version", f"{named} was of {made or OURS}, verified with that of {own or OURS}"
 
 
 def _changed(lock: Lock, config: RunConfig) -> list[str]:
