@@ -166,6 +166,13 @@ def test_another_version_of_the_domains_package_is_flagged(place, bundle):
     assert receipt["tier"] == "T2"
 
 
+def test_without_the_domains_package_a_bundle_is_not_judged(place, bundle, tmp_path):
+    command = [sys.executable, "-m", "colbench.cli", "verify", str(bundle), "--out", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stdout
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_entry_of_another_packages_domain_stands_on_its_board(place, bundle):
     colbench(place, "leaderboard", "init", "store")
     colbench(place, "leaderboard", "accept", "store", "bundle")
