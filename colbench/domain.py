@@ -120,7 +120,8 @@ class Domain:
     """In the order of reading; exactly one is `primary`, at most one is `success`, at most one is `fallback`."""
     defaults: ClassVar[Defaults]
     modes: ClassVar[tuple[str, ...]] = ("default",)
-    """Scoring modes of its scorer. The first is `default`, which reports lead with and training learns from."""
+    """Scoring modes of its scorer, which `--scoring` chooses from. The first is `default`, with which reports lead
+    unless told otherwise and from which training learns."""
     noun: ClassVar[str] = "answer"
     """The word for an answer, such as "function"."""
     language: ClassVar[str] = "text"

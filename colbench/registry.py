@@ -53,6 +53,13 @@ def get_domain(name: str) -> Domain:
     return domain
 
 
+def require_mode(name: str, mode: str) -> None:
+    """Raise UserError, with those that it has, if a domain has no such scoring mode."""
+    modes = get_domain(name).modes
+    if mode not in modes:
+        raise UserError(f"--scoring {mode}: {name} tasks are scored in {' or '.join(modes)} mode")
+
+
 def package_of(name: str) -> str:
     """Return the distribution that provides a domain and its version; "" for the domains of ColBench itself."""
     dist = _entry_point(name).dist
@@ -79,6 +86,8 @@ def _flaw(domain: object, name: str) -> str:
         return f"has no `{'`, `'.join(lacking)}`"
     if domain.name != name:
         return f"has the name `{domain.name}`, which must be that of its entry point"
+    if domain.modes[:1] != ("default",):
+        return f"has the scoring modes {domain.modes!r}, the first of which must be `default`"
     roles = [metric.role for metric in domain.metrics]
     if roles.count("primary") != 1:
         return f"has {roles.count('primary')} metrics with the role `primary`, and must have one"

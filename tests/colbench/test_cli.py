@@ -274,6 +274,19 @@ def test_score_gives_the_same_verdicts_without_the_agent_and_shows_the_delta(her
     assert report()["mode"] == "official"
 
 
+def test_a_scoring_mode_that_the_domain_does_not_have_is_refused_with_those_that_it_has(
+    here, capsys
+):
+    said = "--scoring strict: backend tasks are scored in default or official mode"
+    assert main(["eval", "--limit", "1", "--out", "out", "--scoring", "strict"]) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("out").exists()
+    main(["eval", "--limit", "1", "--agent", "blank", "--out", "out"])
+    for command in ("report", "score"):
+        assert main([command, "out", "--scoring", "strict"]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_report_json_is_printed(here, capsys):
     main(["eval", "--limit", "1", "--agent", "blank", "--out", "out"])
     capsys.readouterr()

@@ -9,7 +9,7 @@ import msgspec
 
 from colbench.config import RunConfig, digest
 from colbench.errors import UserError
-from colbench.registry import domain_names, package_of
+from colbench.registry import domain_names, get_domain, package_of
 from colbench.selection import select
 from colbench.task import Task
 from colbench.version import __version__
@@ -68,7 +68,13 @@ def check(
     packages: Sequence[str],
 ) -> None:
     """Add a finding for each rule that the lock breaks; `packages`: those that answers may import on this machine."""
-    flaws = (*_texts(lock), *_itself(lock, config), *_size(config), *_tasks(lock, config, tasks))
+    flaws = (
+        *_texts(lock),
+        *_itself(lock, config),
+        *_mode(lock, config),
+        *_size(config),
+        *_tasks(lock, config, tasks),
+    )
     for rule, message in flaws:
         findings.add(rule, message, LOCK)
     if set(config.sandbox_packages) != set(packages):
@@ -151,6 +157,12 @@ def _changed(lock: Lock, config: RunConfig) -> list[str]:
     stated = msgspec.json.decode(msgspec.json.encode(stated))
     sent = lock.config.keys() | pinned.keys()
     return sorted(name for name in stated.keys() & sent if stated[name] != pinned.get(name))
+
+
+def _mode(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
+    domain = lock.tasks.domain
+    if domain in domain_names() and config.scoring not in get_domain(domain).modes:
+        yield "lock.config", f"`scoring` is {shown(config.scoring)}, which {domain} has no mode of"
 
 
 def _size(config: RunConfig) -> Iterator[tuple[str, str]]:
