@@ -363,6 +363,30 @@ def test_tasks_are_listed_and_shown(here, capsys):
     assert json.loads(capsys.readouterr().out)["id"] == first
 
 
+def test_every_command_about_tasks_takes_their_source_as_a_word_or_as_a_flag(here, capsys):
+    row = {"problem_description": "p", "ground_truth": "def f(): return 1"}
+    Path("own.jsonl").write_text(json.dumps(row | {"test_cases": {"test1": "f()"}}) + "\n")
+    for given in (["own.jsonl"], ["--tasks", "own.jsonl"]):
+        assert main(["tasks", "list", *given]) == 0
+        listed = capsys.readouterr().out.split()
+        assert listed[1:] == ["p"]
+        assert main(["tasks", "show", listed[0], *given]) == 0
+        assert "def f(): return 1" in capsys.readouterr().out
+        assert main(["tasks", "validate", *given]) == 0
+        assert main(["tasks", "export", *given, "--out", "out.jsonl", "--overwrite"]) == 0
+        assert "out.jsonl: 1 task" in capsys.readouterr().err
+        assert main(["tasks", "datasheet", *given, "--licence", "CC0-1.0", "--sample", "0"]) == 0
+        assert "own.jsonl" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("action", ["list", "show an-id", "validate", "export", "datasheet"])
+def test_two_sources_are_refused(here, capsys, action):
+    out = ["--out", "x.jsonl"] if action == "export" else []
+    argv = ["tasks", *action.split(), "own.jsonl", "--tasks", "other.jsonl", *out]
+    assert main(argv) == 2
+    assert "--tasks other.jsonl: SOURCE is given as well" in capsys.readouterr().err
+
+
 def test_agents_are_listed(capsys):
     assert main(["agents", "list"]) == 0
     printed = capsys.readouterr().out
