@@ -73,6 +73,15 @@ def test_settings_of_one_training_win_over_those_of_all():
     assert recipe.rft.train.batch_size == 32
 
 
+def test_the_tokenizer_of_a_tiny_model_is_made_from_the_domains_tasks():
+    texts = {
+        domain: read("tiny-cpu", [f"domain={domain}"]).model.tiny.texts
+        for domain in ("backend", "frontend")
+    }
+    assert texts == {"backend": "bundled:backend", "frontend": "bundled:frontend"}
+    assert read("tiny-cpu", ["model.tiny.texts=my.jsonl"]).model.tiny.texts == "my.jsonl"
+
+
 def test_a_value_critic_has_no_likelihood_unless_it_is_asked_for():
     changes = ["critic.train.score=value", "rank.scores=value"]
     recipe = read("tiny-cpu", changes)
