@@ -423,6 +423,15 @@ def test_an_old_spelling_names_the_new_one(capsys, old, new):
     assert not {"validate", "sandbox"} & set(re.findall(r"^ +(\w+)", capsys.readouterr().out, re.M))
 
 
+def test_an_unknown_command_names_the_present_ones_alone(capsys):
+    with pytest.raises(SystemExit):
+        main(["foo"])
+    said = capsys.readouterr().err
+    assert "'tasks'" in said
+    assert "'leaderboard'" in said
+    assert not {"'validate'", "'sandbox'"} & set(re.findall(r"'\w+'", said))
+
+
 def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, monkeypatch, capsys):
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out

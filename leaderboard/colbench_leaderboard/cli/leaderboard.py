@@ -10,9 +10,14 @@ from typing import Any
 from colbench.errors import DataError
 from colbench.flags import names
 from colbench_leaderboard.cli import audit, build
-from colbench_leaderboard.cli.moved import add_moved
 from colbench_leaderboard.cli.output import say, say_decision, say_objections
 from colbench_leaderboard.cli.verify import REFUSED, add_store_flags, verify_for_store
+
+MOVED = {
+    "leaderboard refuse": "colbench leaderboard accept STORE BUNDLE --refuse REASON",
+    "leaderboard serve": "colbench leaderboard build STORE --serve",
+}
+"""Old spellings, each with the command line that replaces it."""
 
 
 def add_to(commands: Any) -> None:
@@ -23,7 +28,6 @@ def add_to(commands: Any) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     for add in (_add_init, _add_accept, _add_remove, _add_rescore, audit.add_to, build.add_to):
         add(actions)
-    add_moved("leaderboard", actions)
 
 
 def _add_init(actions: Any) -> None:
