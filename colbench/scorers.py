@@ -7,7 +7,6 @@ They never change a verdict: `Score.value` and `Score.success` stay the domain's
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -22,7 +21,6 @@ from colbench.interfaces import ProgressScorer, Scorer
 from colbench.score import Score
 from colbench.task import Task
 
-logger = logging.getLogger("colbench")
 GROUP = "colbench.scorers"
 
 
@@ -78,8 +76,7 @@ def _metrics(point: EntryPoint) -> Sequence[Metric]:
         declared = getattr(loaded, "metrics", None)
         if not isinstance(declared, list | tuple):
             declared = _build(point.name, loaded).metrics
-    except Exception as cause:
-        logger.warning("--scorers %s: %s", point.name, describe_exception(cause))
+    except Exception:
         return ()
     return declared
 

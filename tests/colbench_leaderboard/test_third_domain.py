@@ -159,9 +159,7 @@ def test_another_version_of_the_domains_package_is_flagged(place, bundle):
     receipt = json.loads((place / "newer" / "receipt.json").read_bytes())
     (finding,) = receipt["findings"]
     assert (finding["rule"], finding["severity"]) == ("lock.version", "flag")
-    assert finding["message"] == (
-        "the domain numbers was of numbers 1.0, verified with that of numbers 2.0"
-    )
+    assert finding["message"] == ("domain numbers of numbers 1.0, verified with numbers 2.0")
     assert receipt["domain_package"] == "numbers 2.0"
     assert receipt["tier"] == "T2"
 

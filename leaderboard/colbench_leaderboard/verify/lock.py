@@ -28,7 +28,7 @@ DEAREST = 1e6
 """Greatest price, in US dollars for a million tokens."""
 LONGEST = 300
 """Characters of one text of the lock."""
-OURS = "ColBench itself"
+OURS = "colbench itself"
 """The package of a domain that no other one provides."""
 
 FORMS = {
@@ -144,8 +144,8 @@ def _domain_package(lock: Lock) -> Iterator[tuple[str, str]]:
     """Compare the package of the run's domain with the receiver's own."""
     made, own = lock.domain_package, own_package(lock)
     if made != own:
-        named = f"the domain {shown(lock.tasks.domain)}"
-        yield "lock.version", f"{named} was of {made or OURS}, verified with that of {own or OURS}"
+        domain = shown(lock.tasks.domain)
+        yield "lock.version", f"domain {domain} of {made or OURS}, verified with {own or OURS}"
 
 
 def _changed(lock: Lock, config: RunConfig) -> list[str]:
