@@ -21,8 +21,9 @@ ArgValue = str | int | float | bool
 AtLeastOne = Annotated[int, Meta(ge=1)]
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[int, Meta(ge=0)]
-Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 ScoringMode = Literal["default", "official"]
+"""The scoring modes of backend and frontend; other domains may have others (`Domain.modes`)."""
+Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 
 EXECUTION_ARGS = {
     "concurrency",
@@ -181,10 +182,10 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = ()
     scoring: Annotated[
-        ScoringMode,
+        str,
         Option(
             "scoring",
-            "scoring mode that the report leads with: default or official",
+            "scoring mode of the domain that the report leads with, such as official",
             metavar="MODE",
             effect="execution",
         ),

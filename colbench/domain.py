@@ -41,7 +41,7 @@ where an answer lacks the primary metric. `detail`: shown with the others."""
 
 
 class Metric(Struct, frozen=True, kw_only=True):
-    """One number that a domain reports about an answer. Greater is better."""
+    """One number that a domain, or an extra scorer, reports about an answer."""
 
     name: str
     """Key in `report.json`, `Score.metrics` and exported tables, such as `tests_passed`."""
@@ -49,7 +49,12 @@ class Metric(Struct, frozen=True, kw_only=True):
     """Name for people, in lower case."""
     role: Role = "detail"
     bounds: tuple[float, float] = (0.0, 1.0)
-    """Least and greatest possible value."""
+    """Least and greatest possible value; infinite where there is none."""
+    unit: str = "%"
+    """With `%` the metric is a share, shown times 100. Any other unit, such as `s`, follows the number itself; empty
+    for a plain number. Only metrics of the role `detail` may have another than `%`."""
+    direction: Literal["higher", "lower"] = "higher"
+    """Which values are better; `lower` only for the role `detail`."""
     digits: int | None = None
     """Decimal places that agree on all machines; None: all of them."""
     lacking: str = ""
@@ -120,7 +125,8 @@ class Domain:
     """In the order of reading; exactly one is `primary`, at most one is `success`, at most one is `fallback`."""
     defaults: ClassVar[Defaults]
     modes: ClassVar[tuple[str, ...]] = ("default",)
-    """Scoring modes of its scorer. The first is `default`, which reports lead with and training learns from."""
+    """Scoring modes of its scorer, which `--scoring` chooses from. The first is `default`, with which reports lead
+    unless told otherwise and from which training learns."""
     noun: ClassVar[str] = "answer"
     """The word for an answer, such as "function"."""
     language: ClassVar[str] = "text"

@@ -50,6 +50,27 @@ def add_config_flags(parser: argparse.ArgumentParser, only: Sequence[str] = ()) 
         _add_flag(groups[setting.group], setting)
 
 
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Add the task source as a word, for commands that are about tasks; `add_config_flags` adds `--tasks`."""
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        nargs="?",
+        help="the tasks: bundled:…, official:…, a file …; the same as --tasks SOURCE",
+    )
+
+
+def read_source(args: argparse.Namespace) -> RunConfig:
+    """Return the configuration that flags and environment give, with the task source as a word or as a flag.
+
+    Raises UserError if both are given, or for a bad value.
+    """
+    if args.source and args.tasks:
+        raise UserError(f"--tasks {args.tasks}: SOURCE is given as well; leave one of them out")
+    args.tasks = args.source or args.tasks
+    return read_config(args, base=RunConfig())
+
+
 def _add_flag(group: Any, setting: Setting) -> None:
     default = f" (default: {setting.default})" if setting.default else ""
     options: dict[str, Any] = {"dest": setting.name, "help": setting.text + default}

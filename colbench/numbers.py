@@ -50,6 +50,24 @@ def percent_with_range(interval: Interval) -> str:
     return f"{percent(interval.mean)} ({ends}{exact})"
 
 
+def measure(value: float | None, unit: str) -> str:
+    """Return a value of a metric: `42.3 %` for the unit `%`, else `4.7 s`, `0.012`."""
+    return percent(value) if unit == "%" else f"{_precise(value)} {unit}".rstrip()
+
+
+def measure_range(interval: Interval, unit: str) -> str:
+    """Return the interval of a metric: `39.1 to 45.4 %` for the unit `%`, else `4.5 to 4.9 s`."""
+    if unit == "%" or interval.low is None:
+        return percent_range(interval)
+    exact = ", exact" if interval.method == "exact" else ""
+    return f"{_precise(interval.low)} to {_precise(interval.high)} {unit}".rstrip() + exact
+
+
+def _precise(value: float | None) -> str:
+    """Return two decimals, or two digits of a small number; `1,234` from a thousand on."""
+    return f"{value:.2g}" if value and abs(value) < 0.1 else amount(value, 2)
+
+
 def bare_percent(share: float | None) -> str:
     """Return `42.3`, for a column whose head has the sign."""
     return NOTHING if share is None else f"{share * 100:.1f}"

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from colbench.config import RunConfig
 from colbench.errors import ColBenchError, UserError, describe_exception
-from colbench.plugins import describe, resolve
-from colbench.registry import domain_names, get_domain
+from colbench.plugins import describe, describe_domain, resolve
+from colbench.registry import get_domain
 from colbench.task import Task
 
 Role = Literal["agent", "human"]
@@ -48,13 +48,13 @@ def spec_of(participant: object) -> str:
 
 
 def describe_for(participant: object, domains: Collection[str]) -> dict[str, str]:
-    """Return a participant's description without what it says for other domains than these.
-
-    Keys that begin with the name of a domain and an underscore are for that domain alone.
-    """
-    others = tuple(f"{name}_" for name in domain_names() if name not in domains)
-    said = describe(participant)
-    return {key: value for key, value in said.items() if not key.startswith(others)}
+    """Return a participant's description with its parts for these domains, whose keys are `DOMAIN_KEY`."""
+    parts = {
+        f"{name}_{key}": value
+        for name in domains
+        for key, value in describe_domain(participant, name).items()
+    }
+    return describe(participant) | parts
 
 
 def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> None:

@@ -99,19 +99,31 @@ def location(kind: Kind, name: str) -> str:
 
 
 def describe(plugin: object) -> dict[str, str]:
-    """What a plug-in says of itself for the record: its class, the hash of its file if it is not ours, its own words.
+    """Return a plug-in's description for the record: its class, the hash of its file if it is not ours, its own words.
 
-    Raises UserError when its `describe` fails.
+    Raises UserError if its `describe` fails.
     """
     source = {} if _name(plugin).partition(".")[0] in OWN else _source_hash(plugin)
+    return {"class": _name(plugin), **source, **_own_words(plugin, "describe")}
+
+
+def describe_domain(plugin: object, domain: str) -> dict[str, str]:
+    """Return what a plug-in records for tasks of one domain alone, such as the hash of its prompt.
+
+    Raises UserError if its `describe_domain` fails.
+    """
+    return _own_words(plugin, "describe_domain", domain)
+
+
+def _own_words(plugin: object, method: str, *args: str) -> dict[str, str]:
+    say = getattr(plugin, method, None)
     try:
-        said = plugin.describe() if hasattr(plugin, "describe") else {}
-        own = {str(key): str(value) for key, value in said.items()}
+        said = say(*args) if say else {}
+        return {str(key): str(value) for key, value in said.items()}
     except UserError:
         raise
     except Exception as cause:
-        raise UserError(f"{_name(plugin)}: describe failed\n{describe_exception(cause)}") from cause
-    return {"class": _name(plugin), **source, **own}
+        raise UserError(f"{_name(plugin)}: {method} failed\n{describe_exception(cause)}") from cause
 
 
 def _source_hash(plugin: object) -> dict[str, str]:

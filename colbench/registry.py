@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
@@ -47,10 +48,17 @@ def get_domain(name: str) -> Domain:
         raise UserError(
             f"the domain `{name}` of {point.value} cannot be loaded\n{describe_exception(cause)}"
         ) from cause
-    flaw = _flaw(domain, name)
+    flaw = next(_flaws(domain, name), "")
     if flaw:
         raise UserError(f"the domain `{name}`: {point.value} {flaw}; see docs/new-domain.md")
     return domain
+
+
+def require_mode(name: str, mode: str) -> None:
+    """Raise UserError, with those that it has, if a domain has no such scoring mode."""
+    modes = get_domain(name).modes
+    if mode not in modes:
+        raise UserError(f"--scoring {mode}: {name} tasks are scored in {' or '.join(modes)} mode")
 
 
 def package_of(name: str) -> str:
@@ -70,16 +78,25 @@ def _entry_point(name: str) -> EntryPoint:
     return next(iter(points.values()))
 
 
-def _flaw(domain: object, name: str) -> str:
-    """Return what a domain lacks; "" if it is complete."""
+def _flaws(domain: object, name: str) -> Iterator[str]:
+    """Yield what is wrong with a domain, the gravest first."""
     if not isinstance(domain, Domain):
-        return "is not a subclass of colbench.Domain"
+        yield "is not a subclass of colbench.Domain"
+        return
     lacking = [each for each in REQUIRED if not hasattr(domain, each)]
     if lacking:
-        return f"has no `{'`, `'.join(lacking)}`"
+        yield f"has no `{'`, `'.join(lacking)}`"
+        return
     if domain.name != name:
-        return f"has the name `{domain.name}`, which must be that of its entry point"
+        yield f"has the name `{domain.name}`, which must be that of its entry point"
+    if domain.modes[:1] != ("default",):
+        yield f"has the scoring modes {domain.modes!r}, the first of which must be `default`"
     roles = [metric.role for metric in domain.metrics]
     if roles.count("primary") != 1:
-        return f"has {roles.count('primary')} metrics with the role `primary`, and must have one"
-    return ""
+        yield f"has {roles.count('primary')} metrics with the role `primary`, and must have one"
+    for metric in domain.metrics:
+        if metric.role != "detail" and (metric.unit, metric.direction) != ("%", "higher"):
+            yield (
+                f"has the metric `{metric.name}` with the role `{metric.role}`; only one with the role `detail` "
+                "may have a unit other than % or be better when lower"
+            )

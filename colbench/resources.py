@@ -7,10 +7,9 @@ from contextlib import AsyncExitStack
 
 from colbench.config import RunConfig
 from colbench.domain import Resources
-from colbench.errors import UserError
 from colbench.interfaces import ResourceUser, Scorer, Viewer
 from colbench.pages.render import PageRenderer
-from colbench.registry import get_domain, package_of
+from colbench.registry import get_domain, package_of, require_mode
 from colbench.scorers import find_scorers, with_extras
 from colbench.task import Task
 
@@ -29,7 +28,7 @@ class RunResources:
         for task in tasks:
             by_domain.setdefault(task.domain, []).append(task)
         for name in by_domain:
-            _require_mode(name, config.scoring)
+            require_mode(name, config.scoring)
         self.by_domain: Mapping[str, Resources] = {
             name: get_domain(name).resources(config, chosen)
             for name, chosen in sorted(by_domain.items())
@@ -93,9 +92,3 @@ class RunResources:
         """The renderer of the first domain that has one."""
         found = (resources.renderer for resources in self.by_domain.values())
         return next((renderer for renderer in found if renderer), None)
-
-
-def _require_mode(name: str, mode: str) -> None:
-    modes = get_domain(name).modes
-    if mode not in modes:
-        raise UserError(f"--scoring {mode}: {name} tasks are scored in {' or '.join(modes)} mode")

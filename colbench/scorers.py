@@ -6,9 +6,12 @@ They never change a verdict: `Score.value` and `Score.success` stay the domain's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib.metadata import entry_points
-from typing import Protocol
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from math import inf
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -24,11 +27,13 @@ GROUP = "colbench.scorers"
 class ExtraScorer(Protocol):
     """Measures answers by metrics of its own.
 
-    The entry point is a class, or a function without arguments, that builds it.
+    The entry point is a class, or a function without arguments, that builds it; or a function of the task and the
+    answer that returns a number, whose metric has the entry point's name (`FunctionScorer`).
     """
 
     metrics: Sequence[Metric]
-    """All of the role `detail`; their names must differ from those of the domain's metrics."""
+    """All of the role `detail`; their names must differ from those of the domain's metrics. Reports read them without
+    building the scorer where they are an attribute of its class."""
 
     async def measure(self, task: Task, answer: str) -> dict[str, float]:
         """Return the metrics of an answer by name; leave out those that cannot be taken."""
@@ -44,12 +49,70 @@ def find_scorers(names: Sequence[str]) -> list[ExtraScorer]:
             known = ", ".join(sorted(points)) or "none"
             raise UserError(f"--scorers {name}: no such scorer; installed are {known}")
         try:
-            found.append(points[name].load()())
+            found.append(_build(name, points[name].load()))
         except Exception as cause:
             raise UserError(
                 f"--scorers {name}: it cannot be built\n{describe_exception(cause)}"
             ) from cause
     return found
+
+
+@cache
+def extra_metric(name: str) -> Metric:
+    """Return the metric of this name that an installed extra scorer declares, or else a plain number of that name."""
+    declared = (metric for point in sorted(entry_points(group=GROUP)) for metric in _metrics(point))
+    return next((metric for metric in declared if metric.name == name), plain_metric(name))
+
+
+def plain_metric(name: str) -> Metric:
+    """Return a metric without unit or bounds."""
+    return Metric(name=name, label=name.replace("_", " "), unit="", bounds=(-inf, inf))
+
+
+def _metrics(point: EntryPoint) -> Sequence[Metric]:
+    """Return what a scorer declares; nothing if it cannot be loaded, which is no reason not to show a report."""
+    try:
+        loaded = point.load()
+        declared = getattr(loaded, "metrics", None)
+        if not isinstance(declared, list | tuple):
+            declared = _build(point.name, loaded).metrics
+    except Exception:
+        return ()
+    return declared
+
+
+def _build(name: str, loaded: Any) -> ExtraScorer:
+    scorer: ExtraScorer = FunctionScorer(name, loaded) if _is_measure(loaded) else loaded()
+    return scorer
+
+
+def _is_measure(loaded: object) -> bool:
+    """Return True for a function of a task and an answer."""
+    if not inspect.isfunction(loaded):
+        return False
+    try:
+        inspect.signature(loaded).bind("task", "answer")
+    except TypeError:
+        return False
+    return True
+
+
+class FunctionScorer:
+    """An extra scorer made of a function, plain or async, of a task and an answer; None: not taken.
+
+    The function may declare its metric by an attribute `metrics` with one `Metric`.
+    """
+
+    def __init__(self, name: str, function: Callable[[Task, str], Any]) -> None:
+        self.metrics: Sequence[Metric] = getattr(function, "metrics", (plain_metric(name),))
+        self._function = function
+
+    async def measure(self, task: Task, answer: str) -> dict[str, float]:
+        """Return the one metric of an answer."""
+        value = self._function(task, answer)
+        if inspect.isawaitable(value):
+            value = await value
+        return {} if value is None else {self.metrics[0].name: float(value)}
 
 
 def with_extras(scorer: Scorer, extras: Sequence[ExtraScorer]) -> Scorer:

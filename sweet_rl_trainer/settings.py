@@ -119,6 +119,8 @@ class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Tokens, at most: texts may not hold so many."""
     context: Count = 16_384
     """Tokens that it can read."""
-    texts: str = "bundled:backend/test"
-    """A source of tasks: of their requests, facts and references the tokenizer is made."""
+    texts: str = ""
+    """Source of the tasks from whose requests, facts and references the tokenizer is made.
+
+    Empty: the tasks on which the recipe's domain is evaluated by default."""
     seed: int = 0

@@ -13,7 +13,7 @@ from colbench.interfaces import Agent, ChatModel, Episode
 from colbench.messages import Message, with_newest_picture
 from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_EDGE
-from colbench.registry import installed_domains
+from colbench.registry import get_domain, installed_domains
 
 
 class PromptedAgent:
@@ -52,12 +52,12 @@ class PromptedAgent:
         self._chat = chat
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about it; keys that begin with a domain's name are for that domain."""
-        return {
-            "temperature": f"{self.temperature:g}",
-            "max_tokens": str(self.max_tokens),
-            **{f"{name}_prompt": _hash(prompt) for name, prompt in self.prompts.items()},
-        }
+        """Return what the run's record holds about it."""
+        return {"temperature": f"{self.temperature:g}", "max_tokens": str(self.max_tokens)}
+
+    def describe_domain(self, name: str) -> dict[str, str]:
+        """Return what the record of a run with tasks of a domain holds as well."""
+        return {"prompt": _hash(self.prompts[name])}
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
@@ -115,15 +115,13 @@ class ModelAgent(PromptedAgent):
 
     def describe(self) -> dict[str, str]:
         """Return what the run's record holds about it."""
-        return {
-            "model": self.chat.model,
-            **super().describe(),
-            **{
-                f"{domain.name}_max_image_edge": str(self.chat.max_image_edge)
-                for domain in installed_domains()
-                if domain.pictured
-            },
-        }
+        return {"model": self.chat.model, **super().describe()}
+
+    def describe_domain(self, name: str) -> dict[str, str]:
+        """Return what the record of a run with tasks of a domain holds as well."""
+        own = super().describe_domain(name)
+        edge = {"max_image_edge": str(self.chat.max_image_edge)}
+        return own | edge if get_domain(name).pictured else own
 
 
 class _Speaker:

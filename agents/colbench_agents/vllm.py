@@ -220,8 +220,12 @@ class VLLMAgent:
         await self._running.__aexit__(kind, error, trace)
 
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run beside the flag."""
+        """Return what the run's record holds about it."""
         return self.agent.describe()
+
+    def describe_domain(self, name: str) -> dict[str, str]:
+        """Return what the record of a run with tasks of a domain holds as well."""
+        return self.agent.describe_domain(name)
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
         """The agent of one dialogue."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -15,17 +16,27 @@ from colbench.errors import UserError, describe_exception
 from colbench.version import __version__
 
 GROUP = "colbench.commands"
-"""Entry points: modules with commands of other packages, such as the leaderboard's."""
+"""Entry points: modules with commands of other packages, such as the leaderboard's. `add_to` adds one to the parser;
+`MOVED`, if there is any, holds its old spellings, each with the command line that replaces it."""
 COMMANDS = (evaluate, play, score, report, view, render, tasks, agents, doctor)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if argv is None else argv
-    if refused := refuse_moved("colbench", words, MOVED):
+    if refused := refuse_moved("colbench", words, _moved()):
         return refused
     args = parser().parse_args(words)
     return run("colbench", lambda: int(args.run(args)))
+
+
+def _moved() -> dict[str, str]:
+    """Return the old spellings of all commands; a package that cannot be loaded has none."""
+    found = dict(MOVED)
+    for point in entry_points(group=GROUP):
+        with suppress(Exception):
+            found |= getattr(point.load(), "MOVED", {})
+    return found
 
 
 def parser() -> argparse.ArgumentParser:

@@ -18,9 +18,8 @@ from typing import Any
 from colbench import export, hub
 from colbench.cli.files import add_overwrite, written_whole
 from colbench.command import describe
-from colbench.config import RunConfig
 from colbench.errors import UserError
-from colbench.flags import add_config_flags, read_config
+from colbench.flags import add_config_flags, add_source, read_source
 from colbench.selection import find_tasks
 from colbench.task import Task
 
@@ -42,9 +41,7 @@ def add_to(actions: Any) -> None:
     parser = actions.add_parser(
         "export", help="write a source to a file, or upload it", description=describe(__doc__)
     )
-    parser.add_argument(
-        "source", metavar="SOURCE", help="the tasks, as for --tasks: bundled:…, official:…, a file"
-    )
+    add_source(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="the file to write: .jsonl, .jsonl.gz or .parquet"
     )
@@ -56,7 +53,7 @@ def add_to(actions: Any) -> None:
     )
     add_hub_flags(parser)
     add_overwrite(parser)
-    add_config_flags(parser, only=("domain", "task_ids", "limit"))
+    add_config_flags(parser, only=("tasks", "domain", "task_ids", "limit"))
     parser.set_defaults(run=run)
 
 
@@ -96,7 +93,6 @@ def run(args: argparse.Namespace) -> int:
     if args.format and not args.out:
         raise UserError(f"--format {args.format}: give --out FILE as well")
     check_hub_flags(args)
-    args.tasks = args.source
     tasks = _write(args) if args.out else _tasks(args)
     if args.push_to_hub:
         with uploading():
@@ -107,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _tasks(args: argparse.Namespace) -> list[Task]:
-    return find_tasks(read_config(args, base=RunConfig()))[1]
+    return find_tasks(read_source(args))[1]
 
 
 def _write(args: argparse.Namespace) -> list[Task]:

@@ -11,6 +11,7 @@ from colbench.cli.export import add_hub_flags, check_hub_flags, uploading
 from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.flags import add_config_flags, read_config
+from colbench.registry import require_mode
 from colbench.report.baseline import load_baseline
 from colbench.run_folder import RunFolder
 from colbench.selection import recorded_tasks
@@ -44,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     record = folder.record()
     config = read_config(args, base=record.config)
     tasks = recorded_tasks(folder, record)
+    for name in sorted({task.domain for task in tasks}):
+        require_mode(name, config.scoring)
     baseline = load_baseline(config, tasks)
     write_and_show(folder, tasks, config, baseline, as_json=args.json)
     if args.push_to_hub:

@@ -8,9 +8,8 @@ from typing import Any
 
 from colbench.cli import datasheet, export, synthesize, validate
 from colbench.command import describe
-from colbench.config import RunConfig
 from colbench.errors import UserError
-from colbench.flags import add_config_flags, read_config
+from colbench.flags import add_config_flags, add_source, read_source
 from colbench.selection import find_tasks
 from colbench.task import Task, row_from_task
 
@@ -26,6 +25,8 @@ def add_to(commands: Any) -> None:
     listing = _add(actions, "list", "list the tasks, one per line")
     showing = _add(actions, "show", "show a task with its hidden reference, tests and facts")
     showing.add_argument("id", metavar="ID", help="the task's id, from `colbench tasks list`")
+    for action in (listing, showing):
+        add_source(action)
     for module in (validate, synthesize, export, datasheet):
         module.add_to(actions)
     for action, function in ((listing, list_tasks), (showing, show_task)):
@@ -43,7 +44,7 @@ def _add(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
 
 def list_tasks(args: argparse.Namespace) -> int:
     """Print one line for each task: its id and the beginning of its request."""
-    _, tasks = find_tasks(read_config(args, base=RunConfig()))
+    _, tasks = find_tasks(read_source(args))
     for task in tasks:
         if args.json:
             _print_json(
@@ -56,11 +57,11 @@ def list_tasks(args: argparse.Namespace) -> int:
 
 def show_task(args: argparse.Namespace) -> int:
     """Print one task with its hidden parts."""
-    config, tasks = find_tasks(read_config(args, base=RunConfig()))
+    config, tasks = find_tasks(read_source(args))
     found = [task for task in tasks if task.id == args.id]
     if not found:
         raise UserError(
-            f"{config.tasks} has no task `{args.id}`; `colbench tasks list` shows the ids, --tasks names another source"
+            f"{config.tasks} has no task `{args.id}`; `colbench tasks list` shows the ids; name another source after it"
         )
     if args.json:
         _print_json(row_from_task(found[0]))

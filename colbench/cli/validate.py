@@ -21,7 +21,7 @@ from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.export import encode_lines
-from colbench.flags import add_config_flags, read_config
+from colbench.flags import add_config_flags, add_source, read_source
 from colbench.registry import get_domain
 from colbench.selection import find_tasks
 from colbench.task import Task
@@ -71,7 +71,7 @@ def add_to(actions: Any) -> None:
     parser = actions.add_parser(
         "validate", help="check that tasks can be scored", description=describe(__doc__)
     )
-    parser.add_argument("source", metavar="SOURCE", nargs="?", help="the same as --tasks SOURCE")
+    add_source(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--exclude",
@@ -84,11 +84,8 @@ def add_to(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print every task with a flaw, and the totals."""
-    if args.source and args.tasks:
-        raise UserError(f"--tasks {args.tasks}: SOURCE is given as well; leave one of them out")
-    args.tasks = args.source or args.tasks
     malformed: list[str] = []
-    config, tasks = find_tasks(read_config(args, base=RunConfig()), malformed)
+    config, tasks = find_tasks(read_source(args), malformed)
     checks = asyncio.run(_check_all(tasks, config))
     found = summary(config.tasks, checks, malformed)
     _print_json(found) if args.json else _print(found, checks)

@@ -15,11 +15,12 @@ import msgspec
 
 from colbench.domain import Domain, Metric
 from colbench.messages import PUBLIC_MARKER
+from colbench.numbers import measure
 from colbench.presentation import ReportPages
 from colbench.report.cells import Cells, success, value
 from colbench.report.dialogues import human_words
 from colbench.report.model import DomainReport
-from colbench.report.verdicts import metric_label
+from colbench.report.verdicts import metric_of
 from colbench.rollout import Rollout, Turn
 from colbench.score import Score
 from colbench.task import Task
@@ -141,11 +142,12 @@ class _Packer:
             "checks": [[_cut(text) for text in check] for check in checks],
         }
 
-    def _metrics(self, score: Score) -> list[tuple[str, float]]:
-        """Return the labels and values of a verdict's metrics, the domain's own first."""
+    def _metrics(self, score: Score) -> list[tuple[str, float | str]]:
+        """Return the labels of a verdict's metrics, the domain's own first, with a share or a number in its unit."""
         own = [metric.name for metric in self._domain.metrics]
         names = [name for name in dict.fromkeys([*own, *score.metrics]) if name in score.metrics]
-        return [(metric_label(self._domain, name), score.metrics[name]) for name in names]
+        found = ((metric_of(self._domain, name), score.metrics[name]) for name in names)
+        return [(m.label, v if m.unit == "%" else measure(v, m.unit)) for m, v in found]
 
 
 def _cut(text: str) -> str:

@@ -63,7 +63,7 @@ def _title(name: str, domain: DomainReport) -> Text:
     from rich.text import Text
 
     size = f"{count(domain.tasks, 'task')}, {count(domain.trials, 'trial')} each"
-    title = Text(f"{name}: ", style="bold").append(size, style="not bold")
+    title = Text(f"{get_domain(name).title}: ", style="bold").append(size, style="not bold")
     return title.append(f"; {domain.mode} scoring", style="dim not bold")
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from colbench.domain import Domain
+from colbench.domain import Domain, Metric
 from colbench.numbers import (
     NOTHING,
     count,
     dollars,
     duration,
+    measure,
+    measure_range,
     number,
     number_range,
     percent,
@@ -21,7 +23,7 @@ from colbench.numbers import (
     short,
 )
 from colbench.report.model import DomainReport, LeakShare, Rates, Tokens, WinRate
-from colbench.report.verdicts import metric_label
+from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
 
 FEW_TASKS = 30
@@ -69,6 +71,15 @@ def share(label: str, interval: Interval) -> Fact:
     return Fact(label=label, value=percent(interval.mean), note=percent_range(interval))
 
 
+def measured(metric: Metric, interval: Interval, suffix: str = "") -> Fact:
+    """Return the mean of a metric with its interval, in its own unit."""
+    note = measure_range(interval, metric.unit)
+    if metric.direction == "lower":
+        note += "; lower is better"
+    value = measure(interval.mean, metric.unit)
+    return Fact(label=f"{metric.label}{suffix}", value=value, note=note)
+
+
 def leads_with_fallback(domain: Domain, report: DomainReport) -> bool:
     """Return True if the fallback leads, because answers lack the primary metric."""
     return domain.fallback is not None and report.lead == domain.fallback.name
@@ -85,7 +96,7 @@ def _scores(domain: Domain, report: DomainReport) -> Iterator[Fact]:
     if leads_with_fallback(domain, report):
         yield Fact(label=domain.primary.label, value=NOTHING, note=domain.primary.lacking)
     for name, mean in further_metrics(domain, report).items():
-        yield share(metric_label(domain, name), mean)
+        yield measured(metric_of(domain, name), mean)
     for each in report.pass_k[1:]:
         yield share(f"pass^{each.k}", each.rate)
     if report.unscored_as_zero:
@@ -117,7 +128,7 @@ def _other_modes(domain: Domain, report: DomainReport) -> Iterator[Fact]:
             yield from _rates(domain, report.lead, found, f", {mode}")
             for name, mean in found.metrics.items():
                 if name not in report.metrics:
-                    yield share(f"{metric_label(domain, name)}, {mode}", mean)
+                    yield measured(metric_of(domain, name), mean, f", {mode}")
 
 
 def curve(domain: Domain, report: DomainReport) -> tuple[str, list[Interval]]:
@@ -158,11 +169,12 @@ def _delta(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 def _floors(domain: Domain, report: DomainReport) -> Iterator[Fact]:
     names = dict.fromkeys(name for metrics in report.floors.values() for name in metrics)
-    first, *others = report.floors or ("",)
+    others = list(report.floors)[1:]
     for name in names:
-        rest = (f"{floor} {percent(report.floors[floor].get(name))}" for floor in others)
-        value = percent(report.floors[first].get(name))
-        yield Fact(label=metric_label(domain, name), value=value, note=", ".join(rest))
+        metric = metric_of(domain, name)
+        first, *rest = (measure(each.get(name), metric.unit) for each in report.floors.values())
+        note = ", ".join(f"{floor} {value}" for floor, value in zip(others, rest, strict=True))
+        yield Fact(label=metric.label, value=first, note=note)
 
 
 def _wins(domain: Domain, wins: WinRate | None, tasks: int) -> Iterator[Fact]:

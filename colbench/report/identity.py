@@ -27,6 +27,8 @@ def pins(report: RunReport, record: RunRecord) -> Iterator[Pin]:
     yield _resolved("Agent", report.agent, record.pins.get("agent"))
     yield _resolved("Human", report.human, record.pins.get("human"))
     yield _resolved("Tasks", report.tasks, tasks)
+    for name, package in record.pins.get("domains", {}).items():
+        yield Pin(name=f"Domain, {name}", text=package)
     dialogues = f"at most {count(report.max_turns, 'turn')}; seed {report.seed}"
     yield Pin(name="Dialogues", text=dialogues)
     if record.sandbox:

@@ -268,7 +268,8 @@ function verdicts(list, rollout) {
   return make("div", { class: "verdicts" }, ...list.modes.map((mode) => verdict(list, mode, rollout.scores[mode])));
 }
 
-const metrics = (taken) => taken.map(([name, share]) => `${name} ${percent(share)}`).join(", ");
+const shown = (value) => (typeof value === "string" ? value : percent(value));
+const metrics = (taken) => taken.map(([name, value]) => `${name} ${shown(value)}`).join(", ");
 
 function verdict(list, mode, score) {
   if (!score || score.value === null) {

@@ -10,15 +10,15 @@ from colbench.domain import Domain
 from colbench.numbers import (
     NOTHING,
     count,
-    percent,
-    percent_range,
+    measure,
+    measure_range,
     points,
     points_range,
     sentence,
 )
 from colbench.report.facts import further_metrics
 from colbench.report.model import DomainReport, ModeReport, Rates
-from colbench.report.verdicts import metric_label
+from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
 
 
@@ -89,9 +89,11 @@ def _by_metric(domain: Domain, report: DomainReport) -> Table:
 
 
 def _metric_row(domain: Domain, report: DomainReport, name: str) -> tuple[str, Sequence[Cell]]:
-    means = [_mean(_metric(found, name, report.lead)) for found in report.modes.values()]
-    floors = [Cell(percent(metrics.get(name))) for metrics in report.floors.values()]
-    return sentence(metric_label(domain, name)), (*means, *floors)
+    metric = metric_of(domain, name)
+    found = (_metric(each, name, report.lead) for each in report.modes.values())
+    floors = [Cell(measure(each.get(name), metric.unit)) for each in report.floors.values()]
+    better = " (lower is better)" if metric.direction == "lower" else ""
+    return sentence(metric.label) + better, (*(_mean(each, metric.unit) for each in found), *floors)
 
 
 def _metric(found: ModeReport, name: str, lead: str) -> Interval | None:
@@ -110,10 +112,10 @@ def _value_rows(domain: Domain, report: DomainReport) -> Iterator[tuple[str, Seq
         yield f"{lead}, {delta.mode} − {delta.base}", (_points(delta.value), differing, *rest)
 
 
-def _mean(interval: Interval | None) -> Cell:
+def _mean(interval: Interval | None, unit: str = "%") -> Cell:
     if interval is None:
         return EMPTY
-    return Cell(percent(interval.mean), percent_range(interval), strong=True)
+    return Cell(measure(interval.mean, unit), measure_range(interval, unit), strong=True)
 
 
 def _points(interval: Interval) -> Cell:

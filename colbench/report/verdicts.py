@@ -10,6 +10,7 @@ from colbench.report.cells import Cells
 from colbench.report.model import Reason
 from colbench.rollout import Rollout
 from colbench.score import Score
+from colbench.scorers import extra_metric
 
 NOTES = 3
 """Notes shown."""
@@ -24,13 +25,17 @@ def reported_metrics(domain: Domain, lead: Metric, rollouts: Iterable[Rollout]) 
     own = [each for each in domain.metrics if lead is not domain.fallback or not each.lacking]
     found = {name: None for r in rollouts for score in r.scores.values() for name in score.metrics}
     others = [name for name in found if domain.metric(name) is None]
-    return [*own, *(Metric(name=name, label=name.replace("_", " ")) for name in others)]
+    return [*own, *map(extra_metric, others)]
+
+
+def metric_of(domain: Domain, name: str) -> Metric:
+    """Return the metric of this name: the domain's, or that of an extra scorer."""
+    return domain.metric(name) or extra_metric(name)
 
 
 def metric_label(domain: Domain, name: str) -> str:
     """Return the name of a metric for people."""
-    metric = domain.metric(name)
-    return metric.label if metric else name.replace("_", " ")
+    return metric_of(domain, name).label
 
 
 def metrics_taken(

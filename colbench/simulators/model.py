@@ -11,7 +11,7 @@ from colbench.models.human import Voice, read_prompt
 from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_EDGE
 from colbench.pages.render import PageRenderer
-from colbench.registry import get_domain, installed_domains
+from colbench.registry import get_domain
 from colbench.task import Task
 
 
@@ -65,14 +65,14 @@ class ModelHuman:
         self._renderer = renderer
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about it; keys that begin with a domain's name are for that domain."""
-        described = {"model": self.chat.model}
-        for domain in installed_domains():
-            own = self._voice(domain).describe()
-            if domain.pictured:
-                own["max_image_edge"] = str(self.chat.max_image_edge)
-            described |= {f"{domain.name}_{name}": value for name, value in own.items()}
-        return described
+        """Return what the run's record holds about it."""
+        return {"model": self.chat.model}
+
+    def describe_domain(self, name: str) -> dict[str, str]:
+        """Return what the record of a run with tasks of a domain holds as well."""
+        domain = get_domain(name)
+        own = self._voice(domain).describe()
+        return own | {"max_image_edge": str(self.chat.max_image_edge)} if domain.pictured else own
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
         """Return the model's words as the human.

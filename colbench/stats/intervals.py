@@ -7,7 +7,7 @@ the task's difficulty and are not independent. Every function is deterministic.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import comb
+from math import comb, isfinite
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -46,7 +46,7 @@ def mean_interval(clusters: Clusters, bounds: tuple[float, float] | None = (0.0,
     """Return the mean over clusters of each cluster's mean, with its interval.
 
     `clusters`: one sequence of values (trials) for each task; empty ones are left out.
-    `bounds`: the least and the greatest value that was possible, or None for an unbounded quantity.
+    `bounds`: the least and the greatest value that was possible, or None or infinite bounds for an unbounded quantity.
     """
     import numpy as np
 
@@ -81,7 +81,7 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
     least q = (ALPHA / 2) ** (1 / n), and the others may lie anywhere within the bounds. For rates of 0 and 1
     this is the Clopper-Pearson interval.
     """
-    if bounds is None:
+    if bounds is None or not all(map(isfinite, bounds)):
         return Interval(mean=mean, low=None, high=None, method="none")
     least = (ALPHA / 2) ** (1 / tasks)
     low, high = (least * mean + (1 - least) * bound for bound in bounds)

@@ -25,7 +25,7 @@ from colbench.errors import DataError
 from colbench.interfaces import Agent, Episode, ResourceUser, Viewer
 from colbench.messages import Message
 from colbench.pages.render import PageRenderer
-from colbench.plugins import Kind, describe, resolve
+from colbench.plugins import Kind, describe, describe_domain, resolve
 from colbench.rollout import cell_seed
 from colbench.task import Task
 
@@ -110,10 +110,16 @@ class _Prefix:
             self.then.use_resources(resources)
 
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run."""
-        return {"plan": f"sha256:{self._digest}"} | {
-            f"then_{name}": value for name, value in describe(self.then).items()
-        }
+        """Return what the run's record holds about it."""
+        return {"plan": f"sha256:{self._digest}"} | _then(describe(self.then))
+
+    def describe_domain(self, domain: str) -> dict[str, str]:
+        """Return what the record of a run with tasks of a domain holds as well."""
+        return _then(describe_domain(self.then, domain))
+
+
+def _then(described: Mapping[str, str]) -> dict[str, str]:
+    return {f"then_{name}": value for name, value in described.items()}
 
 
 class PrefixAgent(_Prefix):

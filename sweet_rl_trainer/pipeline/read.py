@@ -125,7 +125,8 @@ def _merged(paper: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
 
 
 def _with_domain(recipe: Recipe) -> Recipe:
-    """Return the recipe in which runs that name no tasks, or no agent, have the domain's own."""
+    """Return the recipe in which what names no tasks, or no agent, has the domain's own."""
+    tiny = recipe.model.tiny
     defaults = get_domain(recipe.domain).defaults
 
     def collected(configs: Sequence[RunConfig]) -> tuple[RunConfig, ...]:
@@ -140,6 +141,9 @@ def _with_domain(recipe: Recipe) -> Recipe:
 
     return replace(
         recipe,
+        model=replace(
+            recipe.model, tiny=tiny and replace(tiny, texts=tiny.texts or defaults.tasks)
+        ),
         collect=collected(recipe.collect),
         negatives=collected(recipe.negatives),
         collect_privileged=collected(recipe.collect_privileged),

@@ -274,6 +274,19 @@ def test_score_gives_the_same_verdicts_without_the_agent_and_shows_the_delta(her
     assert report()["mode"] == "official"
 
 
+def test_a_scoring_mode_that_the_domain_does_not_have_is_refused_with_those_that_it_has(
+    here, capsys
+):
+    said = "--scoring strict: backend tasks are scored in default or official mode"
+    assert main(["eval", "--limit", "1", "--out", "out", "--scoring", "strict"]) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("out").exists()
+    main(["eval", "--limit", "1", "--agent", "blank", "--out", "out"])
+    for command in ("report", "score"):
+        assert main([command, "out", "--scoring", "strict"]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_report_json_is_printed(here, capsys):
     main(["eval", "--limit", "1", "--agent", "blank", "--out", "out"])
     capsys.readouterr()
@@ -350,6 +363,30 @@ def test_tasks_are_listed_and_shown(here, capsys):
     assert json.loads(capsys.readouterr().out)["id"] == first
 
 
+def test_every_command_about_tasks_takes_their_source_as_a_word_or_as_a_flag(here, capsys):
+    row = {"problem_description": "p", "ground_truth": "def f(): return 1"}
+    Path("own.jsonl").write_text(json.dumps(row | {"test_cases": {"test1": "f()"}}) + "\n")
+    for given in (["own.jsonl"], ["--tasks", "own.jsonl"]):
+        assert main(["tasks", "list", *given]) == 0
+        listed = capsys.readouterr().out.split()
+        assert listed[1:] == ["p"]
+        assert main(["tasks", "show", listed[0], *given]) == 0
+        assert "def f(): return 1" in capsys.readouterr().out
+        assert main(["tasks", "validate", *given]) == 0
+        assert main(["tasks", "export", *given, "--out", "out.jsonl", "--overwrite"]) == 0
+        assert "out.jsonl: 1 task" in capsys.readouterr().err
+        assert main(["tasks", "datasheet", *given, "--licence", "CC0-1.0", "--sample", "0"]) == 0
+        assert "own.jsonl" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("action", ["list", "show an-id", "validate", "export", "datasheet"])
+def test_two_sources_are_refused(here, capsys, action):
+    out = ["--out", "x.jsonl"] if action == "export" else []
+    argv = ["tasks", *action.split(), "own.jsonl", "--tasks", "other.jsonl", *out]
+    assert main(argv) == 2
+    assert "--tasks other.jsonl: SOURCE is given as well" in capsys.readouterr().err
+
+
 def test_agents_are_listed(capsys):
     assert main(["agents", "list"]) == 0
     printed = capsys.readouterr().out
@@ -384,6 +421,15 @@ def test_an_old_spelling_names_the_new_one(capsys, old, new):
     with pytest.raises(SystemExit):
         main(["--help"])
     assert not {"validate", "sandbox"} & set(re.findall(r"^ +(\w+)", capsys.readouterr().out, re.M))
+
+
+def test_an_unknown_command_names_the_present_ones_alone(capsys):
+    with pytest.raises(SystemExit):
+        main(["foo"])
+    said = capsys.readouterr().err
+    assert "'tasks'" in said
+    assert "'leaderboard'" in said
+    assert not {"'validate'", "'sandbox'"} & set(re.findall(r"'\w+'", said))
 
 
 def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, monkeypatch, capsys):

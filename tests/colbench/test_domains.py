@@ -63,6 +63,11 @@ def python(code: str, *folders: Path) -> tuple[str, str]:
         (DOMAIN.replace('"mine"', '"other"'), "has the name `other`, which must be that of its"),
         (DOMAIN.replace('title = "Mine"', ""), "has no `title`"),
         (DOMAIN.replace('role="primary"', ""), "has 0 metrics with the role `primary`"),
+        (DOMAIN + '    modes = ("strict", "default")', "the first of which must be `default`"),
+        (
+            DOMAIN.replace('"primary"', '"primary", unit="s"'),
+            "has the metric `share` with the role",
+        ),
         (DOMAIN.replace("(Domain)", ""), "is not a subclass of colbench.Domain"),
         ("import nothing_of_that_name", "ModuleNotFoundError: No module named"),
         ("", "AttributeError"),

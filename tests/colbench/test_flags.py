@@ -128,7 +128,6 @@ def test_lists_are_separated_by_commas():
         (["--seed", "1.0"], "--seed: expected a whole number, such as 1; given: 1.0"),
         (["--seed", "1.5"], "--seed: expected a whole number; given: 1.5"),
         (["--dialogue-timeout", "0"], "--dialogue-timeout: expected a number > 0.0; given: 0"),
-        (["--scoring", "strict"], "--scoring: expected default or official; given: strict"),
         (["--agent-arg", "volume"], "--agent-arg: `volume` is not NAME=VALUE"),
         (["--agent-price", "1"], r"--agent-price: expected two values \(IN,OUT\); given: 1$"),
         (["--agent-price", "1,x"], r"--agent-price: expected a number \(IN,OUT\); given: x$"),

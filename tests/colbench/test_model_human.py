@@ -70,12 +70,11 @@ async def test_a_prompt_that_leaves_out_what_the_human_must_know_is_refused(tmp_
 
 
 def test_what_is_recorded_of_backend_and_of_frontend_is_told_apart():
-    said = ModelHuman("m@http://h:1/v1").describe()
-    backend = {name for name in said if name.startswith("backend_")}
-    wanted = ("prompt", "temperature", "max_tokens", "max_chars")
-    assert backend == {f"backend_{name}" for name in wanted}
-    assert (said["backend_max_chars"], said["frontend_max_chars"]) == ("400", "1000")
-    assert said["backend_prompt"] != said["frontend_prompt"]
-    wider = ModelHuman("m@http://h:1/v1", max_image_edge=4096).describe()
-    changed = {name for name in said if said[name] != wider[name]}
-    assert changed == {"frontend_max_image_edge"}
+    human, wider = (ModelHuman("m@http://h:1/v1", max_image_edge=edge) for edge in (1024, 4096))
+    assert human.describe() == wider.describe() == {"model": "m"}
+    backend, frontend = (human.describe_domain(name) for name in ("backend", "frontend"))
+    assert backend.keys() == {"prompt", "temperature", "max_tokens", "max_chars"}
+    assert backend == wider.describe_domain("backend")
+    assert (backend["max_chars"], frontend["max_chars"]) == ("400", "1000")
+    assert backend["prompt"] != frontend["prompt"]
+    assert wider.describe_domain("frontend") == frontend | {"max_image_edge": "4096"}

@@ -8,6 +8,7 @@ import pytest
 
 from colbench import plugins
 from colbench.errors import DataError, UserError
+from colbench.participants import describe_for
 
 
 @pytest.fixture
@@ -73,8 +74,8 @@ def test_an_instance_in_a_file_is_taken_as_it_is(module):
 def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypatch):
     assert plugins.describe(plugins.resolve("agent", "blank", {}))["class"].endswith(":Blank")
     human = plugins.resolve("human", "openai:m@http://h:1/v1", {"max_chars": 100})
-    said = plugins.describe(human)
-    assert (said["model"], said["backend_max_chars"]) == ("m", "100")
+    assert plugins.describe(human)["model"] == "m"
+    assert plugins.describe_domain(human, "backend")["max_chars"] == "100"
 
 
 @pytest.mark.parametrize(
@@ -123,6 +124,33 @@ def test_a_describe_that_fails_is_the_users_mistake():
 
     with pytest.raises(UserError, match="describe failed\nValueError: who am I"):
         plugins.describe(Vague())
+
+
+def test_a_describe_of_a_domain_that_fails_is_the_users_mistake():
+    class Vague:
+        def describe_domain(self, domain):
+            raise ValueError(domain)
+
+    with pytest.raises(UserError, match="describe_domain failed\nValueError: backend"):
+        plugins.describe_domain(Vague(), "backend")
+
+
+def test_no_key_of_a_description_is_taken_for_that_of_a_domain():
+    class Limited:
+        def describe(self):
+            return {"max_tokens": 9, "frontend_seen": "yes"}
+
+        def describe_domain(self, domain):
+            return {"tokens": 5, "for": domain}
+
+    said = describe_for(Limited(), ["backend"])
+    del said["class"], said["source"]
+    assert said == {
+        "max_tokens": "9",
+        "frontend_seen": "yes",
+        "backend_tokens": "5",
+        "backend_for": "backend",
+    }
 
 
 def test_a_file_that_ends_the_process_is_a_failed_import(tmp_path):

@@ -53,6 +53,12 @@ def lines(rollouts: list[Rollout]) -> dict[str, str]:
     return found
 
 
+def test_the_title_is_that_of_the_domain():
+    assert shown([rollout(0, 1.0, 1.0)]).startswith(
+        "Backend programming: 3 tasks, 1 trial each; default scoring"
+    )
+
+
 def test_the_table_reads_at_80_columns_without_colour():
     reason = "no answer from [http://example.org/v1] \x1b[2J" * 10
     failure = Failure(boundary="endpoint", reason=reason)

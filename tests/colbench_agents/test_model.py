@@ -88,7 +88,7 @@ async def test_a_prompt_of_ones_own_is_used_and_recorded(tmp_path):
         await speaker.reply(REQUEST)
     assert requests[0]["messages"][0]["content"] == "Be brief. 7 turns. {dialogue_history}"
     own, builtin = ModelAgent("m@http://h/v1", prompt=str(file)), ModelAgent("m@http://h/v1")
-    assert own.describe()["backend_prompt"] != builtin.describe()["backend_prompt"]
+    assert own.describe_domain("backend") != builtin.describe_domain("backend")
     assert own.describe()["model"] == "m"
 
 
@@ -145,9 +145,11 @@ async def test_a_model_that_does_not_see_accepts_no_pictures_and_hears_of_none()
 
 
 def test_what_is_recorded_of_backend_and_of_frontend_is_told_apart():
-    blind, sees = (ModelAgent("m@http://h/v1", pictures=p).describe() for p in (False, True))
-    changed = {name for name in blind if blind[name] != sees[name]}
-    assert changed == {"frontend_prompt"}
+    blind, sees = (ModelAgent("m@http://h/v1", pictures=pictures) for pictures in (False, True))
+    assert blind.describe() == sees.describe()
+    assert blind.describe_domain("backend") == sees.describe_domain("backend")
+    assert blind.describe_domain("frontend") != sees.describe_domain("frontend")
+    assert blind.describe_domain("frontend").keys() == {"prompt", "max_image_edge"}
 
 
 def test_a_prompt_that_cannot_be_read_is_named():

@@ -138,6 +138,39 @@ def test_a_bundle_of_another_packages_domain_is_verified_with_its_own_tasks(plac
     assert all(cell["success"] is None for cell in cells)
 
 
+def test_the_package_of_the_domain_is_shown_with_the_run_and_its_verification(place, bundle):
+    assert '<th scope="row">Domain, numbers</th><td>numbers 1.0' in (
+        place / "run" / "report.html"
+    ).read_text("utf-8")
+    shown = colbench(place, "verify", "bundle", "--out", "verified")
+    assert "\ndomain   numbers 1.0\n" in shown
+    receipt = json.loads((place / "verified" / "receipt.json").read_bytes())
+    assert (receipt["domain_package"], receipt["findings"]) == ("numbers 1.0", [])
+
+
+def test_another_version_of_the_domains_package_is_flagged(place, bundle):
+    metadata = place / "numbers-1.0.dist-info" / "METADATA"
+    stated = metadata.read_text()
+    metadata.write_text(stated.replace("1.0", "2.0"))
+    try:
+        colbench(place, "verify", "bundle", "--out", "newer")
+    finally:
+        metadata.write_text(stated)
+    receipt = json.loads((place / "newer" / "receipt.json").read_bytes())
+    (finding,) = receipt["findings"]
+    assert (finding["rule"], finding["severity"]) == ("lock.version", "flag")
+    assert finding["message"] == ("domain numbers of numbers 1.0, verified with numbers 2.0")
+    assert receipt["domain_package"] == "numbers 2.0"
+    assert receipt["tier"] == "T2"
+
+
+def test_without_the_domains_package_a_bundle_is_not_judged(place, bundle, tmp_path):
+    command = [sys.executable, "-m", "colbench.cli", "verify", str(bundle), "--out", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stdout
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_entry_of_another_packages_domain_stands_on_its_board(place, bundle):
     colbench(place, "leaderboard", "init", "store")
     colbench(place, "leaderboard", "accept", "store", "bundle")
@@ -150,6 +183,11 @@ def test_an_entry_of_another_packages_domain_stands_on_its_board(place, bundle):
         "print(board.domain, board.rows[0].name, board.rows[0].success, board.ceiling.success)"
     )
     assert python(place, "-c", boards) == "numbers Guesser None None\n"
+    colbench(place, "leaderboard", "build", "store", "--out", "site")
+    (page,) = (place / "site" / "entries").glob("*/index.html")
+    text = page.read_text("utf-8")
+    assert "and ColBench 0.1.0 with numbers 1.0." in text
+    assert text.count('<tr><th scope="row">Domain</th><td><bdi>numbers 1.0</bdi></td></tr>') == 2
 
 
 def test_the_tasks_of_the_standard_track_are_those_that_domains_name(place):

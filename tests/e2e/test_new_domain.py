@@ -210,7 +210,7 @@ async def test_inspect_runs_it(place: Path, run: Run, inspect: Path):
 
 
 def test_the_trainer_trains_on_it(place: Path, run: Run):
-    settings = ["domain=sql", "model.tiny.texts=sql:test", *SMALL.split()]
+    settings = ["domain=sql", *SMALL.split()]
     changes = [word for setting in settings for word in ("--set", setting)]
     said = run("sweet-rl", "run", "tiny-cpu", *changes, "--out", "training")
     model = next((place / "training").glob("export-*/model"))

@@ -13,7 +13,7 @@ from colbench.cli.agents.scripted import ANY_TEXT, FAR_OFF, Played, Script, whit
 from colbench.config import RunConfig
 from colbench.errors import AgentError, UserError
 from colbench.interfaces import Agent, Checkable, Rule, StatefulAgent
-from colbench.plugins import describe
+from colbench.participants import describe_for
 from colbench.registry import domain_names, get_domain
 
 PAGE = "agents/README.md"
@@ -177,7 +177,8 @@ class AgentRules:
 
     async def _described(self) -> None:
         try:
-            first, again = describe(self._agent), describe(self._agent)
+            first = describe_for(self._agent, self._known_domains)
+            again = describe_for(self._agent, self._known_domains)
         except UserError as cause:
             raise AgentError(str(cause)) from cause
         for name in first.keys() | again.keys():

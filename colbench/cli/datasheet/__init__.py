@@ -14,11 +14,11 @@ from typing import Any
 
 from colbench.cli.files import add_overwrite, written_whole
 from colbench.command import describe
-from colbench.config import RunConfig
 from colbench.errors import UserError
-from colbench.flags import add_config_flags, read_config
+from colbench.flags import add_config_flags, add_source, read_source
 
 FLAGS = (
+    "tasks",
     "domain",
     "limit",
     "sandbox_workers",
@@ -36,9 +36,7 @@ def add_to(actions: Any) -> None:
         help="describe a source: origin, licence, statistics, flaws",
         description=describe(__doc__),
     )
-    parser.add_argument(
-        "source", metavar="SOURCE", help="the tasks, as for --tasks: bundled:…, official:…, a file"
-    )
+    add_source(parser)
     parser.add_argument("--out", metavar="FILE", help="the file to write (default: print it)")
     parser.add_argument("--licence", metavar="TEXT", help="the licence of a file of tasks")
     parser.add_argument("--origin", metavar="TEXT", help="who made a file of tasks, and how")
@@ -73,11 +71,9 @@ def _sheet(args: argparse.Namespace) -> str:
     from colbench.cli.datasheet.sheet import markdown
     from colbench.selection import find_tasks
 
-    args.tasks = args.source
     malformed: list[str] = []
-    config = read_config(args, base=RunConfig())
+    config, tasks = find_tasks(read_source(args), malformed)
     origin = find_origin(config.tasks, args.licence, args.origin)
-    config, tasks = find_tasks(config, malformed)
     measured = asyncio.run(measure(tasks, config, int(args.sample), len(malformed)))
     selected = {"--domain": config.domain, "--limit": config.limit}
     flags = " ".join(f"{flag} {value}" for flag, value in selected.items() if value)

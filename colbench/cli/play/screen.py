@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colbench.cli.view import code, line, say, verdict
-from colbench.config import ScoringMode
 from colbench.console import console, printable
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
@@ -70,7 +69,7 @@ def hidden(task: Task, *, reference: bool = True) -> None:
         )
 
 
-def end(rollout: Rollout, mode: ScoringMode, *, answer: bool) -> None:
+def end(rollout: Rollout, mode: str, *, answer: bool) -> None:
     """Print the end of a dialogue; with `answer`, also an answer that the human has not seen as a picture."""
     rule("the end")
     domain = get_domain(rollout.domain)

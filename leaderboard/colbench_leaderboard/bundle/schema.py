@@ -17,6 +17,7 @@ from msgspec import Meta, Struct, field
 
 from colbench.messages import Usage
 from colbench.rollout import Failure
+from colbench_leaderboard.bundle.refused import shown
 
 SUBMISSION, LOCK, MANIFEST = "submission.json", "lock.json", "MANIFEST.sha256"
 TRAJECTORIES, BLOBS = "trajectories", "blobs"
@@ -102,6 +103,12 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     environment: str = field(name="browser")
     """Version and settings of the tools that produced the scores, such as the browser, whose name the key keeps."""
     tasks: LockedTasks
+
+    @property
+    def domain_package(self) -> str:
+        """The distribution that provided the domain and its version, as pinned; "" for a domain of ColBench itself."""
+        pinned = self.pins.get("domains")
+        return shown(str(pinned.get(self.tasks.domain, ""))) if isinstance(pinned, dict) else ""
 
 
 class Blob(Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from colbench.errors import DataError
+from colbench.flags import names
 from colbench_leaderboard.cli import audit, build
-from colbench_leaderboard.cli.moved import add_moved
 from colbench_leaderboard.cli.output import say, say_decision, say_objections
 from colbench_leaderboard.cli.verify import REFUSED, add_store_flags, verify_for_store
+
+MOVED = {
+    "leaderboard refuse": "colbench leaderboard accept STORE BUNDLE --refuse REASON",
+    "leaderboard serve": "colbench leaderboard build STORE --serve",
+}
+"""Old spellings, each with the command line that replaces it."""
 
 
 def add_to(commands: Any) -> None:
@@ -22,12 +28,17 @@ def add_to(commands: Any) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     for add in (_add_init, _add_accept, _add_remove, _add_rescore, audit.add_to, build.add_to):
         add(actions)
-    add_moved("leaderboard", actions)
 
 
 def _add_init(actions: Any) -> None:
     parser = actions.add_parser("init", help="begin an empty store", description="Begin a store.")
     parser.add_argument("store", metavar="STORE", help="a new folder, or a fresh git repository")
+    parser.add_argument(
+        "--packages",
+        metavar="NAME==VERSION,…",
+        default="",
+        help="packages that bring the entries' domains, families or scorers, for its workflow on GitHub to install",
+    )
     parser.set_defaults(run=init)
 
 
@@ -94,7 +105,7 @@ def init(args: argparse.Namespace) -> int:
     """Make the store."""
     from colbench_leaderboard.store.repository import make_store
 
-    make_store(Path(args.store))
+    make_store(Path(args.store), names(args.packages))
     say(
         f"{args.store}: an empty store; `colbench leaderboard accept {args.store} BUNDLE` takes an entry in"
     )

@@ -79,6 +79,8 @@ def say_outcome(outcome: Outcome, out: Path) -> None:
         say(f"         {_located(found)}")
     say(f"bundle   {receipt.bundle}")
     say(f"tasks    {receipt.tasks}")
+    if receipt.domain_package:
+        say(f"domain   {receipt.domain_package}")
     say(f"receipt  {out}")
 
 

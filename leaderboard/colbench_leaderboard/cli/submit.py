@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.errors import UserError
-from colbench_leaderboard.cli.moved import add_moved
 from colbench_leaderboard.cli.output import say_field
 
 if TYPE_CHECKING:
@@ -17,6 +16,11 @@ if TYPE_CHECKING:
     from colbench_leaderboard.store.branches import Branch
 
 
+MOVED = {
+    "submit changes": "colbench leaderboard audit REPOSITORY --added-since COMMIT",
+    "submit template": "colbench submit pack --template FILE",
+}
+"""Old spellings, each with the command line that replaces it."""
 PACK = "Make the bundle of a run: its transcripts and pins, and what you say about your system."
 PUSH = (
     "Put a bundle on a branch of a leaderboard's repository, ready for a pull request. Nothing leaves this machine "
@@ -32,7 +36,6 @@ def add_to(commands: Any) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     _add_pack(actions)
     _add_push(actions)
-    add_moved("submit", actions)
 
 
 def _add_pack(actions: Any) -> None:
@@ -151,6 +154,8 @@ def _show(ready: Draft) -> None:
     say_field("system", f"{ready.submission.name} ({ready.submission.track} track)")
     say_field("tasks", f"{tasks.source}: {cells}, word by word")
     say_field("pins", f"ColBench {ready.lock.colbench} ({ready.lock.commit or 'commit not known'})")
+    if ready.lock.domain_package:
+        say_field("", ready.lock.domain_package)
     say_field("not sent", "scores, times, token ids, logs; paths, addresses, commands")
     if ready.left_out:
         say_field("", ", ".join(ready.left_out))

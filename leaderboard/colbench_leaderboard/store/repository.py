@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -20,33 +22,47 @@ each bundle as it was sent in, and what was found of it. Nothing here is edited 
     colbench leaderboard build . --out site
 """
 WORKFLOW = ".github/workflows/verify-entries.yml"
+PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!]*", re.ASCII)
+"""A package as the workflow's shell may be given it."""
 ATTRIBUTES = ".gitattributes"
 AS_THEY_ARE = "* -text -filter -diff\n"
 """Git changes no line ending and runs no filter, because a bundle's digest is over its bytes."""
 
 
-def make_store(store: Path) -> None:
-    """Make an empty store in a new or empty folder. Raises UserError if the folder is not empty."""
+def make_store(store: Path, packages: Sequence[str] = ()) -> None:
+    """Make an empty store in a new or empty folder, whose workflow installs these packages besides ColBench.
+
+    Raises UserError if the folder is not empty, or a package is not written as `NAME==VERSION`.
+    """
+    for package in packages:
+        if not PINNED.fullmatch(package):
+            raise UserError(
+                f"--packages {package}: write the name and the version, such as colbench-sql==1.0.0"
+            )
     if store.exists() and (not store.is_dir() or any(p.name != ".git" for p in store.iterdir())):
         raise UserError(f"{store}: is not empty; name a new folder")
     (store / ENTRIES).mkdir(parents=True)
     (store / ENTRIES / ".gitkeep").touch()
     (store / "README.md").write_text(README, "utf-8")
-    write_repository_files(store)
+    write_repository_files(store, packages)
     (store / LOG).touch()
 
 
-def repository_files() -> dict[str, str]:
-    """Return the contents of the repository's own files by path."""
+def repository_files(packages: Sequence[str] = ()) -> dict[str, str]:
+    """Return the contents of the repository's own files by path; `packages`: see `make_store`."""
     template = files("colbench_leaderboard.store").joinpath("verify-entries.yml")
     workflow = template.read_text("utf-8").replace("@VERSION@", __version__)
+    workflow = workflow.replace("@PACKAGES@", " ".join(packages))
     return {WORKFLOW: workflow, ATTRIBUTES: AS_THEY_ARE}
 
 
-def write_repository_files(folder: Path) -> list[str]:
-    """Write those of the repository's own files that are missing, and return their paths."""
+def write_repository_files(folder: Path, packages: Sequence[str] = ()) -> list[str]:
+    """Write those of the repository's own files that are missing, and return their paths.
+
+    `packages`: see `make_store`.
+    """
     written = []
-    for name, content in repository_files().items():
+    for name, content in repository_files(packages).items():
         path = folder / name
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)

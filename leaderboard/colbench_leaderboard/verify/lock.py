@@ -9,6 +9,7 @@ import msgspec
 
 from colbench.config import RunConfig, digest
 from colbench.errors import UserError
+from colbench.registry import domain_names, get_domain, package_of
 from colbench.selection import select
 from colbench.task import Task
 from colbench.version import __version__
@@ -27,6 +28,8 @@ DEAREST = 1e6
 """Greatest price, in US dollars for a million tokens."""
 LONGEST = 300
 """Characters of one text of the lock."""
+OURS = "colbench itself"
+"""The package of a domain that no other one provides."""
 
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
@@ -65,7 +68,13 @@ def check(
     packages: Sequence[str],
 ) -> None:
     """Add a finding for each rule that the lock breaks; `packages`: those that answers may import on this machine."""
-    flaws = (*_texts(lock), *_itself(lock, config), *_size(config), *_tasks(lock, config, tasks))
+    flaws = (
+        *_texts(lock),
+        *_itself(lock, config),
+        *_mode(lock, config),
+        *_size(config),
+        *_tasks(lock, config, tasks),
+    )
     for rule, message in flaws:
         findings.add(rule, message, LOCK)
     if set(config.sandbox_packages) != set(packages):
@@ -123,6 +132,20 @@ def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
             "lock.version",
             f"made with colbench {lock.colbench}, verified with {__version__}",
         )
+    yield from _domain_package(lock)
+
+
+def own_package(lock: Lock) -> str:
+    """Return the receiver's own package of the run's domain; "" for a domain of ColBench, or an unknown one."""
+    return package_of(lock.tasks.domain) if lock.tasks.domain in domain_names() else ""
+
+
+def _domain_package(lock: Lock) -> Iterator[tuple[str, str]]:
+    """Compare the package of the run's domain with the receiver's own."""
+    made, own = lock.domain_package, own_package(lock)
+    if made != own:
+        domain = shown(lock.tasks.domain)
+        yield "lock.version", f"domain {domain} of {made or OURS}, verified with {own or OURS}"
 
 
 def _changed(lock: Lock, config: RunConfig) -> list[str]:
@@ -134,6 +157,12 @@ def _changed(lock: Lock, config: RunConfig) -> list[str]:
     stated = msgspec.json.decode(msgspec.json.encode(stated))
     sent = lock.config.keys() | pinned.keys()
     return sorted(name for name in stated.keys() & sent if stated[name] != pinned.get(name))
+
+
+def _mode(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
+    domain = lock.tasks.domain
+    if domain in domain_names() and config.scoring not in get_domain(domain).modes:
+        yield "lock.config", f"`scoring` is {shown(config.scoring)}, which {domain} has no mode of"
 
 
 def _size(config: RunConfig) -> Iterator[tuple[str, str]]:

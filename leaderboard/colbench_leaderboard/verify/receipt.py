@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from colbench.errors import UserError
 from colbench.stats import Estimate
@@ -93,6 +93,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     """Digest of the bundle."""
     colbench: str
     """The version that verified."""
+    domain_package: str | UnsetType = UNSET
+    """Distribution and version of the domain that verified; not set for a domain of ColBench itself."""
     tasks: str
     """The hash of the receiver's own tasks."""
     scorer: str
@@ -134,12 +136,13 @@ class Outcome(Struct, frozen=True, kw_only=True):
             raise UserError(f"--out {folder}: cannot be written: {cause.strerror}") from cause
 
 
-def refused(bundle: str, tasks: str, findings: tuple[Finding, ...]) -> Outcome:
-    """Return the outcome for a refused bundle."""
+def refused(bundle: str, tasks: str, findings: tuple[Finding, ...], *, package: str) -> Outcome:
+    """Return the outcome for a refused bundle; `package`: see `Receipt.domain_package`."""
     return Outcome(
         receipt=Receipt(
             bundle=bundle,
             colbench=__version__,
+            domain_package=package or UNSET,
             tasks=tasks,
             scorer="",
             tier=None,
@@ -156,16 +159,18 @@ def accepted(
     tasks: str,
     findings: tuple[Finding, ...],
     *,
+    package: str,
     scorer: str,
     tier: Tier,
     replayed: int,
     summary: Summary,
     scores: Sequence[CellScore],
 ) -> Outcome:
-    """Return the outcome for an accepted bundle, which may have flags."""
+    """Return the outcome for an accepted bundle, which may have flags; `package`: see `Receipt.domain_package`."""
     receipt = Receipt(
         bundle=bundle,
         colbench=__version__,
+        domain_package=package or UNSET,
         tasks=tasks,
         scorer=scorer,
         tier=tier,

@@ -46,10 +46,10 @@ def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) 
 
     Raises UserError if it cannot be judged on this machine, which says nothing about the bundle.
     """
-    findings = Findings()
+    findings, package = Findings(), lock.own_package(bundle.lock)
     config = lock.run_config(bundle.lock, findings)
     if config is None:
-        return refused(bundle.digest, tasks_hash(own), findings.all())
+        return refused(bundle.digest, tasks_hash(own), findings.all(), package=package)
     tasks = lock.selected(config, own, findings)
     track, packages = bundle.submission.track, settings.config.sandbox_packages
     lock.check(bundle.lock, config, tasks, findings, track=track, packages=packages)
@@ -60,8 +60,8 @@ def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) 
     if not findings.refused:
         asyncio.run(verification.judge())
     if findings.refused:
-        return refused(bundle.digest, tasks_hash(tasks), findings.all())
-    return verification.accepted()
+        return refused(bundle.digest, tasks_hash(tasks), findings.all(), package=package)
+    return verification.accepted(package)
 
 
 class _Verification:
@@ -134,14 +134,15 @@ class _Verification:
             )
             self.findings.add("replay.sample", message)
 
-    def accepted(self) -> Outcome:
-        """Return the outcome if nothing was refused."""
+    def accepted(self, package: str) -> Outcome:
+        """Return the outcome if nothing was refused; `package`: see `Receipt.domain_package`."""
         tier: Tier = "T2" if self.tally.replayed else "T1"
         scores = self.tally.scores
         return accepted(
             self.bundle.digest,
             tasks_hash(self.tasks),
             self.findings.all(),
+            package=package,
             scorer=self.tally.scorer,
             tier=tier,
             replayed=self.tally.same,

@@ -236,6 +236,24 @@ def test_the_workflow_has_no_secret_no_right_and_nothing_of_strangers_in_a_shell
     assert not any("${{" in script for script in scripts)
 
 
+def test_the_workflow_installs_the_packages_that_a_store_names(tmp_path, capsys):
+    store = tmp_path / "store"
+    packages = "colbench-sql==1.0.0, my_families==0.2b1"
+    assert main(["leaderboard", "init", str(store), "--packages", packages]) == 0
+    text = (store / WORKFLOW).read_text()
+    assert 'PACKAGES: "colbench-sql==1.0.0 my_families==0.2b1"' in text
+    assert f'"colbench=={colbench.__version__}" $PACKAGES\n' in text
+    write_repository_files(tmp_path)
+    assert 'PACKAGES: ""' in (tmp_path / WORKFLOW).read_text()
+
+
+@pytest.mark.parametrize("package", ["colbench-sql", "a==1;id", "a==1 --index-url=x", '"==1'])
+def test_a_package_without_a_version_reaches_no_workflow(package, tmp_path, capsys):
+    assert main(["leaderboard", "init", str(tmp_path / "store"), "--packages", package]) == 2
+    assert f"--packages {package}: write the name and the version" in capsys.readouterr().err
+    assert not (tmp_path / "store").exists()
+
+
 def test_the_workflows_scripts_are_shell(tmp_path):
     write_repository_files(tmp_path)
     lines = (tmp_path / WORKFLOW).read_text().splitlines()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
 
 from colbench.cli import main
-from colbench_leaderboard.cli.moved import MOVED
+from colbench_leaderboard.cli import leaderboard, submit
 from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import read_log
 
@@ -26,6 +27,8 @@ trained_on_colbench = false
 human_in_the_loop = false
 tools = "none"
 """
+
+MOVED = leaderboard.MOVED | submit.MOVED
 
 
 @pytest.fixture(scope="module")
@@ -181,11 +184,17 @@ def test_an_old_spelling_names_the_new_one(old, new, capsys):
 
 
 @pytest.mark.parametrize("group", ["leaderboard", "submit"])
-def test_help_names_no_old_spelling(group, capsys):
-    with pytest.raises(SystemExit):
-        main([group, "--help"])
-    shown = capsys.readouterr().out
-    assert not any(f"    {old.split()[1]} " in shown for old in MOVED)
+@pytest.mark.parametrize("asked", ["--help", "foo"])
+def test_neither_help_nor_a_wrong_word_names_an_old_spelling(group, asked, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([group, asked])
+    assert ended.value.code == (0 if asked == "--help" else 2)
+    read = capsys.readouterr()
+    words = re.findall(r"\w+", read.out + read.err)
+    assert {"leaderboard": "rescore", "submit": "pack"}[group] in words
+    choices = re.findall(r"'(\w+)'|^    (\w+) ", read.out + read.err, re.MULTILINE)
+    named = {one or other for one, other in choices}
+    assert not named & {old.split()[1] for old in MOVED}
 
 
 def test_a_rewritten_log_is_refused_with_its_line(made, entrant, capsys):

@@ -76,6 +76,12 @@ def test_a_former_command_names_the_present_one(former, present, fails):
     assert fails(former, "--quick") == f"sweet-rl {former}: is now `sweet-rl {present}`"
 
 
+def test_an_unknown_command_names_the_present_ones_alone(capfd):
+    with pytest.raises(SystemExit):
+        main(["foo"])
+    assert re.findall(r"'(\w+)'", capfd.readouterr().err) == ["foo", "run", "show", "study"]
+
+
 def test_a_run_can_end_at_every_stage_that_show_describes(fails, capfd):
     assert main(["show"]) == 0
     said = capfd.readouterr().out

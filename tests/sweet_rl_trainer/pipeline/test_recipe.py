@@ -65,10 +65,10 @@ def test_the_papers_recipes_have_the_papers_values(name):
 def test_deviations_are_those_of_the_stages_that_are_done():
     recipe = read("lora-1gpu-8b")
     rates = {f"{each}.train.learning_rate" for each in ("critic", "actor", "rft", "mtdpo")}
-    assert {
-        name for name, *_ in paper_diff(recipe, paper_recipe(recipe.domain), STAGES)
-    } == rates | {"lora", "data.held_out"}
-    found = paper_diff(recipe, paper_recipe(recipe.domain), {"rft", "export"})
+    paper = paper_recipe(recipe.domain)
+    found = paper_diff(recipe, paper, STAGES)
+    assert {name for name, *_ in found} == rates | {"lora", "data.held_out"}
+    found = paper_diff(recipe, paper, {"rft", "export"})
     assert ("rft.train.learning_rate", 1e-5, 2e-7) in found
     assert [name for name, *_ in found] == ["data.held_out", "rft.train.learning_rate", "lora"]
     assert [name for name, *_ in paper_diff(recipe, paper, {"grpo"})] == ["lora"]
@@ -80,6 +80,15 @@ def test_settings_of_one_training_win_over_those_of_all():
     assert (recipe.tables["critic"].train.epochs, recipe.tables["critic"].train.beta) == (5, 0.2)
     assert (recipe.tables["actor"].train.epochs, recipe.tables["actor"].train.beta) == (3, 0.2)
     assert recipe.tables["rft"].train.batch_size == 32
+
+
+def test_the_tokenizer_of_a_tiny_model_is_made_from_the_domains_tasks():
+    texts = {
+        domain: read("tiny-cpu", [f"domain={domain}"]).model.tiny.texts
+        for domain in ("backend", "frontend")
+    }
+    assert texts == {"backend": "bundled:backend", "frontend": "bundled:frontend"}
+    assert read("tiny-cpu", ["model.tiny.texts=my.jsonl"]).model.tiny.texts == "my.jsonl"
 
 
 def test_a_value_critic_has_no_likelihood_unless_it_is_asked_for():
