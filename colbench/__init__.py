@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from colbench.evaluation import Observer, evaluate, evaluate_async
     from colbench.interfaces import Agent, Episode, HumanSimulator, Scorer, StatefulAgent
     from colbench.messages import Message, Usage
+    from colbench.report.model import WinRate
     from colbench.rollout import Rollout, Turn
-    from colbench.run import Run, load_run
+    from colbench.run import Run, compare, load_run
     from colbench.score import Score
     from colbench.selection import load_tasks
     from colbench.session import Session, Step, Talk
@@ -50,8 +51,9 @@ _PLACES = {
     "evaluation": ("Observer", "evaluate", "evaluate_async"),
     "interfaces": ("Agent", "Episode", "HumanSimulator", "Scorer", "StatefulAgent"),
     "messages": ("Message", "Usage"),
+    "report.model": ("WinRate",),
     "rollout": ("Rollout", "Turn"),
-    "run": ("Run", "load_run"),
+    "run": ("Run", "compare", "load_run"),
     "score": ("Score",),
     "selection": ("load_tasks",),
     "session": ("Session", "Step", "Talk"),
@@ -89,7 +91,9 @@ __all__ = [
     "Turn",
     "Usage",
     "UserError",
+    "WinRate",
     "__version__",
+    "compare",
     "evaluate",
     "evaluate_async",
     "load_run",
