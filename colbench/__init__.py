@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from colbench.interfaces import Agent, Episode, HumanSimulator, Scorer, StatefulAgent
     from colbench.messages import Message, Usage
     from colbench.progress import ConsoleObserver
+    from colbench.report.model import WinRate
     from colbench.rollout import Rollout, Turn
-    from colbench.run import Run, load_run
+    from colbench.run import Run, compare, load_run
     from colbench.score import Score
     from colbench.selection import load_tasks
     from colbench.session import Session, Step, Talk
@@ -52,8 +53,9 @@ _PLACES = {
     "interfaces": ("Agent", "Episode", "HumanSimulator", "Scorer", "StatefulAgent"),
     "messages": ("Message", "Usage"),
     "progress": ("ConsoleObserver",),
+    "report.model": ("WinRate",),
     "rollout": ("Rollout", "Turn"),
-    "run": ("Run", "load_run"),
+    "run": ("Run", "compare", "load_run"),
     "score": ("Score",),
     "selection": ("load_tasks",),
     "session": ("Session", "Step", "Talk"),
@@ -92,7 +94,9 @@ __all__ = [
     "Turn",
     "Usage",
     "UserError",
+    "WinRate",
     "__version__",
+    "compare",
     "evaluate",
     "evaluate_async",
     "load_run",

@@ -139,7 +139,9 @@ def by_turn(
     cells: Cells, mode: str, max_turns: int, domain: Domain, lead: Metric
 ) -> tuple[Budget, ...]:
     """Return the scores as a function of the turns allowed; an answer counts for budgets from its turn on."""
-    shown = any(turn.score for rollout in cells.rollouts for turn in rollout.turns)
+    shown = domain.pictured or any(
+        turn.score for rollout in cells.rollouts for turn in rollout.turns
+    )
     return tuple(
         Budget(
             turn=turn,

@@ -1,4 +1,4 @@
-"""The library: `evaluate`, `Run` and `load_run`, from a script, a thread and a running event loop."""
+"""The library: `evaluate`, `Run`, `compare` and `load_run`, from a script, a thread and a running event loop."""
 
 from __future__ import annotations
 
@@ -114,6 +114,21 @@ def test_a_run_is_a_table_and_a_dataset():
     assert dataset[0]["messages"][1]["content"] == first.turns[0].said
     assert dataset[0]["answer"] == first.answer
     assert set(frame.columns) < set(dataset.column_names)
+
+
+def test_two_runs_are_compared_on_their_common_tasks():
+    asks = colbench.evaluate(agent="interviewer", **FEW)
+    guesses = colbench.evaluate(agent="blank", **FEW | {"limit": 2})
+    wins = colbench.compare(asks, guesses)["backend"]
+    assert (wins.agent, wins.measure, wins.tasks, wins.rate.mean) == (
+        "blank",
+        "tests_passed",
+        2,
+        1.0,
+    )
+    pages = colbench.evaluate(agent="blank", tasks="bundled:frontend", limit=1)
+    with pytest.raises(colbench.UserError, match="has none of this run's tasks"):
+        colbench.compare(asks, pages)
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,11 @@ def test_the_curve_shows_the_page_in_force_at_each_turn():
     assert [each.answered for each in curve] == pytest.approx([1 / 3, 2 / 3, 2 / 3, 1.0])
 
 
+def test_the_curve_of_an_agent_that_never_shows_a_page_is_0():
+    curve = frontend("a", [cell("a", judged(0.0, 0.0), turn(), turn())]).by_turn
+    assert {each.value.mean for each in curve} == {0.0}
+
+
 def test_the_curve_ends_at_the_run_s_score_whatever_failed():
     rollouts = [
         cell("a", judged(0.8, 0.5), turn(judged(0.7, 0.5)), turn(judged(0.8, 0.5))),
