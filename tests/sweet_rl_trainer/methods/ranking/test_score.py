@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import copy
 from collections import Counter
 
 import pytest
@@ -11,12 +11,14 @@ torch = pytest.importorskip("torch", reason="torch is not installed (colbench[tr
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from colbench.errors import DataError, UserError
+from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import pair_examples, success_examples
 from sweet_rl_trainer.data.pairs import Pair
 from sweet_rl_trainer.data.privileged import TEMPLATES, state
 from sweet_rl_trainer.data.token_weights import RULES
 from sweet_rl_trainer.methods.ranking.score import (
     TERMS,
+    Scorer,
     score_candidates,
     score_pairs,
     score_sides,
@@ -58,33 +60,41 @@ def make_scorer(tmp_path):
     return make
 
 
-def logprob(model, chat, turn, reply, preface=""):
-    """log π(reply | what was said) and the reply's number of tokens, by a loop over the whole logits."""
-    said = ["<|im_start|>user\n", "Write it.", "<|im_end|>\n<|im_start|>assistant\n"]
+HEADER = "\n<|im_start|>assistant\n"
+"""What the template of `chat` writes between the end of what was said and the reply: 12 tokens."""
+
+
+def logprobs(model, chat, turn, reply, preface=""):
+    """log π of each token of the header, the text and the end of a reply, by a loop over the whole logits."""
+    said = ["<|im_start|>user\n", "Write it.", "<|im_end|>"]
     if turn:
-        said += ["Late?<|im_end|>\n<|im_start|>user\nNo.<|im_end|>\n<|im_start|>assistant\n"]
+        said += [f"{HEADER}Late?<|im_end|>\n<|im_start|>user\nNo.<|im_end|>"]
     if preface:
         said.insert(1, preface + "\n\n")
-    prompt = chat.tokenizer("".join(said), add_special_tokens=False).input_ids
-    ids = chat.tokenizer(reply.text, add_special_tokens=False).input_ids
-    if reply.text != "cut sho":
-        ids = [*ids, chat.tokenizer.convert_tokens_to_ids("<|im_end|>")]
+    before, header, text = (
+        chat.tokenizer(each, add_special_tokens=False).input_ids
+        for each in ("".join(said), HEADER, reply.text)
+    )
+    end = [chat.tokenizer.convert_tokens_to_ids("<|im_end|>")] * (reply.text != "cut sho")
+    ids = [*header, *text, *end]
     with torch.no_grad():
-        logits = model(input_ids=torch.tensor([prompt + ids])).logits[0].double()
-    total = 0.0
-    for place, token in enumerate(ids, start=len(prompt)):
-        row = logits[place - 1]
-        total += (row[token] - row.exp().sum().log()).item()
-    return total, len(ids)
+        logits = model(input_ids=torch.tensor([before + ids])).logits[0].double()
+    rows = logits[len(before) - 1 : -1]
+    found = [
+        (row[token] - row.exp().sum().log()).item() for row, token in zip(rows, ids, strict=True)
+    ]
+    return found[: len(header)], found[len(header) :][: len(text)], found[len(header) + len(text) :]
 
 
 def by_hand(preset, critic, reference, chat, turn, reply, stated):
     """The formulas of the table, written down one by one."""
 
     def value(model, preface=""):
-        return logprob(model, chat, turn, reply, preface)[0]
+        _, text, end = logprobs(model, chat, turn, reply, preface)
+        return sum(text) + sum(end)
 
-    _, length = logprob(reference, chat, turn, reply)
+    header, text, end = logprobs(critic, chat, turn, reply, stated)
+    length = len(text) + len(end)
     match preset:
         case "critic":
             return (value(critic, stated) - value(reference, stated)) / length
@@ -95,7 +105,8 @@ def by_hand(preset, critic, reference, chat, turn, reply, stated):
         case "pmi":
             return (value(reference, stated) - value(reference)) / length
         case "released":
-            return value(critic, stated) / (length + 1) - value(reference) / length
+            first = (sum(header) + sum(text)) / (12 + len(text))
+            return first - value(reference) / length
 
 
 @pytest.mark.parametrize(
@@ -248,26 +259,71 @@ def test_a_reply_that_is_too_long_has_no_score_and_is_counted(
     assert 0 < dropped.total() < 3
 
 
-def test_only_the_released_preset_favours_short_replies(byte_model, make_scorer, chat, dialogue):
-    """Of a model that knows nothing, under which each token is as probable as any other."""
-    model = byte_model()
-    with torch.no_grad():
-        model.lm_head.weight.zero_()
-    replies = tuple(Reply(text="a" * length) for length in (9, 29))
+@pytest.fixture
+def four(chat):
+    """A chat whose template has a header of four tokens, as Llama's does."""
+    tokenizer = copy.deepcopy(chat.tokenizer)
+    tokenizer.chat_template = (
+        "{% for each in messages %}{{ '<|im_start|>' + each.role[0] + '>\n' + each.content + '<|im_end|>' }}"
+        "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>a>\n' }}{% endif %}"
+    )
+    return Chat(tokenizer)
+
+
+@pytest.fixture
+def make_written(tmp_path, four):
+    """A scorer by which `z` has a log-probability of its own, the end of a reply 0.35 nats, and all else is certain."""
+    z, end = four.encode("z")[0], four.end
+
+    def make(name, nats):
+        def written(row):
+            certain = torch.zeros(len(row.targets))
+            of_text = certain.masked_fill(row.targets == z, -nats)
+            return of_text.masked_fill(row.targets == end, -0.35)
+
+        cache = ReferenceCache(tmp_path / "written", model=name, precision="float32")
+        return Scorer(cache=cache, logprobs=written, share=True)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("length", "cut", "nats", "expected"),
+    [
+        (10, False, 0.35, 0.1),  # -3.5 / 14 + 3.85 / 11
+        (30, False, 0.35, 0.35 - 10.5 / 34),
+        (10, True, 0.35, 0.1),  # -3.5 / 14 + 3.5 / 10
+        (10, False, 0.14, 0.25),  # -1.4 / 14 + 3.85 / 11
+        (0, False, 0.35, 0.35),  # 0 / 4 + 0.35 / 1
+    ],
+)
+def test_released_scores_are_those_computed_by_hand(
+    length, cut, nats, expected, dialogue, four, make_written
+):
+    assert len(four.reply_header) == 4
+    text = "z" * length
+    reply = Reply(text=text, ids=tuple(four.encode(text)) if cut else ())
+    turns = [Candidates(turn=turns_of([dialogue()])[1], replies=(reply,))]
+    critic, reference = make_written("critic", nats), make_written("reference", 0.35)
+    (scored,) = score_candidates(
+        turns, four, "released", critic=critic, reference=reference, **LIMITS
+    )
+    assert scored.scores == pytest.approx((expected,), abs=1e-6)
+    assert scored.lengths == (length + (not cut),)
+
+
+def test_only_the_released_preset_favours_short_replies(dialogue, four, make_written):
+    replies = tuple(Reply(text="z" * length) for length in (10, 30))
     turns = [Candidates(turn=turns_of([dialogue()])[0], replies=replies)]
+    model = make_written("one", 0.35)
     scores = {
-        preset: score_candidates(
-            turns,
-            chat,
-            preset,
-            critic=make_scorer(model, "critic"),
-            reference=make_scorer(model),
-            **LIMITS,
-        )[0].scores
+        preset: score_candidates(turns, four, preset, critic=model, reference=model, **LIMITS)[
+            0
+        ].scores
         for preset in RATIOS
     }
-    bonus = math.log(260)
-    assert scores.pop("released") == pytest.approx((bonus / 11, bonus / 31), abs=1e-5)
+    short, long = scores.pop("released")
+    assert short > long + 0.05
     assert all(score == pytest.approx((0, 0), abs=1e-6) for score in scores.values())
 
 
