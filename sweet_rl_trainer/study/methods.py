@@ -158,14 +158,16 @@ METHODS: tuple[Method, ...] = (
         name="released",
         label="… as in the released code",
         what=(
-            "PMI is added to the critic's scores, with one mean over all tokens, the privileged "
-            "information at another place, and a likelihood over all tokens in the actor's loss"
+            "PMI and a bonus for short replies are added to the critic's scores, with one mean over "
+            "all tokens, the privileged information at another place, no likelihood in the critic's "
+            "loss, and one over all tokens in the actor's"
         ),
         group="ablation",
         goal="actor",
         changes={
             **ALL_TOKENS,
             "critic.privileged": "released-order",
+            "critic.train.likelihood_weight": 0.0,
             "rank.scores": "released",
             "actor.train.likelihood_over": "everything",
         },
