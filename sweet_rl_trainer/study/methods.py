@@ -29,6 +29,8 @@ class Method(Struct, frozen=True, kw_only=True):
     """Success rate in the paper's Table 2 or 3 (backend), in percent."""
     paper_passed: float | None = None
     """Tests passed, in the same tables."""
+    revisions: tuple[str, ...] = ()
+    """What has changed since its first results, a sentence each; results of before a revision are stale (`stale`)."""
 
 
 UNPRIVILEGED = {"critic.privileged": "none", "rank.scores": "critic-unprivileged"}
@@ -171,6 +173,10 @@ METHODS: tuple[Method, ...] = (
             "rank.scores": "released",
             "actor.train.likelihood_over": "everything",
         },
+        revisions=(
+            "Both terms of its scores were over text and end token, where the released code's first one is over header "
+            "and text; and its critic's loss had a likelihood, where the released one has none.",
+        ),
     ),
     Method(
         name="trajectory-mean",
