@@ -11,6 +11,7 @@ from colbench.errors import UserError
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
 from sweet_rl_trainer.pipeline.read import convert, paper_recipe, read
 from sweet_rl_trainer.pipeline.recipe_files import describe, shipped, text
+from sweet_rl_trainer.study.methods import NAMED
 
 MODEL = {"model": {"name": "x"}}
 SHIPPED = shipped()
@@ -22,6 +23,7 @@ def test_these_recipes_are_shipped():
         "lora-1gpu-8b",
         "paper-backend-8b",
         "paper-frontend-8b",
+        "released-backend-8b",
         "tiny-cpu",
     ]
 
@@ -60,6 +62,15 @@ def test_the_papers_recipes_have_the_papers_values(name):
     assert (recipe.tables["critic"].max_length, recipe.tables["actor"].max_length) == (8192, 16_384)
     assert (recipe.tables["sample"].count, recipe.tables["sample"].data_fraction) == (16, 0.1)
     assert (recipe.tables["rank"].pairs, recipe.tables["rank"].pairs_per_turn) == ("halves", 4)
+
+
+def test_the_released_recipe_is_the_papers_but_for_the_settings_of_the_studys_row():
+    recipe = read("released-backend-8b")
+    found = {key: ours for key, ours, _ in paper_diff(recipe, paper_recipe("backend"), STAGES)}
+    assert found == {**NAMED["released"].changes, "data.held_out": 0.03}
+    kept = ("beta", "likelihood_weight", "learning_rate", "epochs")
+    actor = recipe.tables["actor"].train
+    assert tuple(getattr(actor, each) for each in kept) == (0.1, 0.01, 2e-7, 1)
 
 
 def test_deviations_are_those_of_the_stages_that_are_done():
