@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> None:
     from sweet_rl_trainer.console import quiet
 
     quiet()
-    from sweet_rl_trainer.pipeline.method import methods
+    from sweet_rl_trainer.pipeline.method import goals
     from sweet_rl_trainer.pipeline.recipe_files import describe as summary
     from sweet_rl_trainer.pipeline.recipe_files import shipped, text
 
@@ -32,6 +32,6 @@ def run(args: argparse.Namespace) -> None:
     for name in shipped():
         print(f"{name:18} {summary(name)}")
     print()
-    for method in methods():
-        for goal, what in method.goals.items():
-            print(f"--until {goal:10} {what}")
+    width = max(map(len, goals()))
+    for goal, what in goals().items():
+        print(f"--until {goal:{width}} {what}")
