@@ -22,16 +22,16 @@ def run(args: argparse.Namespace) -> None:
     from sweet_rl_trainer.console import quiet
 
     quiet()
-    from sweet_rl_trainer.pipeline.method import methods
+    from sweet_rl_trainer.pipeline.method import goals
     from sweet_rl_trainer.pipeline.recipe_files import describe as summary
     from sweet_rl_trainer.pipeline.recipe_files import shipped, text
 
     if args.recipe:
         print(text(args.recipe)[0], end="")
         return
-    for name in shipped():
-        print(f"{name:20} {summary(name)}")
-    print()
-    for method in methods():
-        for goal, what in method.goals.items():
-            print(f"--until {goal:12} {what}")
+    recipes, stages = {name: summary(name) for name in shipped()}, goals()
+    width = max(map(len, (*recipes, *stages)))
+    for heading, lines in (("recipes", recipes), ("stages, for --until", stages)):
+        print(f"{heading}:")
+        for name, what in lines.items():
+            print(f"  {name:{width}}  {what}")

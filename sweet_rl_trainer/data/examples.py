@@ -18,7 +18,7 @@ from sweet_rl_trainer.console import shown
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.pairs import SOLVED, Pair
 from sweet_rl_trainer.data.privileged import Template, state
-from sweet_rl_trainer.data.token_weights import Rule, weigh
+from sweet_rl_trainer.data.token_weights import Rule, Weigh, weigh
 from sweet_rl_trainer.data.tokens import OUTSIDE, Encoded, Layout, Tokens, encode
 from sweet_rl_trainer.data.trajectories import Trajectory
 
@@ -79,7 +79,7 @@ class Report(Struct, frozen=True, kw_only=True):
 def pair_examples(
     pairs: Sequence[Pair],
     chat: Chat,
-    token_weights: Rule,
+    token_weights: Rule | Weigh,
     *,
     privileged: Template | None = None,
     max_length: int,
@@ -106,7 +106,7 @@ def pair_examples(
 def success_examples(
     trajectories: Sequence[Trajectory],
     chat: Chat,
-    token_weights: Rule = "trajectory-mean",
+    token_weights: Rule | Weigh = "trajectory-mean",
     *,
     at_least: float = SOLVED,
     privileged: Template | None = None,
@@ -129,7 +129,7 @@ def success_examples(
 def side_examples(
     trajectories: Sequence[Trajectory],
     chat: Chat,
-    token_weights: Rule,
+    token_weights: Rule | Weigh,
     *,
     privileged: Template | None = None,
     max_length: int,
@@ -151,13 +151,13 @@ class _Builder:
     def __init__(
         self,
         chat: Chat,
-        token_weights: Rule,
+        token_weights: Rule | Weigh,
         privileged: Template | None,
         max_length: int,
         layout: Layout,
     ) -> None:
         self.chat = chat
-        self.token_weights: Rule = token_weights
+        self.token_weights: Rule | Weigh = token_weights
         self.privileged: Template | None = privileged
         self.max_length = max_length
         self.layout: Layout = layout

@@ -7,13 +7,14 @@
 | `trajectory-mean` | 1 / Σ_t L_t | the released code's critic: one mean over all assistant tokens |
 | `sum` | 1 | DPO: multi-turn DPO and the actor |
 
-L_t is the number of tokens of turn t, its end-of-turn token included. Every other token weighs 0.
+L_t is the number of tokens of turn t, its end-of-turn token included. Every other token weighs 0. A
+method may have a rule of its own: a function (`Weigh`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 from colbench.errors import UserError
@@ -21,13 +22,17 @@ from colbench.errors import UserError
 Rule = Literal["turn-mean", "turn-mean-averaged", "trajectory-mean", "sum"]
 
 RULES: tuple[Rule, ...] = get_args(Rule)
+Weigh = Callable[[Sequence[int]], Sequence[float]]
+"""Returns the weight of each token, given the number of its assistant turn, or -1 outside of them."""
 
 
-def weigh(turns: Sequence[int], rule: Rule) -> list[float]:
+def weigh(turns: Sequence[int], rule: Rule | Weigh) -> Sequence[float]:
     """Return the weight of each token, given the number of its assistant turn, or -1 outside of them.
 
     Raises UserError for an unknown rule.
     """
+    if callable(rule):
+        return rule(turns)
     if rule not in RULES:
         raise UserError(f"token_weights {rule!r}: there are {', '.join(RULES)}")
     lengths = Counter(turn for turn in turns if turn >= 0)

@@ -1,6 +1,7 @@
 """GRPO on dialogues that the model itself has with the harness (arXiv 2402.03300), by TRL's trainer.
 
-    grpo      groups of dialogues about a task; advantage = (reward - mean of the group) / standard deviation
+    grpo      groups of dialogues about a task; advantage = (reward - mean of the group) / standard deviation, of a
+              dialogue or, with `credit = "turn"`, of each of its turns (`train.grpo.credit`)
     export
 
 It is not in the paper. Published results on ColBench: 51.9 % of tests and 39.3 % success with Qwen2.5-7B (ABBEL, arXiv
@@ -64,10 +65,9 @@ class Grpo(Method):
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
         """Return the stage that exports the policy."""
         table = iteration.recipe.table(GrpoTable)
-        settings = {
-            "train": plain(table.train),
-            "dialogues": dialogues.settings(table.dialogues),
-        }
+        settings = {"train": plain(table.train), "dialogues": dialogues.settings(table.dialogues)}
+        if table.train.credit == "dialogue":  # the key stays that of recipes without these settings
+            del settings["train"]["credit"], settings["train"]["facts_weight"]
         trained = iteration.online("grpo", train, settings, partial(estimate, settings=table.train))
         return [iteration.exported(trained)]
 

@@ -11,8 +11,7 @@ any worse one; in frontend design any two whose cosines differ by 0.1 are a pair
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -20,9 +19,8 @@ from msgspec import Struct
 from sweet_rl_trainer.data.pairs import PAPER_PAIRS, PairSettings
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
 from sweet_rl_trainer.pipeline.examples import paired
-from sweet_rl_trainer.pipeline.iteration import Iteration, plain
-from sweet_rl_trainer.pipeline.method import Method, only_log_ratios, paper_epochs
-from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.iteration import Iteration
+from sweet_rl_trainer.pipeline.method import Method, paper_epochs
 from sweet_rl_trainer.pipeline.stage import Stage
 from sweet_rl_trainer.settings import Count, TrainSettings
 
@@ -50,10 +48,6 @@ class Mtdpo(Method):
         """Return the paper's epochs and pairs."""
         return {"train": {"epochs": paper_epochs(domain)}, "pairs": PAPER_PAIRS.get(domain, {})}
 
-    def problems(self, recipe: Recipe) -> Iterator[str]:
-        """Yield what is wrong with the table."""
-        yield from only_log_ratios("mtdpo", recipe.table(MtdpoSettings).train)
-
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
         """Return the stage that exports the policy."""
         return [iteration.exported(trained(iteration))]
@@ -62,17 +56,12 @@ class Mtdpo(Method):
 def trained(iteration: Iteration) -> Stage:
     """Return the stage that trains the policy."""
     table = iteration.recipe.table(MtdpoSettings)
-    settings = {
-        "pairs": plain(table.pairs),
-        "token_weights": table.token_weights,
-        "max_length": table.max_length,
-    }
-    maker = partial(
+    made = iteration.examples(
+        "mtdpo",
         paired,
+        iteration.truncated,
         pairs=table.pairs,
         token_weights=table.token_weights,
-        privileged=None,
         max_length=table.max_length,
     )
-    made = iteration.examples("mtdpo", maker, settings, iteration.truncated)
-    return iteration.training("mtdpo", table.train, made, referred=True)
+    return iteration.training("mtdpo", table.train, made, reference=True)

@@ -10,21 +10,20 @@ Paper: arXiv 2503.15478, section 5 (baselines) and the appendix on hyper-paramet
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sweet_rl_trainer.data.chat import Chat
-from sweet_rl_trainer.data.examples import Side, success_examples
+from sweet_rl_trainer.data.examples import Examples, Report, success_examples
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.trajectories import Trajectory
-from sweet_rl_trainer.pipeline.examples import Made, or_none
+from sweet_rl_trainer.pipeline.examples import TrainingData, of_both_sides
 from sweet_rl_trainer.pipeline.inputs import Data
 from sweet_rl_trainer.pipeline.iteration import Iteration
-from sweet_rl_trainer.pipeline.method import Method, only_log_ratios, paper_epochs
-from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.method import Method, paper_epochs
 from sweet_rl_trainer.pipeline.stage import Stage
 from sweet_rl_trainer.settings import Count, TrainSettings
 
@@ -56,10 +55,6 @@ class Rft(Method):
         """Return the paper's batch and epochs."""
         return {"train": {"batch_size": PAPER_BATCH, "epochs": paper_epochs(domain)}}
 
-    def problems(self, recipe: Recipe) -> Iterator[str]:
-        """Yield what is wrong with the table."""
-        yield from only_log_ratios("rft", recipe.table(RftSettings).train)
-
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
         """Return the stage that exports the policy."""
         return [iteration.exported(trained(iteration))]
@@ -71,27 +66,33 @@ def trained(iteration: Iteration) -> Stage:
     settings: dict[str, Any] = {"at_least": table.at_least, "max_length": table.max_length}
     if iteration.privileged:
         settings["privileged"] = table.privileged
-    maker = partial(successes, table=table)
-    made = iteration.examples("rft", maker, settings, iteration.privileged)
-    return iteration.training("rft", table.train, made, referred=False)
+    made = iteration.examples("rft", successes, iteration.privileged, **settings)
+    return iteration.training("rft", table.train, made)
 
 
-def successes(data: Data, chat: Chat, table: RftSettings) -> Made:
-    """Return the successful dialogues as examples. Raises DataError if there are none to train on."""
+def successes(
+    data: Data,
+    chat: Chat,
+    *,
+    at_least: float,
+    max_length: int,
+    privileged: Sequence[Template] = (),
+) -> TrainingData:
+    """Return the successful dialogues as examples. Raises DataError if there are none to train on.
+
+    Dialogues of agents that know c are to train on as well, after a statement of c by each of `privileged` in turn.
+    """
 
     def imitated(
         trajectories: Sequence[Trajectory], template: Template | None = None
-    ) -> tuple[list[Side], Any]:
+    ) -> tuple[Examples, Report]:
         return success_examples(
-            trajectories,
-            chat,
-            at_least=table.at_least,
-            privileged=template,
-            max_length=table.max_length,
+            trajectories, chat, at_least=at_least, privileged=template, max_length=max_length
         )
 
-    train, report = imitated(data.train)
-    for number, template in enumerate(table.privileged):
-        if share := data.privileged[number :: len(table.privileged)]:
-            train = [*train, *imitated(share, template)[0]]
-    return Made(train=train, held_out=or_none(lambda: imitated(data.held_out)[0]), report=report)
+    made = of_both_sides(data, imitated)
+    train = [*made.train]
+    for number, template in enumerate(privileged):
+        if share := data.privileged[number :: len(privileged)]:
+            train += imitated(share, template)[0]
+    return replace(made, train=train)

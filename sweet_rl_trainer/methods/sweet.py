@@ -40,7 +40,7 @@ from sweet_rl_trainer.methods.ranking.sample import SampleSettings
 from sweet_rl_trainer.methods.ranking.score import TERMS
 from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, template_of
 from sweet_rl_trainer.pipeline.base import loading
-from sweet_rl_trainer.pipeline.examples import Made, paired
+from sweet_rl_trainer.pipeline.examples import TrainingData, paired
 from sweet_rl_trainer.pipeline.inputs import Data
 from sweet_rl_trainer.pipeline.iteration import Inputs, Iteration, plain
 from sweet_rl_trainer.pipeline.method import Method, only_log_ratios, paper_epochs
@@ -115,21 +115,22 @@ class SweetStages:
     def critic_data(self) -> Stage:
         """Pairs of dialogues, with c."""
         table = self._critic
-        settings = {
-            "pairs": plain(table.pairs),
-            "token_weights": table.token_weights,
-            "max_length": table.max_length,
-            "privileged": table.privileged,
-        }
-        maker = partial(critic_pairs, recipe=self._iteration.recipe)
-        return self._iteration.examples("critic", maker, settings, self._iteration.truncated)
+        return self._iteration.examples(
+            "critic",
+            partial(critic_pairs, recipe=self._iteration.recipe),
+            self._iteration.truncated,
+            pairs=table.pairs,
+            token_weights=table.token_weights,
+            max_length=table.max_length,
+            privileged=table.privileged,
+        )
 
     @cached_property
     def critic(self) -> Stage:
         """Phase 1."""
         train = self._critic.train
-        referred = train.score == "log-ratio"
-        return self._iteration.training("critic", train, self.critic_data, referred=referred)
+        reference = train.score == "log-ratio"
+        return self._iteration.training("critic", train, self.critic_data, reference=reference)
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
         """Return the measurements of the critic; `more` may be the ranked candidates."""
@@ -197,7 +198,7 @@ class SweetStages:
     @cached_property
     def actor(self) -> Stage:
         """Phase 2."""
-        return self._iteration.training("actor", self._actor.train, self.ranked, referred=True)
+        return self._iteration.training("actor", self._actor.train, self.ranked, reference=True)
 
     def _stage(self, name: str, act: Any, settings: Any, needed: Inputs, **options: Any) -> Stage:
         if estimate := options.pop("estimate", None):
@@ -206,18 +207,11 @@ class SweetStages:
         return self._iteration.stage(name, act, settings, inputs, **options)
 
 
-def critic_pairs(data: Data, chat: Chat, recipe: Recipe) -> Made:
+def critic_pairs(data: Data, chat: Chat, recipe: Recipe, **settings: Any) -> TrainingData:
     """Return pairs of dialogues, with c, after a check of what phase 2 will need of the dialogues."""
     sample.check_prompts(data, recipe)
-    table = recipe.table(CriticSettings)
-    return paired(
-        data,
-        chat,
-        pairs=table.pairs,
-        token_weights=table.token_weights,
-        privileged=template_of(table),
-        max_length=table.max_length,
-    )
+    privileged = template_of(recipe.table(CriticSettings))
+    return paired(data, chat, **{**settings, "privileged": privileged})
 
 
 def _unfit(recipe: Recipe) -> Iterator[str]:

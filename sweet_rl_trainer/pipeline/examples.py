@@ -26,19 +26,21 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 
 
-class Made(Struct, frozen=True, kw_only=True):
-    """Examples of both sides, with a report."""
+class TrainingData(Struct, frozen=True, kw_only=True):
+    """The examples of a training: those to train on and the held-out ones."""
 
     train: Examples
     held_out: Examples
     report: Report
-    """Of those to train on."""
+    """Report on the examples to train on."""
     without: dict[str, int] = {}
     """Tasks without a pair, by reason."""
 
 
-Maker = Callable[[Data, Chat], Made]
+Maker = Callable[[Data, Chat], TrainingData]
 """Makes the examples of a method. Raises DataError if there are none to train on."""
+MakeSide = Callable[[Sequence[Trajectory]], tuple[Examples, Report]]
+"""Makes the examples of some trajectories. Raises DataError if there are none."""
 
 
 def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
     }
 
 
-def summary(made: Made) -> dict[str, Any]:
+def summary(made: TrainingData) -> dict[str, Any]:
     """Return the numbers of examples, tokens and tasks."""
     found = msgspec.to_builtins(made.report)
     return {**found, "held_out": len(made.held_out), "tasks_without": made.without}
@@ -76,15 +78,25 @@ def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
     return Amount(examples=made.report.taken, tokens=made.report.tokens, note=note)
 
 
+def of_both_sides(data: Data, make_side: MakeSide) -> TrainingData:
+    """Return the examples of the training side and the held-out side; the latter may have none.
+
+    Raises DataError if there are none to train on.
+    """
+    train, report = make_side(data.train)
+    held_out = or_none(lambda: make_side(data.held_out)[0])
+    return TrainingData(train=train, held_out=held_out, report=report)
+
+
 def paired(
     data: Data,
     chat: Chat,
     *,
     pairs: PairSettings,
     token_weights: WeightRule,
-    privileged: Template | None,
+    privileged: Template | None = None,
     max_length: int,
-) -> Made:
+) -> TrainingData:
     """Return pairs of whole dialogues. Raises DataError if there are none to train on."""
     without = Counter[str]()
 
@@ -105,11 +117,11 @@ def paired(
 
     train, report = side(data.train, data.negatives, without)
     held_out = or_none(lambda: side(data.held_out, [], Counter())[0])
-    return Made(train=train, held_out=held_out, report=report, without=dict(without))
+    return TrainingData(train=train, held_out=held_out, report=report, without=dict(without))
 
 
 def or_none(make_examples: Callable[[], Examples]) -> Examples:
-    """Return held-out examples; none if none can be made."""
+    """Return the examples, or no examples if none can be made."""
     try:
         return make_examples()
     except DataError:

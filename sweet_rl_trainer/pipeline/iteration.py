@@ -94,25 +94,43 @@ class Iteration:
         return Stage(name=name, act=act, settings=whole, inputs=needed, **options)
 
     def examples(
-        self, name: str, maker: examples.Maker, settings: Any, more: Inputs | None = None
+        self,
+        name: str,
+        make: Callable[..., examples.TrainingData],
+        more: Inputs | None = None,
+        **settings: Any,
     ) -> Stage:
-        """Return the stage that makes the examples of the training `name`; `more` are further inputs."""
+        """Return the stage `NAME-data`, which makes the examples of a training.
+
+        Args:
+            name: The name of the training.
+            make: Called with the dialogues, the chat template and the settings (`examples.Maker`).
+            more: Inputs besides the model and the dialogues.
+            settings: All that the examples depend on besides the inputs. Their plain values are part of the stage's
+                key: the examples are made again if a setting changes.
+        """
+        maker: examples.Maker = partial(make, **settings)
         return self.stage(
             f"{name}-data",
             partial(examples.make, maker=maker),
-            settings,
+            plain(settings),
             {**self.inputs, **(more or {})},
             estimate=partial(examples.estimate, recipe=self.recipe, maker=maker),
         )
 
-    def training(self, name: str, settings: TrainSettings, made: Stage, *, referred: bool) -> Stage:
+    def training(
+        self, name: str, settings: TrainSettings, made: Stage, *, reference: bool = False
+    ) -> Stage:
         """Return a training on the examples of another stage.
+
+        Pairs are trained by DPO and need a reference model, unless they train a value model; other examples are
+        imitated.
 
         Args:
             name: The stage's name.
             settings: How to train.
-            made: The stage with the examples.
-            referred: True if the objective has a reference model.
+            made: The stage with the examples (`examples`).
+            reference: True if the objective has a reference model, which is the model before the training.
         """
         recipe = self.recipe
         return Stage(
@@ -122,7 +140,7 @@ class Iteration:
                 settings=settings,
                 adapters=recipe.lora,
                 launch=recipe.launch,
-                referred=referred,
+                reference=reference,
             ),
             settings={"train": plain(settings), "lora": plain(recipe.lora)},
             inputs={"model": self.model, "data": made},

@@ -1,7 +1,9 @@
 """A method: a way to train a policy. Each is one file, found by the entry points `colbench.methods`.
 
 [project.entry-points."colbench.methods"]
-sft = "my_package.sft:Sft"
+my-method = "my_package:MyMethod"
+
+The name of the entry point is that of the method. docs/new-method.md is an example from another package.
 """
 
 from __future__ import annotations
@@ -9,13 +11,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from colbench.config_errors import did_you_mean
-from colbench.errors import UserError
+from colbench.errors import UserError, describe_exception
 from colbench.task import FRONTEND
 from sweet_rl_trainer.pipeline.iteration import Iteration
 from sweet_rl_trainer.pipeline.recipe import Recipe
@@ -23,17 +25,21 @@ from sweet_rl_trainer.pipeline.stage import Stage
 from sweet_rl_trainer.settings import TrainSettings
 
 GROUP = "colbench.methods"
+COMMON = "train"
+"""The table with settings of every training."""
 EPOCHS: Mapping[str, int] = {FRONTEND: 8}
 """The paper's passes over pairs of dialogues and successes, in other domains than backend programming."""
 
 
 class Method(ABC):
-    """A way to train a policy: its tables of a recipe, and its stages."""
+    """A way to train a policy: its tables in a recipe, and its stages. Instances are made without arguments."""
 
     name: ClassVar[str]
     """As in a recipe, `method = "rft"`."""
-    tables: ClassVar[Mapping[str, type[Struct]]]
-    """Types of its tables in a recipe, by name. A field `train` of type TrainSettings is changed by `[train]`, too."""
+    tables: ClassVar[Mapping[str, type[Struct]]] = {}
+    """Types of its tables in a recipe, by name; `Recipe.table(TYPE)` returns one.
+
+    A field `train` of type TrainSettings needs no default: a recipe's `[train]` sets it for every table."""
     goals: ClassVar[Mapping[str, str]]
     """Stages at which a run can end (`--until`), each with a description. The last one trains the policy."""
 
@@ -47,15 +53,22 @@ class Method(ABC):
         """
         return {}
 
-    def problems(self, recipe: Recipe) -> Iterator[str]:  # noqa: ARG002
-        """Yield what is wrong with a recipe, each as KEY: REASON."""
-        yield from ()
+    def problems(self, recipe: Recipe) -> Iterator[str]:
+        """Yield what is wrong with a recipe, each as KEY: REASON; by default, a policy trained as a value model."""
+        for name in self.tables:
+            train = getattr(recipe.tables[name], "train", None)
+            if isinstance(train, TrainSettings):
+                yield from only_log_ratios(name, train)
 
     @abstractmethod
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
-        """Return the last stages of an iteration, up to one of `goals`; those that they need are found.
+        """Return the last stages that lead to a goal; the stages that they need are found by their inputs.
 
-        A policy is exported, so `iteration.exported(…)` comes last.
+        The policy is exported: `iteration.exported(TRAINING)` comes last for the goal that trains it.
+
+        Args:
+            iteration: The model and the dialogues to start from; it makes the stages that all methods share.
+            goal: One of `goals`.
         """
 
     @property
@@ -77,18 +90,52 @@ def only_log_ratios(table: str, settings: TrainSettings) -> Iterator[str]:
 
 @cache
 def methods() -> tuple[Method, ...]:
-    """Return the installed methods, by name. Raises UserError if one cannot be loaded."""
-    return tuple(_load(point) for point in sorted(entry_points(group=GROUP), key=lambda p: p.name))
+    """Return the installed methods, by name.
 
-
-def _load(point: Any) -> Method:
-    try:
-        found = point.load()()
-    except Exception as cause:
-        raise UserError(f"method {point.name} ({point.value}) cannot be loaded: {cause}") from cause
-    if not isinstance(found, Method):
-        raise UserError(f"method {point.name} ({point.value}) is not a subclass of Method")
+    Raises UserError if one cannot be loaded, lacks something, or has a table or a goal that another one has.
+    """
+    found = tuple(_load(point) for point in sorted(entry_points(group=GROUP), key=lambda p: p.name))
+    _refuse_shared(found)
     return found
+
+
+def _load(point: EntryPoint) -> Method:
+    try:
+        method: Method = point.load()()
+    except Exception as cause:
+        raise UserError(
+            f"the method `{point.name}` of {point.value} cannot be loaded\n{describe_exception(cause)}"
+        ) from cause
+    if flaw := next(_flaws(method, point.name), ""):
+        raise UserError(f"the method `{point.name}`: {point.value} {flaw}; see docs/new-method.md")
+    return method
+
+
+def _flaws(method: object, name: str) -> Iterator[str]:
+    if not isinstance(method, Method):
+        yield "is not a subclass of sweet_rl_trainer.pipeline.method.Method"
+    elif getattr(method, "name", None) != name:
+        yield "has no `name`, or not the one of its entry point"
+    elif not getattr(method, "goals", None):
+        yield "has no `goals`, of which the last one trains the policy"
+
+
+def _refuse_shared(found: Sequence[Method]) -> None:
+    """Raise UserError if methods share a name, a table or a goal, or one has a table that every recipe has."""
+    every = dict.fromkeys((*Recipe.__struct_fields__, COMMON), "of every recipe")
+    for kind, owners, names in (
+        ("name", dict[str, str](), [(each.name,) for each in found]),
+        ("table", every, [each.tables for each in found]),
+        ("goal", dict[str, str](), [each.goals for each in found]),
+    ):
+        for method, own in zip(found, names, strict=True):
+            for name in own:
+                if name in owners:
+                    raise UserError(
+                        f"the {kind} `{name}` of the method `{method.name}` is also one {owners[name]}; rename it, "
+                        "or uninstall its package"
+                    )
+                owners[name] = f"of the method `{method.name}`"
 
 
 def find_method(name: str) -> Method:
@@ -106,7 +153,10 @@ def method_of(goal: str) -> Method:
     for method in methods():
         if goal in method.goals:
             return method
-    raise UserError(f"--until {goal}: expected one of {', '.join(goals())}")
+    known = goals()
+    raise UserError(
+        f"--until {goal}: expected one of {', '.join(known)}{did_you_mean(goal, known)}"
+    )
 
 
 def goals() -> dict[str, str]:

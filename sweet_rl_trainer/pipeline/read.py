@@ -19,14 +19,12 @@ from colbench.errors import UserError
 from colbench.registry import get_domain
 from sweet_rl_trainer.data.runs import training_tasks
 from sweet_rl_trainer.pipeline.former_names import refuse_former
-from sweet_rl_trainer.pipeline.method import Method, find_method, methods
+from sweet_rl_trainer.pipeline.method import COMMON, Method, find_method, methods
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.recipe_files import text
 from sweet_rl_trainer.settings import TrainSettings
 
 T = TypeVar("T")
-COMMON = "train"
-"""The table with settings of every training."""
 SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 
 

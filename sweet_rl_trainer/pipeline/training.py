@@ -51,7 +51,7 @@ def train(
     adapters: LoraSettings | None,
     launch: LaunchSettings,
     *,
-    referred: bool,
+    reference: bool,
 ) -> dict[str, Any]:
     """Train on the examples of the input `data`, from the model of the input `model`.
 
@@ -60,7 +60,7 @@ def train(
     task = Task(
         base=str(model_in(job.inputs["model"])),
         examples=str(job.inputs["data"]),
-        references=str(job.shared / REFERENCES) if referred else None,
+        references=str(job.shared / REFERENCES) if reference else None,
         settings=settings,
         adapters=adapters,
     )

@@ -24,6 +24,7 @@ from colbench.messages import ANSWER_MARKER
 from colbench.registry import get_domain
 from colbench.stats import Interval, mean_interval
 from colbench.task import Task
+from sweet_rl_trainer.data import facts
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
 
@@ -126,13 +127,9 @@ def preference(scored: Sequence[Scored]) -> Preference | None:
 
 
 def still_hidden(trajectory: Trajectory, task: Task) -> Iterator[int]:
-    """For each turn the number of facts that the request leaves open and the human has not said before it."""
-    open_facts = {fact.statement for fact in task.hidden.facts if not fact.stated}
-    heard = [each.content for each in trajectory.messages if each.role == "user"]
-    for number, words in enumerate(heard):
-        if number:
-            open_facts = {statement for statement in open_facts if statement not in words}
-        yield len(open_facts)
+    """Return, for each turn, the number of facts that are hidden before it."""
+    _request, *replies = [each.content for each in trajectory.messages if each.role == "user"]
+    return facts.still_hidden(task, replies)
 
 
 def _known(trajectory: Trajectory, task: Task) -> Iterator[Turn]:

@@ -17,6 +17,8 @@ class Sequence(Struct, frozen=True, kw_only=True):
     """Of the completion: 1 where the agent said it, 0 for the human's words and the template's marks."""
     logprobs: list[float]
     """Of the completion as it was sampled, 0 where `mask` is; empty where they are not known."""
+    turns: list[int]
+    """Of the completion: the number of each token's turn, from 0; what is said before a reply counts to its turn."""
 
 
 def sequence(rollout: Rollout) -> Sequence:
@@ -34,6 +36,7 @@ def sequence(rollout: Rollout) -> Sequence:
     ids = list(turns[0].prompt)
     mask: list[int] = []
     logprobs: list[float] = []
+    numbers: list[int] = []
     for number, turn in enumerate(turns, start=1):
         if list(turn.prompt[: len(ids)]) != ids:
             raise DataError(
@@ -44,8 +47,13 @@ def sequence(rollout: Rollout) -> Sequence:
         ids = [*turn.prompt, *turn.ids]
         mask += [0] * between + [1] * len(turn.ids)
         logprobs += [0.0] * between + list(turn.logprobs)
+        numbers += [number - 1] * (between + len(turn.ids))
     start = len(turns[0].prompt)
     known = all(len(turn.logprobs) == len(turn.ids) for turn in turns)
     return Sequence(
-        prompt=ids[:start], completion=ids[start:], mask=mask, logprobs=logprobs if known else []
+        prompt=ids[:start],
+        completion=ids[start:],
+        mask=mask,
+        logprobs=logprobs if known else [],
+        turns=numbers,
     )

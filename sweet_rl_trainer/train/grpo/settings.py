@@ -11,6 +11,7 @@ from colbench.errors import UserError
 from sweet_rl_trainer.settings import Count, NotNegative, Positive, Precision, Share
 
 Group = Annotated[int, Meta(ge=2)]
+Scale = Literal["group", "batch", "none"]
 
 
 class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,8 +36,14 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """How far from 1 the ratio to the probability when sampled counts; at the first of the iterations it is 1. TRL."""
     loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "grpo"
     """How tokens are averaged: over each dialogue and then over these (paper), or as TRL's `loss_type` says."""
-    scale: Literal["group", "batch", "none"] = "group"
+    scale: Scale = "group"
     """What a reward less its group's mean is divided by: the standard deviation there, or of the batch. TRL, paper."""
+
+    credit: Literal["dialogue", "turn"] = "dialogue"
+    """The advantage of a turn: that of its dialogue, or of what the dialogue has still to gain from this turn on, which
+    differs for tasks with facts (`credit`). TRL, paper: dialogue."""
+    facts_weight: NotNegative = 0.5
+    """The weight of the share of facts told in the credit of turns; 0: they have that of their dialogue. Ours."""
 
     temperature: Positive = 1.0
     """Of sampling, and of the log-probabilities that are trained. TRL, and the agent of the harness."""

@@ -32,6 +32,7 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.model.lora import adapt
 from sweet_rl_trainer.settings import LoraSettings
 from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
+from sweet_rl_trainer.train.grpo.credit import REWARD, SETTLED, TURNS, shares_told
 from sweet_rl_trainer.train.grpo.environment import Environment, system_prompts
 from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, check_template
 from sweet_rl_trainer.train.grpo.samplers import Server, in_process
@@ -42,8 +43,6 @@ from sweet_rl_trainer.train.sharding import use_cpu
 
 if TYPE_CHECKING:
     from trl import GRPOTrainer
-
-REWARD = "reward"
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
@@ -164,7 +163,13 @@ class _Run:
             "logprobs": [each.logprobs for each in found] if known else None,
             "env_mask": [each.mask for each in found],
             REWARD: _some([reward(each) for each in rollouts], rollouts),
+            SETTLED: [self._settled(each) for each in rollouts],
+            TURNS: [each.turns for each in found],
         }
+
+    def _settled(self, rollout: Rollout) -> list[float]:
+        told = shares_told(rollout, self.tasks[rollout.task_id], self.config.max_turns)
+        return [self.settings.facts_weight * share for share in told]
 
     def _sampler(self, trainer: Any, dialogues: int) -> Sampler:
         settings, address = self.settings, self.settings.server
@@ -208,7 +213,10 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
     from transformers import PrinterCallback
     from trl import GRPOTrainer
 
-    trainer = GRPOTrainer(
+    from sweet_rl_trainer.train.grpo.turn_trainer import TurnTrainer
+
+    kind = TurnTrainer if run.settings.credit == "turn" else GRPOTrainer
+    trainer = kind(
         model=model,
         reward_funcs=[_rewards],
         args=arguments(run.settings, run.folder),

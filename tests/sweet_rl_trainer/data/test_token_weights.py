@@ -34,6 +34,11 @@ def test_the_weights_of_a_turn_add_up_to_what_the_rule_says():
     assert by_rule["sum"] == [4, 2, 1]
 
 
+def test_a_method_may_weigh_tokens_by_a_function_of_its_own():
+    weights = weigh(TURNS, lambda turns: [float(turn == max(turns)) for turn in turns])
+    assert weights == [0.0] * (len(TURNS) - 1) + [1.0]
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_a_turn_in_two_places_is_one_turn(rule):
     assert weigh([0, -1, 0], rule) == [weigh([0, 0], rule)[0], 0, weigh([0, 0], rule)[1]]

@@ -198,6 +198,7 @@ def test_a_dialogue_is_one_sequence_in_which_the_agents_tokens_are_marked():
     assert (found.prompt, found.completion) == ([1, 2], [3, 4, 5, 6, 7])
     assert found.mask == [1, 1, 0, 0, 1]
     assert found.logprobs == [-0.1, -0.2, 0.0, 0.0, -0.3]
+    assert found.turns == [0, 0, 1, 1, 1]
 
 
 def test_a_dialogue_that_is_not_one_sequence_is_refused():

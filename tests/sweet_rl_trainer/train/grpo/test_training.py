@@ -46,6 +46,8 @@ PLAIN = {
     "gradient_checkpointing": False,
     "save_every": 1,
 }
+BY_TURN = {"credit": "turn", "scale": "none", "group_size": 16}
+"""A group of the whole batch, so that two processes have a half of it each."""
 
 
 def twice(task):
@@ -80,21 +82,38 @@ def weights(folder):
     return AutoModelForCausalLM.from_pretrained(folder).state_dict()
 
 
-def expected_loss(model, found):
+def by_dialogue(group):
+    """GRPO's advantages of a group of dialogues, the same for all turns of each."""
+    rewards = torch.tensor([each.scores["default"].value for each in group])
+    advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
+    return [[each] * 3 for each in advantages]
+
+
+def by_turn(group):
+    """What is left to gain before each turn, less its mean over the group, of a task with one fact."""
+    left = []
+    for each in group:
+        heard = [turn.human or "" for turn in each.turns]
+        known = [any("More than one day" in reply for reply in heard[:turn]) for turn in range(3)]
+        left.append([each.scores["default"].value - 0.5 * told for told in known])
+    means = [sum(turn) / len(group) for turn in zip(*left, strict=True)]
+    assert len({tuple(each) for each in left}) > 2
+    return [[one - mean for one, mean in zip(each, means, strict=True)] for each in left]
+
+
+def expected_loss(model, found, credit=by_dialogue):
     """GRPO at the first of its iterations, in a plain loop over dialogues and the agent's tokens."""
     total = 0.0
     for task in {each.task_id for each in found}:
         group = [each for each in found if each.task_id == task]
-        rewards = torch.tensor([each.scores["default"].value for each in group])
-        advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
-        for rollout, advantage in zip(group, advantages, strict=True):
-            logprobs = []
-            for turn in rollout.turns:
+        for rollout, advantages in zip(group, credit(group), strict=True):
+            terms = []
+            for turn, advantage in zip(rollout.turns, advantages, strict=False):
                 ids = torch.tensor([[*turn.sampled.prompt, *turn.sampled.ids]])
                 logits = model(ids).logits[0].log_softmax(-1)
                 for place in range(len(turn.sampled.prompt), ids.shape[1]):
-                    logprobs.append(logits[place - 1, ids[0, place]])
-            total = total - advantage * torch.stack(logprobs).mean()
+                    terms.append(advantage * logits[place - 1, ids[0, place]])
+            total = total - torch.stack(terms).mean()
     return total / len(found)
 
 
@@ -105,8 +124,39 @@ def test_a_step_is_that_of_a_plain_loop_over_the_agents_tokens(
     check_step(make_guesser(), tmp_path / "run")
 
 
-def one_step(model, chat, task, folder):
-    return run(model, chat, twice(task), folder, settings(batch_size=16))
+def test_a_step_by_turn_is_that_of_a_plain_loop_over_the_turns(
+    make_guesser, make_chat, late, tmp_path
+):
+    one_step(make_guesser(), make_chat(), late, tmp_path / "run", **BY_TURN)
+    check_step(make_guesser(), tmp_path / "run", by_turn)
+
+
+def one_step(model, chat, task, folder, **changes):
+    return run(model, chat, twice(task), folder, settings(batch_size=16, **changes))
+
+
+@pytest.mark.parametrize("scale", ["group", "batch", "none"])
+def test_with_one_turn_the_credit_is_that_of_the_dialogue(
+    scale, make_guesser, make_chat, late, tmp_path
+):
+    config = RunConfig(max_turns=1, sandbox_workers=1, allow_unsafe_sandbox=True)
+    chat = make_chat()
+    one, other = (
+        weights(
+            run(
+                make_guesser(),
+                chat,
+                [late],
+                tmp_path / credit,
+                settings(credit=credit, scale=scale),
+                config=config,
+            )
+        )
+        for credit in ("dialogue", "turn")
+    )
+    for name in one:
+        torch.testing.assert_close(one[name], other[name], atol=1e-6, rtol=0)
+    assert any(not torch.equal(one[n], p) for n, p in make_guesser().state_dict().items())
 
 
 def test_dialogues_are_had_with_the_variables_of_the_template(
@@ -119,14 +169,14 @@ def test_dialogues_are_had_with_the_variables_of_the_template(
         assert chat.tokenizer.decode(rollout.turns[0].sampled.prompt).startswith("Mood: calm\n")
 
 
-def check_step(model, folder):
+def check_step(model, folder, credit=by_dialogue):
     """That the step in a folder is that of the plain loop, from a model as it was before."""
     found = rollouts(folder)
     for task in {each.task_id for each in found}:
         group = [each for each in found if each.task_id == task]
         assert len({each.scores["default"].value for each in group}) > 1
         assert len({len(each.turns) for each in group}) > 1
-    expected_loss(model, found).backward()
+    expected_loss(model, found, credit).backward()
     after = weights(folder / "model")
     moved = 0.0
     for name, parameter in model.named_parameters():
@@ -142,12 +192,15 @@ from pathlib import Path
 import conftest, grpo.conftest, grpo.test_training as t
 make_chat = grpo.conftest.make_chat.__wrapped__()
 make_guesser = grpo.conftest.make_guesser.__wrapped__(conftest.make_model.__wrapped__(), make_chat)
-t.one_step(make_guesser(), make_chat(), grpo.conftest.late.__wrapped__(), Path(sys.argv[1]))
+changes = t.BY_TURN if sys.argv[2] == "by_turn" else {}
+late = grpo.conftest.late.__wrapped__()
+t.one_step(make_guesser(), make_chat(), late, Path(sys.argv[1]), **changes)
 """
 
 
 @pytest.mark.slow
-def test_two_processes_have_a_share_of_the_dialogues_each(make_guesser, tmp_path):
+@pytest.mark.parametrize("credit", [by_dialogue, by_turn])
+def test_two_processes_have_a_share_of_the_dialogues_each(credit, make_guesser, tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -157,7 +210,7 @@ def test_two_processes_have_a_share_of_the_dialogues_each(make_guesser, tmp_path
     folders = [str(Path(__file__).parents[number]) for number in (1, 2)]
     path = os.pathsep.join([*folders, *filter(None, sys.path)])
     both = subprocess.run(
-        [*launch, "--master-port", str(port), script, tmp_path / "run"],
+        [*launch, "--master-port", str(port), script, tmp_path / "run", credit.__name__],
         capture_output=True,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
@@ -165,7 +218,7 @@ def test_two_processes_have_a_share_of_the_dialogues_each(make_guesser, tmp_path
     )
     assert both.returncode == 0, both.stderr
     assert len(list((tmp_path / "run" / "rollouts").iterdir())) == 2
-    check_step(make_guesser(), tmp_path / "run")
+    check_step(make_guesser(), tmp_path / "run", credit)
 
 
 def test_what_is_masked_is_the_template_and_the_human(make_guesser, make_chat, late, tmp_path):
@@ -236,8 +289,11 @@ class Kill(TrainerCallback):
         raise Killed
 
 
-def test_a_run_that_was_killed_goes_on_to_the_same_end(make_guesser, make_chat, late, tmp_path):
-    given = settings(steps=2)
+@pytest.mark.parametrize("credit", ["dialogue", "turn"])
+def test_a_run_that_was_killed_goes_on_to_the_same_end(
+    credit, make_guesser, make_chat, late, tmp_path
+):
+    given = settings(steps=2, credit=credit)
     chat = make_chat()
     whole = run(make_guesser(), chat, [late], tmp_path / "whole", given)
     with pytest.raises(Killed):
