@@ -38,6 +38,8 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
     ids: list[int]
     turns: list[int]
+    pictures: tuple[str, ...] = ()
+    """Names of the pictures among the tokens, in order; only a critic that sees is given any (`vision`)."""
 
 
 class Encoded(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,90 @@
+"""Models that see: value models on Qwen2-VL and Qwen2.5-VL, and the inputs that pictures make.
+
+A sequence holds a run of image tokens for each of its pictures, and the names of the pictures. Sequences with pictures
+are not packed: a row of them is one padded batch, and shares no beginnings. The features of a picture come from the
+model's own image processor, and the positions of three axes (M-RoPE) from the model's own `get_rope_index`, which
+counts them within each sequence of the batch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from colbench.errors import DataError
+from sweet_rl_trainer.model.packing import Row
+
+KINDS = ("qwen2_vl", "qwen2_5_vl")
+"""transformers' names of the architectures."""
+NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}
+"""Names of weights in published checkpoints, and those in transformers' models."""
+
+
+def sees(config: Any) -> bool:
+    """Return whether models of this configuration see pictures."""
+    return getattr(config, "model_type", "") in KINDS
+
+
+def value_class(config: Any) -> type[Any]:
+    """Return the token classifier of a configuration that `sees`: transformers has none of its own."""
+    from transformers import AutoModel
+    from transformers.modeling_layers import GenericForTokenClassification
+
+    backbone = AutoModel._model_mapping[type(config)]
+    pretrained = backbone.__mro__[1]
+    name = backbone.__name__.removesuffix("Model") + "ForTokenClassification"
+    return type(name, (GenericForTokenClassification, pretrained), {})
+
+
+def padded(row: Row, config: Any) -> dict[str, Tensor | None]:
+    """Return what a model is called with to run a row of sequences with pictures as a batch."""
+    sequences = torch.split(row.ids, row.lengths)
+    ids = pad_sequence(list(sequences), batch_first=True)
+    seen = pad_sequence([torch.ones_like(each) for each in sequences], batch_first=True)
+    return {
+        "input_ids": ids,
+        "attention_mask": seen,
+        "mm_token_type_ids": (ids == config.image_token_id).int() * seen,
+        "pixel_values": row.pixels,
+        "image_grid_thw": row.grids,
+    }
+
+
+def unpadded(row: Row, values: Tensor) -> Tensor:
+    """Return a model's values at the T tokens of a row, [T], from those of its batch."""
+    if not row.pictures:
+        return values.flatten()
+    return torch.cat([each[:length] for each, length in zip(values, row.lengths, strict=True)])
+
+
+class Pixels:
+    """The pictures of a folder as features, by the image processor of a checkpoint."""
+
+    def __init__(self, pictures: Path, processor: Any) -> None:
+        self._folder = pictures
+        self._processor = processor
+
+    def of(self, row: Row) -> Row:
+        """Return the row with the features of its pictures. Raises DataError if one is missing."""
+        if not row.pictures:
+            return row
+        images = [self._open(name) for name in row.pictures]
+        found = self._processor(images=images, return_tensors="pt")
+        return dataclasses.replace(row, pixels=found["pixel_values"], grids=found["image_grid_thw"])
+
+    def _open(self, name: str) -> Any:
+        from PIL import Image
+
+        path = self._folder / f"{name}.png"
+        try:
+            with Image.open(path) as image:
+                return image.convert("RGB")
+        except OSError as cause:
+            raise DataError(
+                f"{path}: {cause}; delete the stages critic-data and rank to have pages rendered again"
+            ) from cause
