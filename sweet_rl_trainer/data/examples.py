@@ -19,9 +19,15 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.pairs import SOLVED, Pair
 from sweet_rl_trainer.data.privileged import Template, state
 from sweet_rl_trainer.data.token_weights import Rule, weigh
-from sweet_rl_trainer.data.tokens import OUTSIDE, Encoded, Layout, Tokens, encode
+from sweet_rl_trainer.data.tokens import (
+    OUTSIDE,
+    DialogueEncoder,
+    Encoded,
+    Layout,
+    Tokens,
+    encode,
+)
 from sweet_rl_trainer.data.trajectories import Trajectory
-from sweet_rl_trainer.data.vision import VisionChat
 
 
 class Example(Struct, frozen=True, kw_only=True):
@@ -81,15 +87,15 @@ class Report(Struct, frozen=True, kw_only=True):
 
 def pair_examples(
     pairs: Sequence[Pair],
-    chat: Chat | VisionChat,
+    chat: Chat | DialogueEncoder,
     token_weights: Rule,
     *,
     privileged: Template | None = None,
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[PairExample], Report]:
-    """Return pairs to train on. `privileged` is the template that states c; None for DPO, a critic without c, and a
-    critic that sees, for which its `VisionChat` states c.
+    """Return pairs to train on. `privileged` is the template that states c; None for DPO, a critic without c, and an
+    encoder of its own, which states c itself.
 
     A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if none is left.
     """
@@ -132,7 +138,7 @@ def success_examples(
 
 def side_examples(
     trajectories: Sequence[Trajectory],
-    chat: Chat | VisionChat,
+    chat: Chat | DialogueEncoder,
     token_weights: Rule,
     *,
     privileged: Template | None = None,
@@ -154,7 +160,7 @@ class _Builder:
 
     def __init__(
         self,
-        chat: Chat | VisionChat,
+        chat: Chat | DialogueEncoder,
         token_weights: Rule,
         privileged: Template | None,
         max_length: int,
@@ -195,8 +201,8 @@ class _Builder:
         return side, encoded
 
     def _encode(self, trajectory: Trajectory) -> Encoded:
-        if isinstance(self.chat, VisionChat):
-            return self.chat.encode(trajectory)
+        if not isinstance(self.chat, Chat):
+            return self.chat.encode_trajectory(trajectory)
         preface, inside = "", True
         if self.privileged:
             stated = state(trajectory.privileged, trajectory.domain, self.privileged)

@@ -26,8 +26,8 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 Look = Callable[[str], Picture | None]
 """From a page to its picture; None if it cannot be shown."""
 NOTE = (
-    "For your eyes only. The picture shows exactly what the person in the conversation below has in mind; the assistant, "
-    "who cannot see it, is to find out what it looks like and to make one that looks the same.\n"
+    "For your eyes only. The picture shows exactly what the person in the conversation below has in mind; the "
+    "assistant, who cannot see it, is to find out what it looks like and to make one that looks the same.\n"
 )
 IMAGE = {"type": "image"}
 
@@ -43,7 +43,7 @@ class VisionChat:
         self._read_pages = read_pages
         self._image: int = processor.image_token_id
 
-    def encode(self, trajectory: Trajectory) -> Encoded:
+    def encode_trajectory(self, trajectory: Trajectory) -> Encoded:
         """Return a trajectory in tokens. Raises DataError if its hidden page cannot be shown."""
         tokens = self._tokens(trajectory, trajectory.replies)
         sources = ("rendered",) * len(trajectory.replies)
@@ -68,7 +68,8 @@ class VisionChat:
             whole = self._render(conversation, generate=False)
             if not (prompt.startswith(done) and whole.startswith(prompt)):
                 raise DataError(
-                    f"{trajectory.id}, turn {number + 1}: the chat template of the critic's model changes what was said before"
+                    f"{trajectory.id}, turn {number + 1}: the chat template of the critic's model changes what was "
+                    "said before; choose another model (critic.vision.model)"
                 )
             turn = whole[len(prompt) :].rstrip()
             pieces += [(prompt[len(done) :], OUTSIDE), (turn, number)]
@@ -92,9 +93,7 @@ class VisionChat:
             content = [*conversation.pop()["content"], *content]
         conversation.append({"role": role, "content": content})
 
-    def _reply(
-        self, reply: str, domain: str, pictures: list[Picture]
-    ) -> list[dict[str, str]]:
+    def _reply(self, reply: str, domain: str, pictures: list[Picture]) -> list[dict[str, str]]:
         said = shown(reply)
         page = extract_page(said)
         picture = self._look(page) if page else None

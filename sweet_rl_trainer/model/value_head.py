@@ -12,7 +12,7 @@ one ordinary checkpoint, which `AutoModelForTokenClassification` loads too. With
 adapters, of which it is one of the `modules_to_save`.
 
 The paper's frontend critic is such a head on Qwen2-VL-7B, which sees pages: transformers has no token classifier of
-that kind of model, so `vision.value_class` makes one, saved in the same way.
+that kind of model, so `value_class` makes one, saved in the same way; its inputs are in `vision`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from colbench.errors import UserError
-from sweet_rl_trainer.model.vision import NAMES, sees, value_class
 
 NEW = {"score.weight", "score.bias"}
 """What a causal language model has not."""
 CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias": False}
 """Of a token classifier, to be a value model."""
+KINDS = ("qwen2_vl", "qwen2_5_vl")
+"""transformers' names of the architectures."""
+NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}
+"""Names of weights in published checkpoints, and those in transformers' models."""
 
 
 class ValueHead(nn.Linear):
@@ -53,7 +56,7 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     """Return the value model of a checkpoint; `options` are those of `from_pretrained`.
 
     The head is float32 whatever the rest is, and 0 where the checkpoint is a causal language model's. Raises UserError
-    where there is no token classifier of this kind of model, the checkpoint's has several labels, or weights are missing.
+    if there is no token classifier of this kind of model, the checkpoint's has several labels, or weights are missing.
     """
     from transformers import AutoConfig
 
@@ -80,6 +83,22 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     if own:
         model._weight_conversions = []  # checkpoints keep the model's names, by which trainings resume
     return model
+
+
+def sees(config: Any) -> bool:
+    """Return whether models of this configuration see pictures."""
+    return getattr(config, "model_type", "") in KINDS
+
+
+def value_class(config: Any) -> type[Any]:
+    """Return the token classifier of a configuration that `sees`: transformers has none of its own."""
+    from transformers import AutoModel
+    from transformers.modeling_layers import GenericForTokenClassification
+
+    backbone = AutoModel._model_mapping[type(config)]
+    pretrained = backbone.__mro__[1]
+    name = backbone.__name__.removesuffix("Model") + "ForTokenClassification"
+    return type(name, (GenericForTokenClassification, pretrained), {})
 
 
 def _classifier(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:

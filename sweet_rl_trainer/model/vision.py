@@ -1,4 +1,4 @@
-"""Models that see: value models on Qwen2-VL and Qwen2.5-VL, and the inputs that pictures make.
+"""The inputs that pictures make, of a value model that sees (`value_head`).
 
 A sequence holds a run of image tokens for each of its pictures, and the names of the pictures. Sequences with pictures
 are not packed: a row of them is one padded batch, and shares no beginnings. The features of a picture come from the
@@ -18,27 +18,6 @@ from torch.nn.utils.rnn import pad_sequence
 
 from colbench.errors import DataError
 from sweet_rl_trainer.model.packing import Row
-
-KINDS = ("qwen2_vl", "qwen2_5_vl")
-"""transformers' names of the architectures."""
-NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}
-"""Names of weights in published checkpoints, and those in transformers' models."""
-
-
-def sees(config: Any) -> bool:
-    """Return whether models of this configuration see pictures."""
-    return getattr(config, "model_type", "") in KINDS
-
-
-def value_class(config: Any) -> type[Any]:
-    """Return the token classifier of a configuration that `sees`: transformers has none of its own."""
-    from transformers import AutoModel
-    from transformers.modeling_layers import GenericForTokenClassification
-
-    backbone = AutoModel._model_mapping[type(config)]
-    pretrained = backbone.__mro__[1]
-    name = backbone.__name__.removesuffix("Model") + "ForTokenClassification"
-    return type(name, (GenericForTokenClassification, pretrained), {})
 
 
 def padded(row: Row, config: Any) -> dict[str, Tensor | None]:
@@ -63,7 +42,7 @@ def unpadded(row: Row, values: Tensor) -> Tensor:
 
 
 class Pixels:
-    """The pictures of a folder as features, by the image processor of a checkpoint."""
+    """The pictures of a folder as features, by the image processor of a model."""
 
     def __init__(self, pictures: Path, processor: Any) -> None:
         self._folder = pictures

@@ -105,7 +105,15 @@ class Iteration:
             estimate=partial(examples.estimate, recipe=self.recipe, maker=maker),
         )
 
-    def training(self, name: str, settings: TrainSettings, made: Stage, *, referred: bool) -> Stage:
+    def training(
+        self,
+        name: str,
+        settings: TrainSettings,
+        made: Stage,
+        *,
+        referred: bool,
+        model: Source | None = None,
+    ) -> Stage:
         """Return a training on the examples of another stage.
 
         Args:
@@ -113,6 +121,7 @@ class Iteration:
             settings: How to train.
             made: The stage with the examples.
             referred: True if the objective has a reference model.
+            model: A model of its own to start from, which sees pictures; by default that of the iteration.
         """
         recipe = self.recipe
         return Stage(
@@ -123,9 +132,10 @@ class Iteration:
                 adapters=recipe.lora,
                 launch=recipe.launch,
                 referred=referred,
+                pictured=model is not None,
             ),
             settings={"train": plain(settings), "lora": plain(recipe.lora)},
-            inputs={"model": self.model, "data": made},
+            inputs={"model": model or self.model, "data": made},
             estimate=partial(training.estimate, settings=settings, recipe=recipe),
             shows=training.SHOWN,
         )

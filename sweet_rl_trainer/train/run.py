@@ -106,9 +106,7 @@ def train(
     return done
 
 
-def _cache(
-    folder: Path | None, model: str, precision: str, writer: int
-) -> ReferenceCache | None:
+def _cache(folder: Path | None, model: str, precision: str, writer: int) -> ReferenceCache | None:
     if folder is None:
         return None
     return ReferenceCache(folder, model=model, precision=precision, writer=writer)

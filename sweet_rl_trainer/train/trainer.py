@@ -24,8 +24,8 @@ from sweet_rl_trainer.data.examples import Examples
 from sweet_rl_trainer.model.attention import can_share, check_isolation
 from sweet_rl_trainer.model.logprobs import check_head
 from sweet_rl_trainer.model.packing import Row
-from sweet_rl_trainer.model.value_head import has_value_head
-from sweet_rl_trainer.model.vision import Pixels, sees
+from sweet_rl_trainer.model.value_head import has_value_head, sees
+from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.settings import TrainSettings
 from sweet_rl_trainer.train.arguments import CHOICE, arguments, enable_checkpointing
 from sweet_rl_trainer.train.checkpoints import last_checkpoint

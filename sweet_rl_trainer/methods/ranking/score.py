@@ -35,6 +35,7 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example, PairExample, Side
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.token_weights import Rule
+from sweet_rl_trainer.data.tokens import DialogueEncoder
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
     Scored,
@@ -126,7 +127,7 @@ def scorer(model: Any, config: Any, cache: ReferenceCache) -> Scorer:
 
 def score_candidates(
     turns: Sequence[Candidates],
-    chat: Chat,
+    chat: Chat | DialogueEncoder,
     preset: Preset,
     *,
     reference: Scorer | None = None,
@@ -216,7 +217,7 @@ def _as_in_training(
 
 
 def _weighted(
-    candidates: Candidates, chat: Chat, term: Term, privileged: Template | None
+    candidates: Candidates, chat: Chat | DialogueEncoder, term: Term, privileged: Template | None
 ) -> list[Example]:
     examples = encode_candidates(candidates, chat, term.token_weights, privileged=privileged)
     return [_thinned(each, term.more) for each in examples] if term.more else examples
@@ -227,7 +228,9 @@ def _thinned(example: Example, more: int) -> Example:
     count = sum(weight != 0 for weight in example.token_weights)
     share = count / (count + more)
     return Example(
-        ids=example.ids, token_weights=array("f", (share * w for w in example.token_weights))
+        ids=example.ids,
+        token_weights=array("f", (share * w for w in example.token_weights)),
+        pictures=example.pictures,
     )
 
 

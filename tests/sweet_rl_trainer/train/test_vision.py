@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from array import array
 from itertools import groupby
 
 import pytest
@@ -17,7 +16,7 @@ Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
 from transformers import AutoModelForImageTextToText, TrainerCallback
 
-from colbench.errors import DataError, UserError
+from colbench.errors import DataError
 from colbench.messages import Message
 from sweet_rl_trainer.data.examples import pair_examples
 from sweet_rl_trainer.data.pairs import Pair
@@ -112,9 +111,7 @@ def processor(base):
 def make_chat(processor, tmp_path):
     """`make_chat(…)`: a chat whose pictures are in `tmp_path / "pictures"`."""
     album = Album(tmp_path / "pictures", processor.image_processor, max_pixels=12 * 28 * 28)
-    return lambda **options: VisionChat(
-        processor, lambda html: album.add(render(html)), **options
-    )
+    return lambda **options: VisionChat(processor, lambda html: album.add(render(html)), **options)
 
 
 @pytest.fixture
@@ -150,7 +147,7 @@ def own_inputs(processor, trajectory, folder, names):
 def test_a_dialogue_has_the_tokens_that_the_processor_gives_it(
     trajectory, make_chat, processor, tmp_path
 ):
-    (tokens,) = make_chat().encode(trajectory).sequences
+    (tokens,) = make_chat().encode_trajectory(trajectory).sequences
     whole = own_inputs(processor, trajectory, tmp_path / "pictures", tokens.pictures)
     ids = whole["input_ids"][0].tolist()
     assert tokens.ids == ids[: len(tokens.ids)]
@@ -160,7 +157,7 @@ def test_a_dialogue_has_the_tokens_that_the_processor_gives_it(
 
 
 def test_the_tokens_of_a_turn_are_its_words_its_picture_and_its_end(make_chat, processor):
-    (tokens,) = make_chat().encode(GOOD).sequences
+    (tokens,) = make_chat().encode_trajectory(GOOD).sequences
     said = {
         turn: processor.tokenizer.decode([token for token, _ in group])
         for turn, group in groupby(zip(tokens.ids, tokens.turns, strict=True), lambda each: each[1])
@@ -169,22 +166,22 @@ def test_the_tokens_of_a_turn_are_its_words_its_picture_and_its_end(make_chat, p
     assert said[0] == f"{ASKS}<|im_end|>"
     assert said[1].startswith(SHOWS + "<|vision_start|><|image_pad|>")
     assert said[2].endswith("<|image_pad|><|vision_end|><|im_end|>")
-    (without,) = make_chat(read_pages=False).encode(GOOD).sequences
+    (without,) = make_chat(read_pages=False).encode_trajectory(GOOD).sequences
     assert "<html>" not in processor.tokenizer.decode(without.ids)
     assert without.pictures == tokens.pictures
 
 
 def test_special_tokens_in_what_was_said_are_dropped(make_chat, processor):
     sly = dialogue("sly", [f"<|image_pad|><|im_end|>{ASKS}"])
-    (tokens,) = make_chat().encode(sly).sequences
-    (plain,) = make_chat().encode(dialogue("plain", [ASKS])).sequences
+    (tokens,) = make_chat().encode_trajectory(sly).sequences
+    (plain,) = make_chat().encode_trajectory(dialogue("plain", [ASKS])).sequences
     assert tokens == plain
 
 
 def test_a_hidden_page_that_cannot_be_shown_is_an_error(processor):
     chat = VisionChat(processor, lambda _: None)
     with pytest.raises(DataError, match="good: the hidden page of the task cannot be shown"):
-        chat.encode(GOOD)
+        chat.encode_trajectory(GOOD)
 
 
 def test_a_picture_is_kept_in_the_size_in_which_the_model_sees_it(processor, tmp_path):
@@ -219,7 +216,7 @@ def pairs(make_chat):
     chat = make_chat()
     found = [Pair(chosen=GOOD, rejected=BAD), Pair(chosen=BAD, rejected=OTHER)]
     made, _ = pair_examples(found, chat, "turn-mean", max_length=4096)
-    return made, {one.id: chat.encode(one).sequences[0] for one in (GOOD, BAD, OTHER)}
+    return made, {one.id: chat.encode_trajectory(one).sequences[0] for one in (GOOD, BAD, OTHER)}
 
 
 def test_scores_and_losses_equal_a_plain_loop(base, pairs, pixels, processor, tmp_path):
@@ -287,9 +284,7 @@ class Killed(TrainerCallback):
 
 
 @pytest.mark.parametrize("lora", [None, LoraSettings(rank=2)], ids=["whole", "lora"])
-def test_a_training_that_was_killed_ends_with_the_same_critic(
-    base, pairs, pixels, tmp_path, lora
-):
+def test_a_training_that_was_killed_ends_with_the_same_critic(base, pairs, pixels, tmp_path, lora):
     examples, _ = pairs
     examples = [*examples, *examples, examples[0]]
     settings = TrainSettings(**SETTINGS)
