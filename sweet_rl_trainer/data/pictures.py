@@ -29,9 +29,9 @@ class Album:
     def __init__(self, folder: Path, processor: Any, *, max_pixels: int) -> None:
         """`processor` is the image processor of the model, whose own bound counts as well."""
         self.folder = folder
-        self._least = processor.size["shortest_edge"]
-        self._most = min(max_pixels, processor.size["longest_edge"])
-        self._edge = processor.patch_size * processor.merge_size
+        self._least: int = processor.size["shortest_edge"]
+        self._most: int = min(max_pixels, processor.size["longest_edge"])
+        self._edge: int = processor.patch_size * processor.merge_size
 
     @property
     def most_tokens(self) -> int:

@@ -20,7 +20,7 @@ from colbench.messages import PUBLIC_MARKER
 from colbench.pages.extract import extract_page, target_page
 from colbench.registry import get_domain
 from sweet_rl_trainer.data.pictures import Picture
-from sweet_rl_trainer.data.tokens import OUTSIDE, Encoded, Tokens
+from sweet_rl_trainer.data.tokens import OUTSIDE, Encoded, Source, Tokens
 from sweet_rl_trainer.data.trajectories import Trajectory
 
 Look = Callable[[str], Picture | None]
@@ -46,8 +46,8 @@ class VisionChat:
     def encode_trajectory(self, trajectory: Trajectory) -> Encoded:
         """Return a trajectory in tokens. Raises DataError if its hidden page cannot be shown."""
         tokens = self._tokens(trajectory, trajectory.replies)
-        sources = ("rendered",) * len(trajectory.replies)
-        return Encoded(sequences=(tokens,), form="one sequence", sources=sources)
+        sources: list[Source] = ["rendered"] * len(trajectory.replies)
+        return Encoded(sequences=(tokens,), form="one sequence", sources=tuple(sources))
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
         """Return another reply at a turn (from 0) after what was said before; only the reply's tokens are a turn's."""

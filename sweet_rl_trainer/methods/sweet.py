@@ -31,6 +31,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from colbench.task import FRONTEND
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.pairs import PAPER_PAIRS
 from sweet_rl_trainer.data.tokens import DialogueEncoder
@@ -51,6 +52,11 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Source, Stage
 
 PAPER_ACTOR_EPOCHS = 1
+PAPER_FRONTEND: Mapping[str, Any] = {
+    "critic": {"train": {"score": "value"}, "vision": {"model": "Qwen/Qwen2-VL-7B-Instruct"}},
+    "rank": {"scores": "value"},
+}
+"""The critic of frontend design: a regression head on a model that sees."""
 
 
 class Sweet(Method):
@@ -80,6 +86,10 @@ class Sweet(Method):
                 settings |= {"score": "value", "likelihood_weight": 0.0}
             return {"train": settings, "pairs": PAPER_PAIRS.get(domain, {})}
         return {"train": {"epochs": PAPER_ACTOR_EPOCHS}} if table == "actor" else {}
+
+    def paper_tables(self, domain: str) -> Mapping[str, Any]:
+        """Return the critic that sees, in frontend design."""
+        return PAPER_FRONTEND if domain == FRONTEND else {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
         """Yield what does not fit: a server, or scores that the critic is not trained for."""

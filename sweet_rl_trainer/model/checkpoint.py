@@ -83,8 +83,9 @@ def load_processor(folder: Path) -> Any:
     """Return the processor of a checkpoint that sees. Raises UserError if there is none that can be read."""
     from transformers import AutoProcessor
 
+    made: Any = AutoProcessor
     with readable(folder, "processor"):
-        return AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return made.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
 def is_adapters(folder: Path) -> bool:

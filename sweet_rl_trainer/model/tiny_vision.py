@@ -65,7 +65,8 @@ def build(
     tokenizer.chat_template = CHAT_TEMPLATE
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = AutoModelForImageTextToText.from_config(_config(kind, tokenizer))
+        made: Any = AutoModelForImageTextToText
+        model = made.from_config(_config(kind, tokenizer))
     with no_bars():
         model.save_pretrained(folder)
     _processor(kind, tokenizer).save_pretrained(folder)

@@ -95,7 +95,7 @@ def value_class(config: Any) -> type[Any]:
     from transformers import AutoModel
     from transformers.modeling_layers import GenericForTokenClassification
 
-    backbone = AutoModel._model_mapping[type(config)]
+    backbone: Any = AutoModel._model_mapping[type(config)]
     pretrained = backbone.__mro__[1]
     name = backbone.__name__.removesuffix("Model") + "ForTokenClassification"
     return type(name, (GenericForTokenClassification, pretrained), {})

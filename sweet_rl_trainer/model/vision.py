@@ -22,7 +22,7 @@ from sweet_rl_trainer.model.packing import Row
 
 def padded(row: Row, config: Any) -> dict[str, Tensor | None]:
     """Return what a model is called with to run a row of sequences with pictures as a batch."""
-    sequences = torch.split(row.ids, row.lengths)
+    sequences = torch.split(row.ids, list(row.lengths))
     ids = pad_sequence(list(sequences), batch_first=True)
     seen = pad_sequence([torch.ones_like(each) for each in sequences], batch_first=True)
     return {
