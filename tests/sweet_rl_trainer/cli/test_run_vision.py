@@ -98,9 +98,7 @@ def recipe(runs, critic, tmp_path, one_thread):
 
 
 def stage(out, name):
-    (found,) = (
-        path for path in out.glob(f"{name}-*") if path.name[len(name) + 1 :].isalnum()
-    )
+    (found,) = (path for path in out.glob(f"{name}-*") if path.name[len(name) + 1 :].isalnum())
     return found
 
 
@@ -143,7 +141,7 @@ def test_dialogues_about_pages_become_a_critic_that_sees_and_an_actor(
 
     trained = stage(out, "critic") / "run" / "model"
     config = json.loads((trained / "config.json").read_text())
-    assert (config["model_type"], config["num_labels"]) == ("qwen2_vl", 1)
+    assert (config["model_type"], len(config["id2label"])) == ("qwen2_vl", 1)
     assert model_digest(trained) != model_digest(critic)
     log = (stage(out, "critic") / "run" / "log.jsonl").read_text().splitlines()
     values = [json.loads(line) for line in log]

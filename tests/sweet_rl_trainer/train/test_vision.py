@@ -23,6 +23,8 @@ from sweet_rl_trainer.data.pairs import Pair
 from sweet_rl_trainer.data.pictures import Album
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.data.vision import NOTE, VisionChat
+from sweet_rl_trainer.methods.ranking.score import Scorer, score_candidates
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
 from sweet_rl_trainer.model import tiny_vision
 from sweet_rl_trainer.model.checkpoint import load_processor
 from sweet_rl_trainer.model.digest import model_digest
@@ -33,7 +35,7 @@ from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 from sweet_rl_trainer.train.collator import Packer
 from sweet_rl_trainer.train.loss import pair_losses, row_values, scores
-from sweet_rl_trainer.train.reference_cache import content_key
+from sweet_rl_trainer.train.reference_cache import ReferenceCache, content_key
 from sweet_rl_trainer.train.run import train
 
 torch.set_num_threads(1)
@@ -267,6 +269,42 @@ def test_a_score_depends_on_what_the_pictures_show(base, make_chat, pixels):
     with torch.no_grad():
         first, second = scores(row, row_values(model, model.config, row), 0.0)
     assert abs(first - second) > 1e-4
+
+
+@pytest.mark.parametrize("turn", [0, 2])
+def test_candidates_are_ranked_by_the_value_of_their_own_turn(
+    base, make_chat, processor, pixels, tmp_path, turn
+):
+    causal = AutoModelForImageTextToText.from_pretrained(base).eval()
+    model = load_value_model(base).eval()
+    head = random_head()
+    with torch.no_grad():
+        model.score.weight.copy_(head)
+    chat = make_chat()
+    replies = [ASKS, f"See: {page('purple')}", f"Private. OUTPUT: {page('olive', 260)}"]
+    cache = ReferenceCache(tmp_path / "references", model="critic", precision="float32")
+    critic = Scorer(
+        cache=cache,
+        logprobs=lambda row: row_values(model, model.config, pixels.of(row)),
+        share=False,
+        score="value",
+    )
+    candidates = Candidates(
+        turn=Turn(trajectory=GOOD, number=turn),
+        replies=tuple(Reply(text=reply) for reply in replies),
+    )
+    (scored,) = score_candidates(
+        [candidates], chat, "value", critic=critic, budget=4096, max_length=4096
+    )
+    for reply, score, length in zip(replies, scored.scores, scored.lengths, strict=True):
+        said = dialogue("said", [*GOOD.replies[:turn], reply])
+        (tokens,) = chat.encode_trajectory(said).sequences
+        inputs = own_inputs(processor, said, tmp_path / "pictures", tokens.pictures)
+        with torch.no_grad():
+            hidden = causal.model(**inputs).last_hidden_state[0, : len(tokens.ids)]
+        own = hidden[torch.tensor(tokens.turns) == turn]
+        assert score == pytest.approx((head[0] @ own.mean(0)).item(), rel=1e-3, abs=1e-5)
+        assert length == len(own)
 
 
 def test_pairs_with_pictures_have_a_row_each_and_share_nothing(pairs):
