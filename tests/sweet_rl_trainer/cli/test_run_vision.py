@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,6 +17,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed (colbench[tr
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 pytest.importorskip("torchvision", reason="torchvision is not installed (colbench[frontend])")
 pytest.importorskip("open_clip", reason="open_clip is not installed (colbench[frontend])")
+
+from safetensors.torch import load_file
 
 from colbench.cli import main as colbench
 from sweet_rl_trainer.cli import main
@@ -172,3 +175,32 @@ def test_a_run_that_is_killed_in_the_critics_training_ends_with_the_same_critic(
     folders = [stage(out, "critic") / "run" / "model" for out in (whole, again)]
     assert model_digest(folders[0]) == model_digest(folders[1])
     assert "critic-data: done already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("config", ["fsdp2", "ddp"])
+def test_two_processes_train_the_critic_as_one_does(recipe, tmp_path, config):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    launch = (
+        *("--set", f"launch.config={config}", "--set", "launch.processes=2"),
+        *("--set", f'launch.args=["--main_process_port={port}"]'),
+    )
+    folders = []
+    for name, flags in (("one", ()), ("two", launch)):
+        out = tmp_path / name
+        assert main(["run", str(recipe), "--out", str(out), "--until", "critic", *flags]) == 0
+        folders.append(stage(out, "critic") / "run")
+    logs = [
+        [json.loads(line) for line in (each / "log.jsonl").read_text().splitlines()]
+        for each in folders
+    ]
+    for one, two in zip(*logs, strict=True):
+        assert one.keys() == two.keys()
+        assert {name: one[name] for name in one if "loss" in name} == pytest.approx(
+            {name: two[name] for name in two if "loss" in name}, abs=1e-5
+        )
+    one, two = (load_file(each / "model" / "model.safetensors") for each in folders)
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        torch.testing.assert_close(value, two[name], atol=1e-4, rtol=0, msg=name)
