@@ -91,3 +91,59 @@ def test_no_module_imports_itself_around_corners():
 
 def test_the_contracts_have_no_lists_of_exceptions():
     assert "ignore_imports" not in (ROOT / ".importlinter").read_text("utf-8")
+
+
+TRAINER = "sweet_rl_trainer"
+METHODS = ("sweet", "rft", "mtdpo", "grpo")
+
+
+def trainer():
+    """The import graph of the trainer's modules, as an ordered mapping of each to those that it imports."""
+    graph = grimp.build_graph(TRAINER, cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def chain(imports):
+    """The longest chain of imports, as modules."""
+    known = {}
+
+    def longest(module):
+        if module not in known:
+            below = max((longest(each) for each in imports[module]), key=len, default=[])
+            known[module] = [module, *below]
+        return known[module]
+
+    return max(map(longest, imports), key=len)
+
+
+def reachable(imports, start):
+    found, left = set(), [start]
+    while left:
+        module = left.pop()
+        if module not in found:
+            found.add(module)
+            left += imports[module]
+    return found
+
+
+def test_the_longest_chain_of_imports_in_the_trainer_has_at_most_14_modules():
+    longest = chain(trainer())
+    assert len(longest) <= 14, longest
+
+
+def test_the_way_from_a_command_of_the_trainer_to_the_loss_has_at_most_18_modules():
+    """All modules on any way from `sweet-rl run` to the loss, by way of the method and the training's process."""
+    imports = trainer()
+    pipeline = f"{TRAINER}.pipeline"
+    worker = {f"{pipeline}.worker": {f"{pipeline}.train_examples"}}
+    worker[f"{pipeline}.train_examples"] = {f"{TRAINER}.train.run"}
+    for method in METHODS:
+        modules = {f"{TRAINER}.methods.{each}" for each in METHODS if each != method}
+        ways = {module: each - modules for module, each in imports.items()} | worker
+        ways[f"{TRAINER}.methods.{method}"] -= {f"{pipeline}.method"}
+        ways[f"{pipeline}.method"] |= {f"{TRAINER}.methods.{method}"}
+        ways[f"{pipeline}.training"] |= {f"{pipeline}.worker"}
+        start, loss = f"{TRAINER}.cli.run", f"{TRAINER}.train.loss"
+        between = [each for each in reachable(ways, start) if loss in reachable(ways, each)]
+        assert len(between) <= 18, sorted(between)
+        assert loss in between

@@ -30,8 +30,8 @@ def run(args: argparse.Namespace) -> None:
         print(text(args.recipe)[0], end="")
         return
     for name in shipped():
-        print(f"{name:18} {summary(name)}")
+        print(f"{name:20} {summary(name)}")
     print()
     for method in methods():
         for goal, what in method.goals.items():
-            print(f"--until {goal:10} {what}")
+            print(f"--until {goal:12} {what}")

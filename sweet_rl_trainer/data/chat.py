@@ -107,6 +107,28 @@ class Chat:
             raise DataError(f"{self.name}: neither its chat template nor an EOS token ends a reply")
         return eos
 
+    @cached_property
+    def reply_header(self) -> list[int]:
+        """The ids that the template writes between the end of a human message and the reply to it.
+
+        The token that ends the message is not one of them. Llama 3.1 has 4: `<|start_header_id|>`, `assistant`,
+        `<|end_header_id|>` and an empty line. ChatML has 4, one of them the line break after `<|im_end|>`. Where a
+        human message has no end token, such as Mistral's, everything after its words counts (`[/INST]`).
+        """
+        text = self.render([Message(role="user", content=PROBE)], where="a question")
+        after = text.rpartition(PROBE)[2]
+        ids: list[int] = self.tokenizer(after, add_special_tokens=False).input_ids
+        return ids[1:] if ids[:1] == [self.end] else ids
+
+    def text_length(self, ids: Sequence[int]) -> int:
+        """Return the number of a reply's ids without the token that ended it; all of them if it was cut off."""
+        return len(ids) - sum(last in self._ends for last in ids[-1:])
+
+    @cached_property
+    def _ends(self) -> frozenset[int]:
+        added = self.tokenizer.added_tokens_decoder
+        return frozenset({self.end, *(number for number, token in added.items() if token.special)})
+
     def header(self, messages: Sequence[Message], *, where: str) -> list[int]:
         """The ids of what a prompt holds before the words of its first message; none if that cannot be said."""
         marked = [Message(role=messages[0].role, content=PROBE), *messages[1:]]

@@ -223,6 +223,8 @@ class SweetStages:
             del settings["calibrate"]
         if self._rank.scores != "returns":
             del settings["continuations"]
+        if any(term.header for term in TERMS[self._rank.scores]):
+            settings["header"] = True  # rankings of before the header counted have another key
         precision = self._critic.train.precision
         settings["precision"] = precision
         settings["loading"] = plain(loading(precision, self._iteration.recipe.lora))

@@ -29,6 +29,8 @@ class Method(Struct, frozen=True, kw_only=True):
     """Success rate in the paper's Table 2 or 3 (backend), in percent."""
     paper_passed: float | None = None
     """Tests passed, in the same tables."""
+    revisions: tuple[str, ...] = ()
+    """What has changed since its first results, a sentence each; results of before a revision are stale (`stale`)."""
 
 
 UNPRIVILEGED = {"critic.privileged": "none", "rank.scores": "critic-unprivileged"}
@@ -158,17 +160,23 @@ METHODS: tuple[Method, ...] = (
         name="released",
         label="… as in the released code",
         what=(
-            "PMI is added to the critic's scores, with one mean over all tokens, the privileged "
-            "information at another place, and a likelihood over all tokens in the actor's loss"
+            "PMI and a bonus for short replies are added to the critic's scores, with one mean over "
+            "all tokens, the privileged information at another place, no likelihood in the critic's "
+            "loss, and one over all tokens in the actor's"
         ),
         group="ablation",
         goal="actor",
         changes={
             **ALL_TOKENS,
             "critic.privileged": "released-order",
+            "critic.train.likelihood_weight": 0.0,
             "rank.scores": "released",
             "actor.train.likelihood_over": "everything",
         },
+        revisions=(
+            "Both terms of its scores were over text and end token, where the released code's first one is over header "
+            "and text; and its critic's loss had a likelihood, where the released one has none.",
+        ),
     ),
     Method(
         name="trajectory-mean",

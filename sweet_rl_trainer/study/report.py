@@ -20,6 +20,7 @@ from sweet_rl_trainer.study.methods import METHODS, NAMED, QUESTIONS, TURNS
 from sweet_rl_trainer.study.missing import absent, missing
 from sweet_rl_trainer.study.plots import draw
 from sweet_rl_trainer.study.results import Results
+from sweet_rl_trainer.study.stale import MARK, marked, notice, stale
 from sweet_rl_trainer.study.tables import find, full_label, on_tests, planned
 from sweet_rl_trainer.study.text import code, escape, listed, plain
 
@@ -91,13 +92,13 @@ def markdown(results: Results, charts: Collection[str]) -> str:
         picture = f"![{title}; the numbers are in the tables]({CHARTS}/{name}.svg)"
         found[f"chart {name}"] = picture if name in charts else ""
 
-    left_out = absent(results)
+    left_out, old = absent(results), stale(results)
 
     def put(place: re.Match[str]) -> str:
         content = found[place[1]]
         if content is None:
             return "None in this study." if place[1] in left_out else "Not there yet."
-        return content
+        return marked(content, old)
 
     return re.sub(r"\n{3,}", "\n\n", re.sub(r"\{\{ (.+?) \}\}", put, template))
 
@@ -115,6 +116,7 @@ def _facts(results: Results) -> dict[str, str | None]:
         "version": escape(results.version),
         "headline": "\n".join(f"- {each}" for each in sentences(results)),
         "missing": "\n".join(["**Unfinished.** Missing:", "", *lacking]) if lacking else "",
+        "stale": notice(results),
         "tested": _tested(results),
     }
 
@@ -133,6 +135,7 @@ def summary(results: Results) -> Table:
     from rich.table import Table
 
     shown = Table("test tasks", "success (95 % interval)", "seeds", "turns", "unanswered", box=None)
+    old = stale(results)
     for method in METHODS:
         found = find(on_tests(results, method.name))
         if found:
@@ -143,5 +146,6 @@ def summary(results: Results) -> Table:
                 number(found.turns),
                 percent(found.unanswered),
             )
-            shown.add_row(full_label(method), *cells)
+            mark = f" {MARK}" if method in old else ""
+            shown.add_row(full_label(method) + mark, *cells)
     return shown

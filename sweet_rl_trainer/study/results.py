@@ -40,7 +40,14 @@ class Try(Struct, frozen=True, kw_only=True):
     """That the policy was trained on, each as often as it was."""
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class Part(Struct, frozen=True, kw_only=True):
+    """What was found of one method, or of two."""
+
+    revision: int = 0
+    """The number of their revisions (`Method.revisions`) when it was made; see `stale`."""
+
+
+class Row(Part, frozen=True, kw_only=True):
     """A method with one seed."""
 
     method: str
@@ -68,7 +75,7 @@ class Timing(Struct, frozen=True, kw_only=True):
     """Of an answer and another reply at the same turn, how often the answer scores higher; its 95 % interval."""
 
 
-class Critic(Struct, frozen=True, kw_only=True):
+class Critic(Part, frozen=True, kw_only=True):
     """What the scores that a method learns from are worth; of held-out dialogues only those of a model."""
 
     method: str
@@ -109,7 +116,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """How often the one with the higher return has the higher score; its 95 % interval."""
 
 
-class Credit(Struct, frozen=True, kw_only=True):
+class Credit(Part, frozen=True, kw_only=True):
     """Whether the scores that a method learns from agree with what came of the candidates."""
 
     method: str
@@ -117,7 +124,7 @@ class Credit(Struct, frozen=True, kw_only=True):
     agreements: tuple[Agreement, ...]
 
 
-class Exchange(Struct, frozen=True, kw_only=True):
+class Exchange(Part, frozen=True, kw_only=True):
     """The dialogues of one method on the test tasks, with answers that another one wrote."""
 
     asker: str
@@ -128,7 +135,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     """The evaluation's, in the study's."""
 
 
-class Scaling(Struct, frozen=True, kw_only=True):
+class Scaling(Part, frozen=True, kw_only=True):
     """A method that learnt from a share of the training tasks."""
 
     method: str

@@ -31,8 +31,18 @@ from sweet_rl_trainer.pipeline.base import model_in
 from sweet_rl_trainer.pipeline.stage import Stage, anew, order
 from sweet_rl_trainer.study.graph import Graph
 from sweet_rl_trainer.study.methods import METHODS, QUESTIONS, RETURNS, Method
-from sweet_rl_trainer.study.results import Cost, Credit, Critic, Exchange, Results, Row, Scaling
+from sweet_rl_trainer.study.results import (
+    Cost,
+    Credit,
+    Critic,
+    Exchange,
+    Part,
+    Results,
+    Row,
+    Scaling,
+)
 from sweet_rl_trainer.study.scales import Scale
+from sweet_rl_trainer.study.stale import stamped
 from sweet_rl_trainer.study.stored import LOCK, add, read, set_aside
 from sweet_rl_trainer.study.study import Study
 
@@ -40,7 +50,6 @@ PROMPT = "no-prompt.txt"
 BASE = "base"
 GPU = "gpu"
 """The scale that takes days without one."""
-Part = Row | Critic | Scaling | Credit | Exchange
 
 
 class Runner:
@@ -117,7 +126,7 @@ def run(
         runner.say(f"what was found here of another study, version or base is kept in {old}")
     done = 0
     for part in parts(Study(graph, runner.made), runner, methods, scale, range(seeds)):
-        own = _with(own, part, runner)
+        own = replace(extended(own, part), costs=tuple(runner.costs.values()))
         if runner.done > done:
             done = runner.done
             yield add(own, out)
@@ -132,19 +141,21 @@ def _link(place: Path, folder: Path) -> None:
         part.replace(place)
 
 
-def _with(results: Results, part: Part, runner: Runner) -> Results:
+def extended(results: Results, part: Part) -> Results:
+    """Return results with one more part, which is of the present revision of its methods."""
+    part = stamped(part)
     match part:
         case Row():
-            results = replace(results, rows=(*results.rows, part))
+            return replace(results, rows=(*results.rows, part))
         case Critic():
-            results = replace(results, critics=(*results.critics, part))
+            return replace(results, critics=(*results.critics, part))
         case Scaling():
-            results = replace(results, scaling=(*results.scaling, part))
+            return replace(results, scaling=(*results.scaling, part))
         case Credit():
-            results = replace(results, credits=(*results.credits, part))
+            return replace(results, credits=(*results.credits, part))
         case Exchange():
-            results = replace(results, exchanges=(*results.exchanges, part))
-    return replace(results, costs=tuple(runner.costs.values()))
+            return replace(results, exchanges=(*results.exchanges, part))
+    return results
 
 
 def parts(

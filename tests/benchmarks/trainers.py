@@ -203,14 +203,14 @@ def measure(job: Job, contestant: Contestant) -> Measured:
 
 
 def _ours(job: Job, contestant: Contestant, folder: Path) -> Measured:
-    from sweet_rl_trainer import objective
     from sweet_rl_trainer.model.lora import adapt
     from sweet_rl_trainer.settings import LoraSettings
+    from sweet_rl_trainer.train import loss
     from sweet_rl_trainer.train.reference_cache import ReferenceCache
     from sweet_rl_trainer.train.trainer import Trainer
 
     if contestant.full_logits:
-        objective.token_logprobs = _full_logits
+        loss.token_logprobs = _full_logits
     examples = pairs(job)
     model = _model(job)
     clock = _clock(job)

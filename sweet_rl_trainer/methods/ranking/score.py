@@ -6,13 +6,18 @@
 | `critic-unprivileged` | (log π_θ(a|o) − log π_ref(a|o)) / L |
 | `critic-sum` | log π_θ(a|o,c) − log π_ref(a|o,c): without length normalisation |
 | `pmi` | (log π_ref(a|o,c) − log π_ref(a|o)) / L: no critic, no training |
-| `released` | log π_θ(a|o,c) / (L + 1) − log π_ref(a|o) / L: the released code |
+| `released` | log π_θ(h,t|o,c) / (H + L − 1) − log π_ref(a|o) / L: the released code |
 | `value` | Σ v(a|o,c) / L of a value model (`values`), without a reference |
 | `value-unprivileged` | Σ v(a|o) / L |
 | `returns` | no model's: the mean reward of dialogues that are played on after it (`critic.returns`) |
 
-`released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Every other preset is 0
-if both of its models are the same and see the same, or if the value model's head has not been trained.
+`released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Its first mean is over
+the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1 tokens t
+of its text, without the token that ends it. With 10 tokens of text, each 0.35 nats, as the end is, the bonus is
+3.85 / 11 − 3.5 / 14 = 0.1; it differs for templates with another H. All tokens of a reply that was cut off are text.
+
+Every other preset is 0 if both of its models are the same and see the same, or if the value model's head has not been
+trained.
 
 A turn's candidates are one group: where the model can (`attention.can_share`) their context is computed once for all.
 Values are kept in the caches of `reference`, so what was scored is not scored again.
@@ -24,6 +29,7 @@ import dataclasses
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -68,8 +74,8 @@ class Term(Struct, frozen=True, kw_only=True):
     privileged: bool
     """True if the model sees c."""
     token_weights: Rule = "turn-mean"
-    more: int = 0
-    """Tokens by which the mean's denominator exceeds the reply's number of tokens."""
+    header: bool = False
+    """True if the mean is over the reply's header and text, without the token that ends it (the released code)."""
     score: Score = "log-ratio"
     """What the model must have been trained for."""
 
@@ -86,7 +92,7 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     ),
     "pmi": (Term(of="reference", privileged=True), Term(of="reference", privileged=False)),
     "released": (
-        Term(of="critic", privileged=True, more=1),
+        Term(of="critic", privileged=True, header=True),
         Term(of="reference", privileged=False),
     ),
     "value": (Term(of="critic", privileged=True, score="value"),),
@@ -220,18 +226,26 @@ def _weighted(
     candidates: Candidates, chat: Chat | DialogueEncoder, term: Term, privileged: Template | None
 ) -> list[Example]:
     examples = encode_candidates(candidates, chat, term.token_weights, privileged=privileged)
-    return [_thinned(each, term.more) for each in examples] if term.more else examples
+    if term.header and isinstance(chat, Chat):
+        return [_with_header(each, chat) for each in examples]
+    return examples
 
 
-def _thinned(example: Example, more: int) -> Example:
-    """The example with the denominator of its mean greater by `more`."""
-    count = sum(weight != 0 for weight in example.token_weights)
-    share = count / (count + more)
-    return Example(
-        ids=example.ids,
-        token_weights=array("f", (share * w for w in example.token_weights)),
-        pictures=example.pictures,
-    )
+def _with_header(example: Example, chat: Chat) -> Example:
+    """Return the example with the mean over the header and the text of its reply."""
+    ids = list(example.ids)
+    start = next(place for place, weight in enumerate(example.token_weights) if weight)
+    first = start - _header_length(ids[:start], chat.reply_header)
+    end = start + chat.text_length(ids[start:])
+    share = 1 / max(end - first, 1)
+    counted = [share if first <= place < end else 0.0 for place in range(len(ids))]
+    return Example(ids=example.ids, token_weights=array("f", counted))
+
+
+def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
+    """Return how many tokens at the end of a prompt are the header's; the words before may change the first of them."""
+    pairs = zip(reversed(prompt), reversed(header), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _fitting(

@@ -7,7 +7,7 @@ FOLDER/log.jsonl           a line for each logged step
 FOLDER/model/              the trained model (or adapters), once training is over
 
 TRL is handed one function that has the dialogues (`rollout_func`, which it calls experimental; `env_mask` says which
-tokens are the agent's) and one that hands on their scores. See docs/sweet-rl.md.
+tokens are the agent's) and one that hands on their scores. See docs/grpo.md.
 """
 
 from __future__ import annotations

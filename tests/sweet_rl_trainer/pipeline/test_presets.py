@@ -42,6 +42,8 @@ CRITIC = ("critic-data", "critic", "diagnose", "sample", "rank")
         (
             "critic.token_weights=trajectory-mean",
             "critic.privileged=released-order",
+            "critic.train.likelihood_weight=0",
+            "actor.train.likelihood_over=everything",
             "rank.scores=released",
         ),
         ("critic.train.score=value", "rank.scores=value"),

@@ -11,6 +11,7 @@ from colbench.errors import UserError
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
 from sweet_rl_trainer.pipeline.read import convert, paper_recipe, read
 from sweet_rl_trainer.pipeline.recipe_files import describe, shipped, text
+from sweet_rl_trainer.study.methods import NAMED
 
 MODEL = {"model": {"name": "x"}}
 SHIPPED = shipped()
@@ -22,6 +23,7 @@ def test_these_recipes_are_shipped():
         "lora-1gpu-8b",
         "paper-backend-8b",
         "paper-frontend-8b",
+        "released-backend-8b",
         "tiny-cpu",
     ]
 
@@ -92,6 +94,15 @@ def test_the_papers_critic_of_pages_is_a_regression_head_on_a_model_that_sees():
 def test_what_does_not_fit_a_critic_that_sees_is_named(changes, problem):
     with pytest.raises(UserError, match=f"recipe paper-frontend-8b: {problem}"):
         read("paper-frontend-8b", changes)
+
+
+def test_the_released_recipe_is_the_papers_but_for_the_settings_of_the_studys_row():
+    recipe = read("released-backend-8b")
+    found = {key: ours for key, ours, _ in paper_diff(recipe, paper_recipe("backend"), STAGES)}
+    assert found == {**NAMED["released"].changes, "data.held_out": 0.03}
+    kept = ("beta", "likelihood_weight", "learning_rate", "epochs")
+    actor = recipe.tables["actor"].train
+    assert tuple(getattr(actor, each) for each in kept) == (0.1, 0.01, 2e-7, 1)
 
 
 def test_deviations_are_those_of_the_stages_that_are_done():

@@ -21,6 +21,7 @@ from sweet_rl_trainer.study.results import (
     Step,
     Try,
 )
+from sweet_rl_trainer.study.stale import stamped
 
 
 def outcomes(tasks, turns=3, tokens=30):
@@ -72,7 +73,9 @@ def results(rows=(), **parts):
         "scaling": (),
         "costs": (),
     }
-    return Results(rows=tuple(rows), **(facts | parts))
+    found = Results(rows=tuple(rows), **(facts | parts))
+    dated = ("rows", "critics", "scaling", "credits", "exchanges")
+    return replace(found, **{name: tuple(map(stamped, getattr(found, name))) for name in dated})
 
 
 def marks(successes, of=20):

@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from sweet_rl_trainer.study.methods import NAMED
-from sweet_rl_trainer.study.run import parts
+from sweet_rl_trainer.study.run import extended, parts
 from sweet_rl_trainer.study.scales import read
 
 
@@ -90,3 +90,10 @@ def test_what_has_a_row_is_exchanged_and_the_first_seed_learns_from_less():
     assert len(exchanges) == 6 + 2
     assert exchanges[6:] == [("rft", "sweet", 1), ("sweet", "rft", 1)]
     assert found[-2:] == [("scaling", "rft", 0, share, "rft's") for share in (0.5, 0.25)]
+
+
+def test_a_part_is_kept_with_the_revision_of_its_method(make):
+    old = make.row("released", {"a": "1"})
+    results = extended(make.results(), replace(old, revision=0))
+    assert [each.revision for each in results.rows] == [len(NAMED["released"].revisions)]
+    assert (results.critics, results.costs) == ((), ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 import pytest
@@ -58,33 +57,41 @@ def make_scorer(tmp_path):
     return make
 
 
-def logprob(model, chat, turn, reply, preface=""):
-    """log π(reply | what was said) and the reply's number of tokens, by a loop over the whole logits."""
-    said = ["<|im_start|>user\n", "Write it.", "<|im_end|>\n<|im_start|>assistant\n"]
+HEADER = "\n<|im_start|>assistant\n"
+"""What the template of `chat` writes between the end of what was said and the reply: 12 tokens."""
+
+
+def logprobs(model, chat, turn, reply, preface=""):
+    """log π of each token of the header, the text and the end of a reply, by a loop over the whole logits."""
+    said = ["<|im_start|>user\n", "Write it.", "<|im_end|>"]
     if turn:
-        said += ["Late?<|im_end|>\n<|im_start|>user\nNo.<|im_end|>\n<|im_start|>assistant\n"]
+        said += [f"{HEADER}Late?<|im_end|>\n<|im_start|>user\nNo.<|im_end|>"]
     if preface:
         said.insert(1, preface + "\n\n")
-    prompt = chat.tokenizer("".join(said), add_special_tokens=False).input_ids
-    ids = chat.tokenizer(reply.text, add_special_tokens=False).input_ids
-    if reply.text != "cut sho":
-        ids = [*ids, chat.tokenizer.convert_tokens_to_ids("<|im_end|>")]
+    before, header, text = (
+        chat.tokenizer(each, add_special_tokens=False).input_ids
+        for each in ("".join(said), HEADER, reply.text)
+    )
+    end = [chat.tokenizer.convert_tokens_to_ids("<|im_end|>")] * (reply.text != "cut sho")
+    ids = [*header, *text, *end]
     with torch.no_grad():
-        logits = model(input_ids=torch.tensor([prompt + ids])).logits[0].double()
-    total = 0.0
-    for place, token in enumerate(ids, start=len(prompt)):
-        row = logits[place - 1]
-        total += (row[token] - row.exp().sum().log()).item()
-    return total, len(ids)
+        logits = model(input_ids=torch.tensor([before + ids])).logits[0].double()
+    rows = logits[len(before) - 1 : -1]
+    found = [
+        (row[token] - row.exp().sum().log()).item() for row, token in zip(rows, ids, strict=True)
+    ]
+    return found[: len(header)], found[len(header) :][: len(text)], found[len(header) + len(text) :]
 
 
 def by_hand(preset, critic, reference, chat, turn, reply, stated):
     """The formulas of the table, written down one by one."""
 
     def value(model, preface=""):
-        return logprob(model, chat, turn, reply, preface)[0]
+        _, text, end = logprobs(model, chat, turn, reply, preface)
+        return sum(text) + sum(end)
 
-    _, length = logprob(reference, chat, turn, reply)
+    header, text, end = logprobs(critic, chat, turn, reply, stated)
+    length = len(text) + len(end)
     match preset:
         case "critic":
             return (value(critic, stated) - value(reference, stated)) / length
@@ -95,7 +102,8 @@ def by_hand(preset, critic, reference, chat, turn, reply, stated):
         case "pmi":
             return (value(reference, stated) - value(reference)) / length
         case "released":
-            return value(critic, stated) / (length + 1) - value(reference) / length
+            first = (sum(header) + sum(text)) / (12 + len(text))
+            return first - value(reference) / length
 
 
 @pytest.mark.parametrize(
@@ -246,29 +254,6 @@ def test_a_reply_that_is_too_long_has_no_score_and_is_counted(
     assert [score is None for score in found.scores] == [length > limit for length in lengths]
     assert dropped == {f"longer than {limit} tokens": sum(n > limit for n in lengths)}
     assert 0 < dropped.total() < 3
-
-
-def test_only_the_released_preset_favours_short_replies(byte_model, make_scorer, chat, dialogue):
-    """Of a model that knows nothing, under which each token is as probable as any other."""
-    model = byte_model()
-    with torch.no_grad():
-        model.lm_head.weight.zero_()
-    replies = tuple(Reply(text="a" * length) for length in (9, 29))
-    turns = [Candidates(turn=turns_of([dialogue()])[0], replies=replies)]
-    scores = {
-        preset: score_candidates(
-            turns,
-            chat,
-            preset,
-            critic=make_scorer(model, "critic"),
-            reference=make_scorer(model),
-            **LIMITS,
-        )[0].scores
-        for preset in RATIOS
-    }
-    bonus = math.log(260)
-    assert scores.pop("released") == pytest.approx((bonus / 11, bonus / 31), abs=1e-5)
-    assert all(score == pytest.approx((0, 0), abs=1e-6) for score in scores.values())
 
 
 def test_dropout_is_off(candidates, byte_model, make_scorer, chat):
