@@ -129,6 +129,10 @@ class VisionChat:
             wide = list(self._widened(found, sizes))
             ids += wide
             turns += [turn] * len(wide)
+        if next(sizes, None) is not None:
+            raise DataError(
+                "the chat template of the critic's model leaves out pictures; choose another one (critic.vision.model)"
+            )
         return Tokens(ids=ids, turns=turns, pictures=tuple(each.name for each in pictures))
 
     def _widened(self, ids: Sequence[int], sizes: Iterator[int]) -> Iterator[int]:

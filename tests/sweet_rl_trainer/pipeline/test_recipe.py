@@ -70,12 +70,8 @@ def test_the_papers_critic_of_pages_is_a_regression_head_on_a_model_that_sees():
     critic = recipe.tables["critic"]
     assert (critic.train.score, recipe.tables["rank"].scores) == ("value", "value")
     assert critic.vision.model == "Qwen/Qwen2-VL-7B-Instruct"
-    found = dict(
-        (name, (ours, paper))
-        for name, ours, paper in paper_diff(
-            read("tiny-cpu", ["domain=frontend"]), paper_recipe("frontend"), STAGES
-        )
-    )
+    other = paper_diff(read("tiny-cpu", ["domain=frontend"]), paper_recipe("frontend"), STAGES)
+    found = {name: (ours, paper) for name, ours, paper in other}
     assert found["critic.vision"][0] is None
     assert found["critic.train.score"] == ("log-ratio", "value")
     assert found["rank.scores"] == ("critic", "value")

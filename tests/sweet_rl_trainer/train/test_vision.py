@@ -20,7 +20,7 @@ from colbench.errors import DataError
 from colbench.messages import Message
 from sweet_rl_trainer.data.examples import pair_examples
 from sweet_rl_trainer.data.pairs import Pair
-from sweet_rl_trainer.data.pictures import Album
+from sweet_rl_trainer.data.pictures import Album, Picture
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.data.vision import NOTE, VisionChat
 from sweet_rl_trainer.methods.ranking.score import Scorer, score_candidates
@@ -183,6 +183,15 @@ def test_special_tokens_in_what_was_said_are_dropped(make_chat, processor):
 def test_a_hidden_page_that_cannot_be_shown_is_an_error(processor):
     chat = VisionChat(processor, lambda _: None)
     with pytest.raises(DataError, match="good: the hidden page of the task cannot be shown"):
+        chat.encode_trajectory(GOOD)
+
+
+def test_a_template_that_leaves_out_pictures_is_an_error(processor):
+    processor.chat_template = processor.chat_template.replace(
+        "<|vision_start|><|image_pad|><|vision_end|>", ""
+    )
+    chat = VisionChat(processor, lambda _: Picture(name="x", tokens=4))
+    with pytest.raises(DataError, match="leaves out pictures"):
         chat.encode_trajectory(GOOD)
 
 
