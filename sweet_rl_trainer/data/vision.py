@@ -3,10 +3,10 @@
     [note, picture of the hidden page] system prompt, request, reply [picture of its page], what the human said, reply …
 
 The hidden page is c, stated at the beginning of the first message, as a picture and nothing else. A reply that shows a
-page has the picture of it at its end, before the token that ends the turn; one without a page is text. The tokens of
-a turn are its words, its picture and its end: all of them count in the weights of tokens. Private parts of replies are
-left out, as the human does not see them, so a dialogue is always one sequence. Special tokens in what was said are
-dropped.
+page has the picture of it at its end, before the token that ends the turn; one without a page, or with one that the
+browser cannot show, is text. The tokens of a turn are its words, its picture and its end: all of them count in the
+weights of tokens, the words without having seen the picture. Private parts of replies are left out, as the human does
+not see them, so a dialogue is always one sequence. Special tokens in what was said are dropped.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ NEW = {"score.weight", "score.bias"}
 CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias": False}
 """Of a token classifier, to be a value model."""
 KINDS = ("qwen2_vl", "qwen2_5_vl")
-"""transformers' names of the architectures."""
+"""transformers' names of the architectures that see."""
 NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}
 """Names of weights in published checkpoints, and those in transformers' models."""
 

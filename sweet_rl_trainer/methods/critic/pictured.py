@@ -3,8 +3,8 @@
 OUT/pictures/NAME.png     the pictures of all examples, shrunk (`data.pictures`)
 
 The examples are pairs of dialogues as for every critic, written by the processor of the critic's own model. A pair has
-a row to itself, padded to the longer of its dialogues. Examples hold the pictures' digests, so a browser that shows pages
-otherwise makes other examples; the key of the stage does not depend on the browser.
+a row to itself, padded to the longer of its dialogues. Examples hold the pictures' digests, so another browser may make
+other examples; the key of the stage does not depend on the browser.
 """
 
 from __future__ import annotations
