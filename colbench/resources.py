@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from colbench.config import RunConfig
 from colbench.domain import Resources
+from colbench.errors import UserError
 from colbench.interfaces import ResourceUser, Scorer, Viewer
 from colbench.pages.render import PageRenderer
 from colbench.registry import get_domain, package_of, require_mode
@@ -92,3 +93,20 @@ class RunResources:
         """The renderer of the first domain that has one."""
         found = (resources.renderer for resources in self.by_domain.values())
         return next((renderer for renderer in found if renderer), None)
+
+
+@asynccontextmanager
+async def open_renderer(
+    domain: str, config: RunConfig | None = None
+) -> AsyncIterator[PageRenderer]:
+    """Start what renders the pages of a domain, without the rest of its resources, and stop it on leaving.
+
+    Pages look as the human sees them. Raises UserError if the domain has no pages, or this machine no browser.
+    """
+    renderer = get_domain(domain).resources(config or RunConfig(domain=domain), []).renderer
+    if renderer is None:
+        raise UserError(f"the domain {domain} has no pages to render")
+    async with AsyncExitStack() as stack:
+        if isinstance(renderer, AbstractAsyncContextManager):
+            await stack.enter_async_context(renderer)
+        yield renderer

@@ -19,7 +19,14 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.pairs import SOLVED, Pair
 from sweet_rl_trainer.data.privileged import Template, state
 from sweet_rl_trainer.data.token_weights import Rule, Weigh, weigh
-from sweet_rl_trainer.data.tokens import OUTSIDE, Encoded, Layout, Tokens, encode
+from sweet_rl_trainer.data.tokens import (
+    OUTSIDE,
+    DialogueEncoder,
+    Encoded,
+    Layout,
+    Tokens,
+    encode,
+)
 from sweet_rl_trainer.data.trajectories import Trajectory
 
 
@@ -30,6 +37,8 @@ class Example(Struct, frozen=True, kw_only=True):
     """int32"""
     token_weights: array[float]
     """float32, one for each token; 0 for what the agent did not say."""
+    pictures: tuple[str, ...] = ()
+    """Names of the pictures among the tokens, in order (`pictures`)."""
 
 
 class Side(Struct, frozen=True, kw_only=True):
@@ -78,14 +87,15 @@ class Report(Struct, frozen=True, kw_only=True):
 
 def pair_examples(
     pairs: Sequence[Pair],
-    chat: Chat,
+    chat: Chat | DialogueEncoder,
     token_weights: Rule | Weigh,
     *,
     privileged: Template | None = None,
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[PairExample], Report]:
-    """Return pairs to train on. `privileged` is the template that states c; None for DPO and a critic without c.
+    """Return pairs to train on. `privileged` is the template that states c; None for DPO, a critic without c, and an
+    encoder of its own, which states c itself.
 
     A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if none is left.
     """
@@ -128,7 +138,7 @@ def success_examples(
 
 def side_examples(
     trajectories: Sequence[Trajectory],
-    chat: Chat,
+    chat: Chat | DialogueEncoder,
     token_weights: Rule | Weigh,
     *,
     privileged: Template | None = None,
@@ -150,7 +160,7 @@ class _Builder:
 
     def __init__(
         self,
-        chat: Chat,
+        chat: Chat | DialogueEncoder,
         token_weights: Rule | Weigh,
         privileged: Template | None,
         max_length: int,
@@ -179,11 +189,7 @@ class _Builder:
         return fit
 
     def _make(self, trajectory: Trajectory) -> tuple[Side, Encoded]:
-        preface, inside = "", True
-        if self.privileged:
-            stated = state(trajectory.privileged, trajectory.domain, self.privileged)
-            preface, inside = stated.text, stated.inside
-        encoded = encode(trajectory, self.chat, preface=preface, inside=inside, layout=self.layout)
+        encoded = self._encode(trajectory)
         turns = [turn for each in encoded.sequences for turn in each.turns]
         side = Side(
             examples=tuple(_examples(encoded.sequences, weigh(turns, self.token_weights))),
@@ -193,6 +199,15 @@ class _Builder:
             reply_tokens=sum(turn != OUTSIDE for turn in turns),
         )
         return side, encoded
+
+    def _encode(self, trajectory: Trajectory) -> Encoded:
+        if not isinstance(self.chat, Chat):
+            return self.chat.encode_trajectory(trajectory)
+        preface, inside = "", True
+        if self.privileged:
+            stated = state(trajectory.privileged, trajectory.domain, self.privileged)
+            preface, inside = stated.text, stated.inside
+        return encode(trajectory, self.chat, preface=preface, inside=inside, layout=self.layout)
 
     def report(self, what: str, given: int, taken: int, sides: Sequence[Side]) -> Report:
         """The report. Raises DataError if nothing was taken."""
@@ -219,5 +234,9 @@ def _examples(sequences: Sequence[Tokens], weights: Sequence[float]) -> Iterator
     start = 0
     for each in sequences:
         end = start + len(each.ids)
-        yield Example(ids=array("i", each.ids), token_weights=array("f", weights[start:end]))
+        yield Example(
+            ids=array("i", each.ids),
+            token_weights=array("f", weights[start:end]),
+            pictures=each.pictures,
+        )
         start = end

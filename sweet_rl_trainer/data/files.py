@@ -28,6 +28,7 @@ class _Example(Struct, frozen=True, array_like=True):
     """Little-endian int32."""
     token_weights: bytes
     """Little-endian float32."""
+    pictures: tuple[str, ...] = ()
 
 
 class _Side(Struct, frozen=True, array_like=True):
@@ -94,7 +95,10 @@ def _stored(examples: Examples) -> _Stored:
 
 def _store(side: Side) -> _Side:
     return _Side(
-        tuple(_Example(_bytes(each.ids), _bytes(each.token_weights)) for each in side.examples),
+        tuple(
+            _Example(_bytes(each.ids), _bytes(each.token_weights), each.pictures)
+            for each in side.examples
+        ),
         side.trajectory,
         side.reward,
         side.turns,
@@ -105,7 +109,11 @@ def _store(side: Side) -> _Side:
 def _side(stored: _Side) -> Side:
     return Side(
         examples=tuple(
-            Example(ids=_array("i", each.ids), token_weights=_array("f", each.token_weights))
+            Example(
+                ids=_array("i", each.ids),
+                token_weights=_array("f", each.token_weights),
+                pictures=each.pictures,
+            )
             for each in stored.examples
         ),
         trajectory=stored.trajectory,

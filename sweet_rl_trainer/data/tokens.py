@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,6 +38,8 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
     ids: list[int]
     turns: list[int]
+    pictures: tuple[str, ...] = ()
+    """Names of the pictures among the tokens, in order; only a critic that sees is given any (`vision`)."""
 
 
 class Encoded(Struct, frozen=True, kw_only=True):
@@ -47,6 +49,16 @@ class Encoded(Struct, frozen=True, kw_only=True):
     form: Form
     sources: tuple[Source, ...]
     """Of each turn."""
+
+
+class DialogueEncoder(Protocol):
+    """What writes dialogues in tokens in its own way, such as `vision.VisionChat`, in place of `encode`."""
+
+    def encode_trajectory(self, trajectory: Trajectory) -> Encoded:
+        """Return a trajectory in tokens."""
+
+    def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
+        """Return another reply at a turn (from 0) after what was said before; only its tokens are a turn's."""
 
 
 class _Turn(Struct, frozen=True, kw_only=True):

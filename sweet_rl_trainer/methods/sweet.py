@@ -17,37 +17,46 @@ Phase 2, policy:
 
 Paper: arXiv 2503.15478, section 4 and the appendix on hyper-parameters: β 0.1, λ 0.01, learning rate 2e-7, batches
 of 8, 4 epochs (critic; frontend design 8) and 1 (actor), at most 8,192 tokens (critic) and 16,384 (actor).
-`critic.train.score = "value"` is its ablation with a regression head. What the released code does otherwise is the
-recipe `released-backend-8b`.
+`critic.train.score = "value"` is its ablation with a regression head; in frontend design that is its critic, on a model
+of its own that sees the hidden page and every page that was shown (`[critic.vision]`). What the released code does
+otherwise is the recipe `released-backend-8b`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from colbench.task import FRONTEND
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.pairs import PAPER_PAIRS
-from sweet_rl_trainer.methods.critic import diagnosis
+from sweet_rl_trainer.data.tokens import DialogueEncoder
+from sweet_rl_trainer.methods.critic import diagnosis, pictured
 from sweet_rl_trainer.methods.critic.diagnosis import DiagnoseSettings
 from sweet_rl_trainer.methods.critic.show import view
-from sweet_rl_trainer.methods.ranking import rank, sample
+from sweet_rl_trainer.methods.ranking import rank, sample, vision
 from sweet_rl_trainer.methods.ranking.rank import ActorSettings, RankSettings
 from sweet_rl_trainer.methods.ranking.sample import SampleSettings
 from sweet_rl_trainer.methods.ranking.score import TERMS
 from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, template_of
-from sweet_rl_trainer.pipeline.base import loading
+from sweet_rl_trainer.pipeline.base import checkpoint, loading
 from sweet_rl_trainer.pipeline.examples import TrainingData, paired
 from sweet_rl_trainer.pipeline.inputs import Data
 from sweet_rl_trainer.pipeline.iteration import Inputs, Iteration, plain
 from sweet_rl_trainer.pipeline.method import Method, only_log_ratios, paper_epochs
 from sweet_rl_trainer.pipeline.recipe import Recipe
-from sweet_rl_trainer.pipeline.stage import Stage
+from sweet_rl_trainer.pipeline.stage import Source, Stage
 
 PAPER_ACTOR_EPOCHS = 1
+PAPER_FRONTEND: Mapping[str, Any] = {
+    "critic": {"train": {"score": "value"}, "vision": {"model": "Qwen/Qwen2-VL-7B-Instruct"}},
+    "rank": {"scores": "value"},
+}
+"""The critic of frontend design: a regression head on a model that sees."""
 
 
 class Sweet(Method):
@@ -77,6 +86,10 @@ class Sweet(Method):
                 settings |= {"score": "value", "likelihood_weight": 0.0}
             return {"train": settings, "pairs": PAPER_PAIRS.get(domain, {})}
         return {"train": {"epochs": PAPER_ACTOR_EPOCHS}} if table == "actor" else {}
+
+    def paper_tables(self, domain: str) -> Mapping[str, Any]:
+        """Return the critic that sees, in frontend design."""
+        return PAPER_FRONTEND if domain == FRONTEND else {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
         """Yield what does not fit: a server, or scores that the critic is not trained for."""
@@ -115,14 +128,22 @@ class SweetStages:
     def critic_data(self) -> Stage:
         """Pairs of dialogues, with c."""
         table = self._critic
-        return self._iteration.examples(
-            "critic",
-            partial(critic_pairs, recipe=self._iteration.recipe),
-            self._iteration.truncated,
-            pairs=table.pairs,
-            token_weights=table.token_weights,
-            max_length=table.max_length,
-            privileged=table.privileged,
+        settings = {
+            "pairs": table.pairs,
+            "token_weights": table.token_weights,
+            "max_length": table.max_length,
+            "privileged": table.privileged,
+        }
+        make = partial(critic_pairs, recipe=self._iteration.recipe)
+        if table.vision is None:
+            return self._iteration.examples("critic", make, self._iteration.truncated, **settings)
+        maker = partial(make, **settings)
+        return self._stage(
+            "critic-data",
+            partial(pictured.make, maker=maker),
+            plain({**settings, "vision": _key(table.vision)}),
+            {**self._iteration.truncated, **self._sight},
+            estimate=partial(pictured.estimate, maker=maker),
         )
 
     @cached_property
@@ -130,7 +151,24 @@ class SweetStages:
         """Phase 1."""
         train = self._critic.train
         reference = train.score == "log-ratio"
-        return self._iteration.training("critic", train, self.critic_data, reference=reference)
+        stage = self._iteration.training(
+            "critic", train, self.critic_data, reference=reference, model=self._critic_model
+        )
+        if self._critic_model is None:
+            return stage
+        estimate = partial(pictured.estimate_training, recipe=self._iteration.recipe)
+        return dataclasses.replace(stage, estimate=estimate)
+
+    @cached_property
+    def _critic_model(self) -> Source | None:
+        """The model that a critic which sees starts from; None: the policy's."""
+        settings = self._critic.vision
+        return checkpoint(settings.model) if settings else None
+
+    @property
+    def _sight(self) -> Inputs:
+        """The input of a critic that sees besides its weights."""
+        return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
         """Return the measurements of the critic; `more` may be the ranked candidates."""
@@ -141,7 +179,9 @@ class SweetStages:
             "token_weights": table.token_weights,
             "max_length": table.max_length,
         }
-        needed = {"data": self.critic_data, "critic": self.critic, **(more or {})}
+        if table.vision:
+            settings["vision"] = _key(table.vision)
+        needed = {"data": self.critic_data, "critic": self.critic, **self._sight, **(more or {})}
         act = partial(diagnosis.diagnose, row_tokens=self._rank.row_tokens)
         return self._stage("diagnose", act, settings, needed, view=view)
 
@@ -191,7 +231,9 @@ class SweetStages:
         settings["privileged"] = self._critic.privileged
         settings["max_length"] = [self._critic.max_length, self._actor.max_length]
         settings["token_weights"] = self._actor.token_weights
-        judge: Inputs = {rank.CRITIC: self.critic} if self.judged else {}
+        judge: Inputs = {rank.CRITIC: self.critic, **self._sight} if self.judged else {}
+        if self._critic.vision and self.judged:
+            settings["vision"] = _key(self._critic.vision)
         needed = {"candidates": self.sampled, **judge}
         return self._stage("rank", rank.rank, settings, needed, estimate=rank.estimate)
 
@@ -207,7 +249,16 @@ class SweetStages:
         return self._iteration.stage(name, act, settings, inputs, **options)
 
 
-def critic_pairs(data: Data, chat: Chat, recipe: Recipe, **settings: Any) -> TrainingData:
+def _key(settings: vision.VisionSettings) -> dict[str, Any]:
+    """Return the settings of a critic that sees without its model, which is an input of the stages."""
+    found: dict[str, Any] = plain(settings)
+    del found["model"]
+    return found
+
+
+def critic_pairs(
+    data: Data, chat: Chat | DialogueEncoder, recipe: Recipe, **settings: Any
+) -> TrainingData:
     """Return pairs of dialogues, with c, after a check of what phase 2 will need of the dialogues."""
     sample.check_prompts(data, recipe)
     privileged = template_of(recipe.table(CriticSettings))
@@ -217,6 +268,8 @@ def critic_pairs(data: Data, chat: Chat, recipe: Recipe, **settings: Any) -> Tra
 def _unfit(recipe: Recipe) -> Iterator[str]:
     """Yield the mismatches between the scores and the critic."""
     scores, critic = recipe.table(RankSettings).scores, recipe.table(CriticSettings)
+    if critic.vision:
+        yield from _unfit_for_sight(recipe, critic)
     if scores == "returns" and recipe.data.official and not recipe.data.runs:
         yield "rank.scores 'returns': nobody can play on in official files; name runs (data.runs)"
     for term in TERMS[scores]:
@@ -229,3 +282,15 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
             yield f"rank.scores {scores!r} do not fit critic.token_weights {critic.token_weights!r}"
         if term.score != critic.train.score:
             yield f"rank.scores {scores!r} do not fit critic.train.score {critic.train.score!r}"
+
+
+def _unfit_for_sight(recipe: Recipe, critic: CriticSettings) -> Iterator[str]:
+    """Yield the mismatches between a critic that sees and the other settings."""
+    assert critic.vision  # noqa: S101
+    yield from vision.problems(critic.vision, recipe.domain)
+    if critic.train.score != "value":
+        yield 'critic.vision: a critic that sees pages is a regression head; set critic.train.score = "value"'
+    if critic.privileged != "preamble":
+        yield 'critic.vision: c is the picture of the hidden page; leave critic.privileged at "preamble"'
+    if critic.train.share_beginnings:
+        yield "critic.train.share_beginnings: dialogues with pictures share none; set it to false"

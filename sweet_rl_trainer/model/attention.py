@@ -4,6 +4,7 @@
 |---|---|---|
 | sequences side by side | sdpa, eager, flex | positions that restart: transformers makes each layer's mask of them |
 | sequences side by side | flash | the same, and the variable lengths themselves (`cu_seq_lens_q` …) |
+| sequences with pictures | any | a padded batch, not a row (`vision.padded`) |
 | beginnings shared | sdpa, eager | a mask of our own, where every layer attends to everything before (`can_share`) |
 
 `check_isolation` proves of a model that it obeys.
@@ -20,14 +21,18 @@ from torch import Tensor, nn
 
 from colbench.errors import UserError
 from sweet_rl_trainer.model.packing import Row, lay_out
+from sweet_rl_trainer.model.vision import padded
 
 
 def model_inputs(row: Row, config: Any) -> dict[str, Any]:
-    """What a causal language model of this configuration is called with to run a row as a batch of one.
+    """Return what a model of this configuration is called with to run a row: a batch of one, padded with pictures.
 
     Raises ValueError for a row that shares beginnings with a model that cannot.
     """
     from transformers.utils.generic import is_flash_attention_requested
+
+    if row.pictures:
+        return padded(row, config)
 
     inputs: dict[str, Any] = {"input_ids": row.ids[None], "position_ids": row.positions[None]}
     if row.shares and not can_share(config):
@@ -82,6 +87,7 @@ def implementation(config: Any) -> str:
 class _Probe(Struct, frozen=True):
     ids: list[int]
     token_weights: list[float]
+    pictures: tuple[str, ...] = ()
 
 
 def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> None:

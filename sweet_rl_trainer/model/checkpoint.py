@@ -79,6 +79,15 @@ def load_tokenizer(folder: Path) -> Any:
         return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
+def load_processor(folder: Path) -> Any:
+    """Return the processor of a checkpoint that sees. Raises UserError if there is none that can be read."""
+    from transformers import AutoProcessor
+
+    made: Any = AutoProcessor
+    with readable(folder, "processor"):
+        return made.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
 def is_adapters(folder: Path) -> bool:
     """Return whether a folder holds adapters rather than a whole model."""
     return (folder / ADAPTERS).is_file()

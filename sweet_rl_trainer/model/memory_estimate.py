@@ -21,6 +21,7 @@ from typing import Any
 from msgspec import Struct
 
 from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
+from sweet_rl_trainer.model.value_head import sees
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 BYTES = {"float32": 4, "bfloat16": 2}
@@ -37,17 +38,28 @@ class Size(Struct, frozen=True, kw_only=True):
     layers: int
     width: int
     inner: int
+    tower: Tower | None = None
+    """The part that sees, if there is one; its parameters and layers are among the others."""
+
+
+class Tower(Struct, frozen=True, kw_only=True):
+    """What matters of a vision tower."""
+
+    layers: int
+    width: int
+    inner: int
 
 
 def size_of(folder: Path) -> Size:
     """The size of the model whose configuration is in a folder; no weights are loaded."""
     import torch
     from torch import nn
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    kind: Any = AutoModelForImageTextToText if sees(config) else AutoModelForCausalLM
     with torch.device("meta"):
-        model: Any = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+        model: Any = kind.from_config(config)
     head = model.get_output_embeddings()
     linear = [each for each in model.modules() if isinstance(each, nn.Linear) and each is not head]
     text = config.get_text_config()
@@ -57,7 +69,15 @@ def size_of(folder: Path) -> Size:
         layers=text.num_hidden_layers,
         width=text.hidden_size,
         inner=getattr(text, "intermediate_size", None) or 4 * text.hidden_size,
+        tower=_tower(config.vision_config) if sees(config) else None,
     )
+
+
+def _tower(config: Any) -> Tower:
+    """Return the vision tower of Qwen2-VL, whose width is `embed_dim`, or of Qwen2.5-VL."""
+    width = getattr(config, "embed_dim", None) or config.hidden_size
+    inner = getattr(config, "intermediate_size", None) or config.mlp_ratio * width
+    return Tower(layers=config.depth, width=width, inner=inner)
 
 
 def training_bytes(
@@ -79,13 +99,22 @@ def training_bytes(
 
 
 def activations(size: Size, settings: TrainSettings) -> float:
-    """Bytes of a row's activations.
+    """Return the bytes of a row's activations.
 
     A layer keeps about 12 values of its width and 4 of the feed-forward's for each token; with gradient checkpointing
     only one layer does at a time, and each keeps its input.
     """
-    layer = 12 * size.width + 4 * size.inner
-    kept = layer * size.layers
+    return float(settings.row_tokens * _kept(size, settings) * BYTES[settings.precision])
+
+
+def tower_activations(size: Size, settings: TrainSettings, patches: int) -> int:
+    """Return the bytes of the activations of so many patches of pictures, as `activations` counts tokens."""
+    return patches * _kept(size.tower, settings) * BYTES[settings.precision] if size.tower else 0
+
+
+def _kept(part: Size | Tower, settings: TrainSettings) -> int:
+    """Return the values that are kept of a token."""
+    layer = 12 * part.width + 4 * part.inner
     if settings.gradient_checkpointing:
-        kept = layer + size.width * size.layers
-    return float(settings.row_tokens * kept * BYTES[settings.precision])
+        return layer + part.width * part.layers
+    return layer * part.layers

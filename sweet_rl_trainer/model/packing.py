@@ -37,6 +37,10 @@ class Weighted(Protocol):
     def token_weights(self) -> Sequence[float]:
         """Of each token; 0 where it does not count."""
 
+    @property
+    def pictures(self) -> Sequence[str]:
+        """Names of the pictures among the tokens, in order (`data.pictures`)."""
+
 
 Parts = Sequence[Weighted]
 """What has one score: a trajectory, in one sequence or in one for each turn."""
@@ -73,6 +77,12 @@ class Row:
     """[N], ascending: the number of the `Parts` whose score the token is part of."""
     count: int
     """How many `Parts` there are."""
+    pictures: tuple[str, ...] = ()
+    """Names of the pictures of all sequences, in order. A row that has any is run as a padded batch (`vision`)."""
+    pixels: Tensor | None = None
+    """[patches, values], float32: the features of the pictures (`vision.Pixels`)."""
+    grids: Tensor | None = None
+    """[pictures, 3]: the patches of each picture in time, height and width."""
 
     def to(self, device: torch.device | str) -> Row:
         """The same row on a device."""
@@ -113,6 +123,12 @@ def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
     return bins
 
 
+def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
+    """Return the tokens of a row: as many as wanted, or 1, a row for each group, where sequences have pictures."""
+    pictured = any(part.pictures for group in groups for parts in group for part in parts)
+    return 1 if pictured else row_tokens
+
+
 def packed_length(group: Group, *, share: bool = False) -> int:
     """How many tokens of a row a group takes; fewer where others in the row share with it, too."""
     sequences = [list(part.ids) for parts in group for part in parts]
@@ -131,10 +147,14 @@ def lay_out(
 ) -> Row:
     """One row of all sequences of all groups.
 
-    Raises ValueError where ids and weights differ in number, and for a weight on a first token, which nothing predicts.
+    Raises ValueError where ids and weights differ in number, for a weight on a first token, which nothing predicts, and
+    if beginnings with pictures are to be shared.
     """
     scored = [(parts, place == 0) for group in groups for place, parts in enumerate(group)]
     sequences = [part for parts, _ in scored for part in parts]
+    pictures = tuple(name for sequence in sequences for name in sequence.pictures)
+    if pictures and share:
+        raise ValueError("sequences with pictures share no beginnings")
     tokens = _Tokens([list(sequence.ids) for sequence in sequences], share)
     counted = _Counted()
     paths = iter(tokens.paths)
@@ -156,6 +176,7 @@ def lay_out(
         likelihood=torch.tensor(counted.likelihood, dtype=torch.float32),
         owners=torch.tensor(counted.owners, dtype=torch.long),
         count=counted.count,
+        pictures=pictures,
     )
 
 

@@ -29,7 +29,7 @@ def build(folder: Path, shape: Shape, texts: Iterable[str]) -> None:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    tokenizer = _tokenizer(shape, texts)
+    tokenizer = make_tokenizer(shape, texts)
     ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -50,7 +50,8 @@ def build(folder: Path, shape: Shape, texts: Iterable[str]) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def _tokenizer(shape: Shape, texts: Iterable[str]) -> Any:
+def make_tokenizer(shape: Shape, texts: Iterable[str]) -> Any:
+    """Return a byte-level BPE tokenizer that was made from texts."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 

@@ -11,12 +11,8 @@ A value model is transformers' token classifier with one label, and is saved as 
 one ordinary checkpoint, which `AutoModelForTokenClassification` loads too. With LoRA the head is saved with the
 adapters, of which it is one of the `modules_to_save`.
 
-The paper's frontend critic is such a head on Qwen2-VL-7B. Here pages are told to a text critic as HTML; to have them
-seen, three things would be added, none of which is: a checkpoint's backbone of `AutoModelForImageTextToText` under a
-`ValueHead` in `load_value_model`; examples made by the processor, with screenshots of the reference (in c) and of each
-page, whose pixels `packing.Row` carries beside the ids; and in `packing` positions of three axes (M-RoPE), counted as
-the model's `get_rope_index` does within each sequence. Weights, pairs, objective, trainer and ranking stay as they are.
-Two sequences may share a beginning only where its pictures are the same, too.
+The paper's frontend critic is such a head on Qwen2-VL-7B, which sees pages: transformers has no token classifier of
+that kind of model, so `value_class` makes one, saved in the same way; its inputs are in `vision`.
 """
 
 from __future__ import annotations
@@ -37,6 +33,10 @@ NEW = {"score.weight", "score.bias"}
 """What a causal language model has not."""
 CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias": False}
 """Of a token classifier, to be a value model."""
+KINDS = ("qwen2_vl", "qwen2_5_vl")
+"""transformers' names of the architectures that see."""
+NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}
+"""Names of weights in published checkpoints, and those in transformers' models."""
 
 
 class ValueHead(nn.Linear):
@@ -53,23 +53,25 @@ class ValueHead(nn.Linear):
 
 
 def load_value_model(folder: Path, **options: Any) -> Any:
-    """The value model of a checkpoint; `options` are those of `from_pretrained`.
+    """Return the value model of a checkpoint; `options` are those of `from_pretrained`.
 
     The head is float32 whatever the rest is, and 0 where the checkpoint is a causal language model's. Raises UserError
-    where transformers has no token classifier of this kind of model, the checkpoint's has several labels, or weights
-    are missing.
+    if there is no token classifier of this kind of model, the checkpoint's has several labels, or weights are missing.
     """
-    from transformers import AutoConfig, AutoModelForTokenClassification
+    from transformers import AutoConfig
 
     config = AutoConfig.from_pretrained(folder)
-    if type(config) not in AutoModelForTokenClassification._model_mapping:
-        kinds = f"transformers has no token classifier of {config.model_type}"
-        raise UserError(f"{folder}: {kinds}, which a value head is; use another model")
+    kind, own = _classifier(folder, config)
     for name, value in CONFIG.items():
         setattr(config, name, value)
     with _quiet():
-        model, report = AutoModelForTokenClassification.from_pretrained(
-            folder, config=config, output_loading_info=True, ignore_mismatched_sizes=True, **options
+        model, report = kind.from_pretrained(
+            folder,
+            config=config,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **own,
+            **options,
         )
     missing = set(report["missing_keys"])
     reshaped = {key for key, *_ in report["mismatched_keys"]}
@@ -78,7 +80,37 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     model.score = ValueHead(model.score.float().weight)
     if "score.weight" in missing:
         nn.init.zeros_(model.score.weight)
+    if own:
+        model._weight_conversions = []  # checkpoints keep the model's names, by which trainings resume
     return model
+
+
+def sees(config: Any) -> bool:
+    """Return whether models of this configuration see pictures."""
+    return getattr(config, "model_type", "") in KINDS
+
+
+def value_class(config: Any) -> type[Any]:
+    """Return the token classifier of a configuration that `sees`: transformers has none of its own."""
+    from transformers import AutoModel
+    from transformers.modeling_layers import GenericForTokenClassification
+
+    backbone: Any = AutoModel._model_mapping[type(config)]
+    pretrained = backbone.__mro__[1]
+    name = backbone.__name__.removesuffix("Model") + "ForTokenClassification"
+    return type(name, (GenericForTokenClassification, pretrained), {})
+
+
+def _classifier(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the class of a configuration's token classifier, and options to load it with."""
+    from transformers import AutoModelForTokenClassification
+
+    if sees(config):
+        return value_class(config), {"key_mapping": NAMES}
+    if type(config) not in AutoModelForTokenClassification._model_mapping:
+        kinds = f"transformers has no token classifier of {config.model_type}"
+        raise UserError(f"{folder}: {kinds}, which a value head is; use another model")
+    return AutoModelForTokenClassification, {}
 
 
 @contextmanager

@@ -26,6 +26,8 @@ RUN = "run"
 """The folder of a run within the stage's: of dialogues, or of a training."""
 REFERENCES = "references"
 """The folder of the cached values of reference models, among all outputs."""
+PICTURES = "pictures"
+"""The folder of the pictures of pages, among all outputs."""
 SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
 """Files of a checkpoint besides its weights."""
 
@@ -33,10 +35,15 @@ SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
 def base(recipe: Recipe) -> Stage | Source:
     """Where a recipe begins."""
     if recipe.model.tiny is None:
-        folder = resolve(recipe.model.name)
-        return Source(path=folder, key=digest([model_digest(folder), _tokenizer_digests(folder)]))
+        return checkpoint(recipe.model.name)
     shape = recipe.model.tiny
     return Stage(name=BASE, act=lambda job: make(job, shape), settings=shape)
+
+
+def checkpoint(name: str) -> Source:
+    """Return a checkpoint by its name: a folder, or an id of the hub. Raises UserError if it cannot be found."""
+    folder = resolve(name)
+    return Source(path=folder, key=digest([model_digest(folder), _tokenizer_digests(folder)]))
 
 
 def _tokenizer_digests(folder: Path) -> dict[str, str]:

@@ -19,6 +19,7 @@ from sweet_rl_trainer.data.examples import Examples, Report, pair_examples
 from sweet_rl_trainer.data.pairs import PairSettings, make_pairs
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
+from sweet_rl_trainer.data.tokens import DialogueEncoder
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.pipeline.base import chat_of, model_in
 from sweet_rl_trainer.pipeline.inputs import Data, load
@@ -46,7 +47,11 @@ MakeSide = Callable[[Sequence[Trajectory]], tuple[Examples, Report]]
 def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
     """Write the examples that a training needs."""
     data = load(recipe.data, job.inputs)
-    made = maker(data, chat_of(model_in(job.inputs["model"]), recipe.model))
+    return write(job, data, maker(data, chat_of(model_in(job.inputs["model"]), recipe.model)))
+
+
+def write(job: Job, data: Data, made: TrainingData) -> dict[str, Any]:
+    """Write the examples of both sides, and return a summary."""
     files.write(job.folder / files.TRAIN, made.train)
     files.write(job.folder / files.HELD_OUT, made.held_out)
     return {
@@ -90,7 +95,7 @@ def of_both_sides(data: Data, make_side: MakeSide) -> TrainingData:
 
 def paired(
     data: Data,
-    chat: Chat,
+    chat: Chat | DialogueEncoder,
     *,
     pairs: PairSettings,
     token_weights: WeightRule,

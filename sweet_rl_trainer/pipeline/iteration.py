@@ -119,7 +119,13 @@ class Iteration:
         )
 
     def training(
-        self, name: str, settings: TrainSettings, made: Stage, *, reference: bool = False
+        self,
+        name: str,
+        settings: TrainSettings,
+        made: Stage,
+        *,
+        reference: bool = False,
+        model: Source | None = None,
     ) -> Stage:
         """Return a training on the examples of another stage.
 
@@ -131,6 +137,7 @@ class Iteration:
             settings: How to train.
             made: The stage with the examples (`examples`).
             reference: True if the objective has a reference model, which is the model before the training.
+            model: A model of its own to start from, which sees pictures; by default that of the iteration.
         """
         recipe = self.recipe
         return Stage(
@@ -141,9 +148,10 @@ class Iteration:
                 adapters=recipe.lora,
                 launch=recipe.launch,
                 reference=reference,
+                pictured=model is not None,
             ),
             settings={"train": plain(settings), "lora": plain(recipe.lora)},
-            inputs={"model": self.model, "data": made},
+            inputs={"model": model or self.model, "data": made},
             estimate=partial(training.estimate, settings=settings, recipe=recipe),
             shows=training.SHOWN,
         )

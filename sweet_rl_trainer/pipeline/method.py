@@ -53,6 +53,10 @@ class Method(ABC):
         """
         return {}
 
+    def paper_tables(self, domain: str) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return what a recipe must set to be the paper's: settings that ask for more than the defaults do."""
+        return {}
+
     def problems(self, recipe: Recipe) -> Iterator[str]:
         """Yield what is wrong with a recipe, each as KEY: REASON; by default, a policy trained as a value model."""
         for name in self.tables:

@@ -7,18 +7,17 @@ from typing import Any
 
 import msgspec
 
-from colbench.task import FRONTEND
 from sweet_rl_trainer.pipeline.recipe import Recipe
 
-PAPER_CRITICS = {FRONTEND: "a regression head on Qwen2-VL-7B, which sees pages"}
-"""The paper's critics in other domains than backend programming."""
 STAGES = ("critic", "sample", "rank", "actor", "rft", "mtdpo")
 """Stages of the paper; each is a table of a recipe, too."""
 OURS = {
     "keep",
     "log_every",
+    "max_pixels",
     "optimizer",
     "patience",
+    "read_pages",
     "report_to",
     "row_tokens",
     "save_every",
@@ -59,12 +58,6 @@ def _beyond(recipe: Recipe, stages: Collection[str]) -> Iterator[tuple[str, obje
     """Yield the differences that the default settings have as well."""
     if recipe.data.held_out and not {*STAGES}.isdisjoint(stages):
         yield "data.held_out", recipe.data.held_out, 0.0
-    if recipe.domain in PAPER_CRITICS and "critic" in stages:
-        yield (
-            "critic",
-            "the actor's model, which reads answers as text",
-            PAPER_CRITICS[recipe.domain],
-        )
 
 
 def _differences(key: str, ours: Any, theirs: Any) -> list[tuple[str, object, object]]:

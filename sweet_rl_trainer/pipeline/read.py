@@ -78,7 +78,10 @@ def convert(table: Mapping[str, Any], place: str) -> Recipe:
 
 def paper_recipe(domain: str) -> Recipe:
     """Return the recipe with the paper's values for a domain, and no model."""
-    return convert({"domain": domain, "model": {"name": "…"}}, "paper")
+    tables = {
+        name: table for method in methods() for name, table in method.paper_tables(domain).items()
+    }
+    return convert({"domain": domain, "model": {"name": "…"}, **tables}, "paper")
 
 
 def _refuse_unknown(table: Mapping[str, Any]) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 
 from sweet_rl_trainer.data.files import HELD_OUT, TRAIN, read
-from sweet_rl_trainer.model.checkpoint import load_tokenizer
+from sweet_rl_trainer.model.checkpoint import load_processor, load_tokenizer
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import enough_memory, load_model
+from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.pipeline.base import RUN, loading
 from sweet_rl_trainer.pipeline.training import TASK, Task
 from sweet_rl_trainer.train.run import train
@@ -31,4 +32,9 @@ def train_examples(folder: Path) -> None:
             adapters=task.adapters,
             held_out=read(examples / HELD_OUT),
             tokenizer=load_tokenizer(base),
+            pixels=_pixels(base, task.pictures),
         )
+
+
+def _pixels(base: Path, pictures: str | None) -> Pixels | None:
+    return Pixels(Path(pictures), load_processor(base).image_processor) if pictures else None

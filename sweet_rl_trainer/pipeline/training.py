@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from colbench.errors import UserError
 from sweet_rl_trainer.model.memory_estimate import size_of, training_bytes
-from sweet_rl_trainer.pipeline.base import REFERENCES, RUN, model_in
+from sweet_rl_trainer.pipeline.base import PICTURES, REFERENCES, RUN, model_in
 from sweet_rl_trainer.pipeline.recipe import LaunchSettings, Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
@@ -43,6 +43,8 @@ class Task(Struct, frozen=True, kw_only=True):
     """None: the objective has no reference."""
     settings: TrainSettings
     adapters: LoraSettings | None
+    pictures: str | None = None
+    """The folder of the examples' pictures; None: they have none."""
 
 
 def train(
@@ -52,6 +54,7 @@ def train(
     launch: LaunchSettings,
     *,
     reference: bool,
+    pictured: bool = False,
 ) -> dict[str, Any]:
     """Train on the examples of the input `data`, from the model of the input `model`.
 
@@ -63,6 +66,7 @@ def train(
         references=str(job.shared / REFERENCES) if reference else None,
         settings=settings,
         adapters=adapters,
+        pictures=str(job.shared / PICTURES) if pictured else None,
     )
     launch_processes(job, task, ON_EXAMPLES, launch)
     memory = msgspec.json.decode((job.folder / MEMORY).read_bytes())

@@ -23,6 +23,7 @@ from sweet_rl_trainer.model.packing import (
     lay_out,
     pack,
     packed_length,
+    row_budget,
 )
 from sweet_rl_trainer.settings import TrainSettings
 from sweet_rl_trainer.train.reference_cache import ReferenceCache
@@ -85,9 +86,9 @@ class Packer:
         self._reference = reference
         self._settings = settings
         self._rank, self._world = rank, world
-        self._lengths = [
-            packed_length(group(each), share=settings.share_beginnings) for each in examples
-        ]
+        groups = list(map(group, examples))
+        self._lengths = [packed_length(each, share=settings.share_beginnings) for each in groups]
+        self._budget = row_budget(groups, settings.row_tokens)
 
     def tokens(self, numbers: Sequence[int]) -> int:
         """Of the examples of these numbers, as they are packed."""
@@ -95,9 +96,7 @@ class Packer:
 
     def bins(self, numbers: Sequence[int], *, seed: int) -> list[tuple[list[int], bool]]:
         """The examples of each row of this process, and whether the row counts (see `Packed`)."""
-        packed = pack(
-            [self._lengths[number] for number in numbers], self._settings.row_tokens, seed=seed
-        )
+        packed = pack([self._lengths[number] for number in numbers], self._budget, seed=seed)
         rows = [[numbers[place] for place in each] for each in packed]
         self._split(rows)
         rows.sort(key=self.tokens, reverse=True)

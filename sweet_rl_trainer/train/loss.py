@@ -21,6 +21,7 @@ from torch.nn.functional import softplus
 from sweet_rl_trainer.model.attention import model_inputs
 from sweet_rl_trainer.model.logprobs import token_logprobs
 from sweet_rl_trainer.model.packing import Row
+from sweet_rl_trainer.model.vision import unpadded
 from sweet_rl_trainer.settings import Score
 
 Reader = Callable[[nn.Module, Any, Row], Tensor]
@@ -33,9 +34,9 @@ def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
 
 
 def row_values(model: nn.Module, config: Any, row: Row) -> Tensor:
-    """v of the N tokens of a row that count, [N] in float32; `config` is the model's. Both on the same device."""
-    values: Tensor = model(**model_inputs(row, config), use_cache=False).logits
-    return values.flatten().index_select(0, row.places)
+    """Return v of the N tokens of a row that count, [N] in float32; `config` is the model's. Both on one device."""
+    values: Tensor = model(**model_inputs(row, config), use_cache=False).logits[..., 0]
+    return unpadded(row, values).index_select(0, row.places)
 
 
 READERS: dict[Score, Reader] = {"log-ratio": row_logprobs, "value": row_values}

@@ -27,7 +27,15 @@ from colbench.errors import DataError, UserError
 from colbench.run_folder import LineWriter, hold
 from sweet_rl_trainer.console import progress
 from sweet_rl_trainer.model.attention import implementation
-from sweet_rl_trainer.model.packing import Group, Parts, Row, lay_out, pack, packed_length
+from sweet_rl_trainer.model.packing import (
+    Group,
+    Parts,
+    Row,
+    lay_out,
+    pack,
+    packed_length,
+    row_budget,
+)
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 Kind = Literal["sum", "tokens", "value"]
@@ -35,13 +43,15 @@ Kind = Literal["sum", "tokens", "value"]
 
 
 def content_key(parts: Parts, kind: Kind) -> str:
-    """What a value is found by within one model: the ids and, as far as they matter to it, the weights."""
+    """Return what a value is found by within one model: ids, pictures and, as far as they matter to it, weights."""
     digest = hashlib.sha256(kind.encode())
     for part in parts:
         weights = np.asarray(part.token_weights, dtype="<f4")
         digest.update(f" {len(weights)} ".encode())
         digest.update(np.asarray(part.ids, dtype="<i4").tobytes())
         digest.update((weights != 0 if kind == "tokens" else weights).tobytes())
+        if part.pictures:
+            digest.update(" ".join(part.pictures).encode())
     return digest.hexdigest()
 
 
@@ -108,7 +118,7 @@ class ReferenceCache:
             missing = self._missing(groups, kind)
             lengths = [packed_length(group, share=share) for group in missing]
             with progress("log-probabilities", sum(map(len, missing))) as advance:
-                for numbers in pack(lengths, budget, seed=0):
+                for numbers in pack(lengths, row_budget(missing, budget), seed=0):
                     chosen = [missing[number] for number in numbers]
                     row = lay_out(chosen, share=share)
                     with torch.inference_mode():

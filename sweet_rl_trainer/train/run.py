@@ -22,6 +22,7 @@ from colbench.errors import DataError, UserError
 from sweet_rl_trainer.console import no_bars
 from sweet_rl_trainer.data.examples import Examples, PairExample
 from sweet_rl_trainer.model.lora import adapt
+from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
 from sweet_rl_trainer.train.checkpoints import last_checkpoint
@@ -56,6 +57,7 @@ def train(
     held_out: Examples = (),
     tokenizer: Any = None,
     callbacks: Sequence[Any] = (),
+    pixels: Pixels | None = None,
 ) -> Path:
     """Train a model, all of it or `adapters`, and say where it, or they, are saved.
 
@@ -80,10 +82,7 @@ def train(
     done = folder / MODEL
     if done.is_dir():
         return done
-    cache = None
-    if references:
-        precision, writer = arithmetic(settings, adapters, model.config), state.process_index
-        cache = ReferenceCache(references, model=origin, precision=precision, writer=writer)
+    precision = arithmetic(settings, adapters, model.config)
     torch.manual_seed(settings.seed)
     console = OnConsole()
     try:
@@ -93,10 +92,11 @@ def train(
                 examples,
                 settings,
                 folder=folder,
-                reference=cache,
+                reference=_cache(references, origin, precision, state.process_index),
                 held_out=held_out,
                 tokenizer=tokenizer,
                 callbacks=[LogFile(folder / "log.jsonl"), console, *callbacks],
+                pixels=pixels,
             )
             trainer.fill_reference()
             trainer.train(resume_from_checkpoint=str(kept) if kept else None)
@@ -104,6 +104,12 @@ def train(
     finally:
         console.stop()
     return done
+
+
+def _cache(folder: Path | None, model: str, precision: str, writer: int) -> ReferenceCache | None:
+    if folder is None:
+        return None
+    return ReferenceCache(folder, model=model, precision=precision, writer=writer)
 
 
 def _check_kind(examples: Examples, settings: TrainSettings, *, referred: bool) -> None:

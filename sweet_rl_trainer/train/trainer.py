@@ -24,7 +24,8 @@ from sweet_rl_trainer.data.examples import Examples
 from sweet_rl_trainer.model.attention import can_share, check_isolation
 from sweet_rl_trainer.model.logprobs import check_head
 from sweet_rl_trainer.model.packing import Row
-from sweet_rl_trainer.model.value_head import has_value_head
+from sweet_rl_trainer.model.value_head import has_value_head, sees
+from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.settings import TrainSettings
 from sweet_rl_trainer.train.arguments import CHOICE, arguments, enable_checkpointing
 from sweet_rl_trainer.train.checkpoints import last_checkpoint
@@ -50,7 +51,7 @@ class Trainer(BaseTrainer):
 
     `held_out` examples are evaluated before each checkpoint, and the model ends as it was at the best one: by the
     accuracy of pairs and, where that is equal, their loss; by the NLL of successes. Only accuracy and NLL count for
-    `patience`. The tokenizer is saved with each checkpoint.
+    `patience`. The tokenizer is saved with each checkpoint. `pixels` are those of the examples' pictures.
     Raises UserError for a model or settings that cannot give right values.
     """
 
@@ -65,8 +66,10 @@ class Trainer(BaseTrainer):
         held_out: Examples = (),
         tokenizer: Any = None,
         callbacks: Sequence[Any] = (),
+        pixels: Pixels | None = None,
     ) -> None:
         self.settings = settings
+        self._pixels = pixels
         self._folder = folder
         self.reference = reference
         self._values = settings.score == "value"
@@ -124,7 +127,8 @@ class Trainer(BaseTrainer):
             )
         if not self._values:
             check_head(model)
-        check_isolation(model, model.config, share=self.settings.share_beginnings)
+        if not sees(model.config):
+            check_isolation(model, model.config, share=self.settings.share_beginnings)
 
     def fill_reference(self) -> None:
         """Compute what the cache does not know of all examples with the model as it is: before `train`."""
@@ -177,7 +181,8 @@ class Trainer(BaseTrainer):
 
     def _run(self, model: nn.Module, packed: Packed) -> tuple[dict[str, Tensor], Tensor]:
         """What to log of each example, and their summed loss."""
-        row = packed.row.to(self.args.device)
+        row = self._pixels.of(packed.row) if self._pixels else packed.row
+        row = row.to(self.args.device)
         bare: Any = self.model
         with self._autocast():
             values = READERS[self.settings.score](model, bare.config, row)

@@ -16,6 +16,7 @@ from colbench.task import Task
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import PairExample, side_examples
+from sweet_rl_trainer.data.tokens import DialogueEncoder
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.critic.best_of import DialogueCurve, of_dialogues
 from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, Diagnosis, Part, alarms, encode
@@ -32,8 +33,9 @@ from sweet_rl_trainer.methods.ranking.score import (
 )
 from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored
+from sweet_rl_trainer.methods.ranking.vision import BASE, Sight
 from sweet_rl_trainer.pipeline import inputs
-from sweet_rl_trainer.pipeline.base import REFERENCES, chat_of, model_in, trained
+from sweet_rl_trainer.pipeline.base import PICTURES, REFERENCES, chat_of, model_in, trained
 from sweet_rl_trainer.pipeline.dialogues import continuations
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Job
@@ -61,18 +63,29 @@ class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
     """Measure the critic on at most `row_tokens` tokens at once, and return a summary with alarms."""
-    base = model_in(job.inputs["model"])
-    with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
+    seeing = BASE in job.inputs
+    base = job.inputs[BASE] if seeing else model_in(job.inputs["model"])
+    pictures = job.shared / PICTURES if seeing else None
+    with Scorers(recipe, base, job.shared / REFERENCES, pictures) as scorers:
         critic = Asked(
             recipe=recipe,
             row_tokens=row_tokens,
-            chat=chat_of(base, recipe.model),
+            chat=_sight(job, recipe) if seeing else chat_of(base, recipe.model),
             critic=scorers.critic(trained(job.inputs["critic"])),
-            reference=scorers.reference(),
+            reference=None if seeing else scorers.reference(),
         )
         found = _measured(critic, job)
     (job.folder / DIAGNOSIS).write_bytes(encode(found))
     return summary(found)
+
+
+def _sight(job: Job, recipe: Recipe) -> DialogueEncoder:
+    """Return what writes dialogues for a critic that sees pages."""
+    settings = recipe.table(CriticSettings).vision
+    assert settings  # noqa: S101
+    sight = Sight(settings, recipe.domain, job.inputs[BASE], job.shared / PICTURES)
+    sight.take(inputs.load(recipe.data, job.inputs).held_out)
+    return sight.chat
 
 
 def _measured(critic: Asked, job: Job) -> Diagnosis:
@@ -142,9 +155,9 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     recipe: Recipe
     row_tokens: int
-    chat: Chat
+    chat: Chat | DialogueEncoder
     critic: Scorer
-    reference: Scorer
+    reference: Scorer | None
 
     @property
     def table(self) -> CriticSettings:

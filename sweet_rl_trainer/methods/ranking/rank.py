@@ -2,6 +2,8 @@
 
 FOLDER/scored.jsonl                        each turn's candidates and their scores
 FOLDER/train.msgpack, held_out.msgpack     the pairs (`data.files`)
+
+A critic that sees is shown the candidates' pages, whose pictures are next to those that it was trained on.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from sweet_rl_trainer.methods.ranking.returns import score_by_returns
 from sweet_rl_trainer.methods.ranking.score import Preset, score_candidates
 from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored
-from sweet_rl_trainer.pipeline.base import REFERENCES, chat_of, model_in, trained
+from sweet_rl_trainer.methods.ranking.vision import BASE, Sight
+from sweet_rl_trainer.pipeline.base import PICTURES, REFERENCES, chat_of, model_in, trained
 from sweet_rl_trainer.pipeline.dialogues import continuations
 from sweet_rl_trainer.pipeline.inputs import load
 from sweet_rl_trainer.pipeline.inputs import tasks as tasks_of
@@ -105,8 +108,10 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 def _by_model(
     candidates: list[Candidates], job: Job, recipe: Recipe, chat: Chat, dropped: Counter[str]
 ) -> list[Scored]:
-    base = model_in(job.inputs["model"])
     settings, table = recipe.table(RankSettings), recipe.table(CriticSettings)
+    if BASE in job.inputs:
+        return _by_sight(candidates, job, recipe, dropped)
+    base = model_in(job.inputs["model"])
     with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
         critic = scorers.critic(trained(job.inputs[CRITIC])) if CRITIC in job.inputs else None
         return score_candidates(
@@ -116,6 +121,28 @@ def _by_model(
             reference=scorers.reference(),
             critic=critic,
             privileged=template_of(table) or "preamble",
+            budget=settings.row_tokens,
+            max_length=table.max_length,
+            dropped=dropped,
+        )
+
+
+def _by_sight(
+    candidates: list[Candidates], job: Job, recipe: Recipe, dropped: Counter[str]
+) -> list[Scored]:
+    """Return the scores of a critic that sees pages."""
+    settings, table = recipe.table(RankSettings), recipe.table(CriticSettings)
+    assert table.vision  # noqa: S101
+    base, pictures = job.inputs[BASE], job.shared / PICTURES
+    sight = Sight(table.vision, recipe.domain, base, pictures)
+    sight.take_candidates(candidates)
+    dropped.update(sight.unseen)
+    with Scorers(recipe, base, job.shared / REFERENCES, pictures) as scorers:
+        return score_candidates(
+            candidates,
+            sight.chat,
+            settings.scores,
+            critic=scorers.critic(trained(job.inputs[CRITIC])),
             budget=settings.row_tokens,
             max_length=table.max_length,
             dropped=dropped,

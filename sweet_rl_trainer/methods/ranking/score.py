@@ -41,6 +41,7 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example, PairExample, Side
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.token_weights import Rule
+from sweet_rl_trainer.data.tokens import DialogueEncoder
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
     Scored,
@@ -132,7 +133,7 @@ def scorer(model: Any, config: Any, cache: ReferenceCache) -> Scorer:
 
 def score_candidates(
     turns: Sequence[Candidates],
-    chat: Chat,
+    chat: Chat | DialogueEncoder,
     preset: Preset,
     *,
     reference: Scorer | None = None,
@@ -222,10 +223,12 @@ def _as_in_training(
 
 
 def _weighted(
-    candidates: Candidates, chat: Chat, term: Term, privileged: Template | None
+    candidates: Candidates, chat: Chat | DialogueEncoder, term: Term, privileged: Template | None
 ) -> list[Example]:
     examples = encode_candidates(candidates, chat, term.token_weights, privileged=privileged)
-    return [_with_header(each, chat) for each in examples] if term.header else examples
+    if term.header and isinstance(chat, Chat):
+        return [_with_header(each, chat) for each in examples]
+    return examples
 
 
 def _with_header(example: Example, chat: Chat) -> Example:

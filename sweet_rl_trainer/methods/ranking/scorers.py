@@ -23,11 +23,19 @@ from sweet_rl_trainer.data.pairs import PairSettings
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.token_weights import Rule
 from sweet_rl_trainer.methods.ranking.score import Scorer
+from sweet_rl_trainer.methods.ranking.vision import VisionSettings
 from sweet_rl_trainer.model.attention import can_share
-from sweet_rl_trainer.model.checkpoint import ADAPTER_WEIGHTS, ADAPTERS, is_adapters
+from sweet_rl_trainer.model.checkpoint import (
+    ADAPTER_WEIGHTS,
+    ADAPTERS,
+    is_adapters,
+    load_processor,
+)
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import load_model, load_trained
 from sweet_rl_trainer.model.packing import Row
+from sweet_rl_trainer.model.value_head import sees
+from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.pipeline.base import loading
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.settings import Count, Score, TrainSettings
@@ -48,6 +56,8 @@ class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The template that states c to the critic; "none": the critic does not see c (an ablation of the paper)."""
     max_length: Count = 8192
     """Tokens; a longer example is left out. Paper."""
+    vision: VisionSettings | None = None
+    """A critic that sees pages, with a model of its own; its `train.score` is "value". Paper: frontend design."""
 
 
 def template_of(table: CriticSettings) -> Template | None:
@@ -61,12 +71,16 @@ class Scorers:
     Then their memory is given back, the accelerator's too: vLLM and trainings are processes of their own and need it.
     """
 
-    def __init__(self, recipe: Recipe, base: Path, references: Path) -> None:
+    def __init__(
+        self, recipe: Recipe, base: Path, references: Path, pictures: Path | None = None
+    ) -> None:
+        """`pictures` is the folder of the pictures for a critic that sees; `base` is its model then."""
         self._settings = recipe.table(CriticSettings).train
         self._adapters = recipe.lora
         self._how = loading(self._settings.precision, self._adapters)
         self._base = base
         self._references = references
+        self._pixels = pictures and Pixels(pictures, load_processor(base).image_processor)
         self._loaded: tuple[Path, Any] | None = None
 
     def __enter__(self) -> Scorers:
@@ -88,6 +102,7 @@ class Scorers:
 
         def values(row: Row) -> Tensor:
             model = self._model(folder, score)
+            row = self._pixels.of(row) if self._pixels else row
             device = next(model.parameters()).device
             narrow = self._settings.precision == "bfloat16"
             with torch.autocast(device.type, torch.bfloat16, enabled=narrow):
@@ -98,7 +113,8 @@ class Scorers:
             model=trained_digest(folder, self._base),
             precision=arithmetic(self._settings, self._adapters, config),
         )
-        return Scorer(cache=cache, logprobs=values, share=can_share(config), score=score)
+        share = not sees(config) and can_share(config)
+        return Scorer(cache=cache, logprobs=values, share=share, score=score)
 
     def _model(self, folder: Path, score: Score) -> Any:
         if self._loaded is None or self._loaded[0] != folder:

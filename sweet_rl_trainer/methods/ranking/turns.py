@@ -22,7 +22,7 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example
 from sweet_rl_trainer.data.privileged import Template, state
 from sweet_rl_trainer.data.token_weights import Rule, weigh
-from sweet_rl_trainer.data.tokens import OUTSIDE, encode_prompt
+from sweet_rl_trainer.data.tokens import OUTSIDE, DialogueEncoder, encode_prompt
 from sweet_rl_trainer.data.trajectories import Trajectory
 
 
@@ -89,12 +89,19 @@ def turns_of(
 
 
 def encode_candidates(
-    candidates: Candidates, chat: Chat, token_weights: Rule, *, privileged: Template | None = None
+    candidates: Candidates,
+    chat: Chat | DialogueEncoder,
+    token_weights: Rule,
+    *,
+    privileged: Template | None = None,
 ) -> list[Example]:
-    """Return each reply after the same prompt; `privileged` is the template that states c before it, if it is stated.
+    """Return each reply after the same prompt.
 
+    `privileged` is the template that states c before it, if it is stated; an encoder of its own states c itself.
     Raises DataError naming the turn where recorded tokens are another tokenizer's, or a reply cannot be written.
     """
+    if not isinstance(chat, Chat):
+        return _encoded(candidates, chat, token_weights)
     turn = candidates.turn
     prompt = _prompt(candidates, chat, privileged)
     examples = []
@@ -106,6 +113,24 @@ def encode_candidates(
         counted = weigh([OUTSIDE] * len(prompt) + [turn.number] * len(ids), token_weights)
         examples.append(Example(ids=array("i", [*prompt, *ids]), token_weights=array("f", counted)))
     return examples
+
+
+def _encoded(
+    candidates: Candidates, encoder: DialogueEncoder, token_weights: Rule
+) -> list[Example]:
+    turn = candidates.turn
+    found = [
+        encoder.encode_reply(turn.trajectory, turn.number, reply.text)
+        for reply in candidates.replies
+    ]
+    return [
+        Example(
+            ids=array("i", each.ids),
+            token_weights=array("f", weigh(each.turns, token_weights)),
+            pictures=each.pictures,
+        )
+        for each in found
+    ]
 
 
 def reply_lengths(examples: Sequence[Example]) -> tuple[int, ...]:

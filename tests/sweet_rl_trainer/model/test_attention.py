@@ -25,6 +25,7 @@ torch.set_num_threads(1)
 class Sequence(NamedTuple):
     ids: list[int]
     token_weights: list[float]
+    pictures: tuple[str, ...] = ()
 
 
 def sequence(seed, length, begin=()):

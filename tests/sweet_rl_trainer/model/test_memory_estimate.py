@@ -8,7 +8,14 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
 from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
-from sweet_rl_trainer.model.memory_estimate import Size, activations, size_of, training_bytes
+from sweet_rl_trainer.model.memory_estimate import (
+    Size,
+    Tower,
+    activations,
+    size_of,
+    tower_activations,
+    training_bytes,
+)
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 LOGITS = 2 * CHUNK_BYTES
@@ -85,3 +92,35 @@ def test_llama_needs_eight_large_gpus_for_all_weights_and_one_for_adapters(llama
     lora = training_bytes(llama, settings, LoraSettings(rank=32))
     assert lora == 2 * llama.parameters + 16 * trained + row + LOGITS
     assert lora < 40 * GIB
+
+
+def test_the_size_of_qwen2_vl_is_that_of_the_checkpoint_with_the_part_that_sees(tmp_path):
+    transformers.Qwen2VLConfig(
+        text_config={
+            "vocab_size": 152_064,
+            "hidden_size": 3584,
+            "intermediate_size": 18_944,
+            "num_hidden_layers": 28,
+            "num_attention_heads": 28,
+            "num_key_value_heads": 4,
+        },
+        vision_config={"hidden_size": 3584},
+    ).save_pretrained(tmp_path)
+    size = size_of(tmp_path)
+    assert size.parameters == 8_291_375_616
+    assert (size.layers, size.width, size.inner) == (28, 3584, 18_944)
+    assert size.tower == Tower(layers=32, width=1280, inner=5120)
+    settings = TrainSettings()
+    wanted = 1000 * (12 * 1280 + 4 * 5120 + 32 * 1280) * 2
+    assert tower_activations(size, settings, 1000) == wanted
+    assert tower_activations(SMALL, settings, 1000) == 0
+
+
+def test_the_part_of_qwen2_5_vl_that_sees_has_other_names(tmp_path):
+    size = {"depth": 2, "hidden_size": 32, "num_heads": 2, "out_hidden_size": 64}
+    text = {"hidden_size": 64, "num_hidden_layers": 1, "vocab_size": 100}
+    transformers.Qwen2_5_VLConfig(
+        text_config={**text, "num_attention_heads": 2, "num_key_value_heads": 2},
+        vision_config={**size, "intermediate_size": 96},
+    ).save_pretrained(tmp_path)
+    assert size_of(tmp_path).tower == Tower(layers=2, width=32, inner=96)

@@ -16,6 +16,7 @@ from sweet_rl_trainer.model.packing import lay_out, pack, packed_length
 class Sequence(NamedTuple):
     ids: list[int]
     token_weights: list[float]
+    pictures: tuple[str, ...] = ()
 
 
 def sequence(text, weights=None):

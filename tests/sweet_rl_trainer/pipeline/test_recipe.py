@@ -41,7 +41,7 @@ def test_the_papers_recipes_have_the_papers_values(name):
     recipe = read(name)
     allowed = {"data.held_out"}
     if recipe.domain == "frontend":
-        allowed |= {"critic", "rft.at_least"}
+        allowed |= {"rft.at_least"}
     assert {name for name, *_ in paper_diff(recipe, paper_recipe(recipe.domain), STAGES)} == allowed
     for training, batch, epochs in (
         ("critic", 8, {"backend": 4, "frontend": 8}),
@@ -51,7 +51,8 @@ def test_the_papers_recipes_have_the_papers_values(name):
     ):
         train = recipe.tables[training].train
         assert (train.batch_size, train.epochs) == (batch, epochs[recipe.domain])
-        assert (train.learning_rate, train.beta, train.likelihood_weight) == (2e-7, 0.1, 0.01)
+        likelihood = 0.0 if train.score == "value" else 0.01
+        assert (train.learning_rate, train.beta, train.likelihood_weight) == (2e-7, 0.1, likelihood)
     assert recipe.tables["critic"].pairs == recipe.tables["mtdpo"].pairs
     wanted = ("best-vs-worse", 0.0) if recipe.domain == "backend" else ("all-ordered", 0.1)
     assert (recipe.tables["critic"].pairs.rule, recipe.tables["critic"].pairs.margin) == wanted
@@ -62,6 +63,33 @@ def test_the_papers_recipes_have_the_papers_values(name):
     assert (recipe.tables["critic"].max_length, recipe.tables["actor"].max_length) == (8192, 16_384)
     assert (recipe.tables["sample"].count, recipe.tables["sample"].data_fraction) == (16, 0.1)
     assert (recipe.tables["rank"].pairs, recipe.tables["rank"].pairs_per_turn) == ("halves", 4)
+
+
+def test_the_papers_critic_of_pages_is_a_regression_head_on_a_model_that_sees():
+    recipe = read("paper-frontend-8b")
+    critic = recipe.tables["critic"]
+    assert (critic.train.score, recipe.tables["rank"].scores) == ("value", "value")
+    assert critic.vision.model == "Qwen/Qwen2-VL-7B-Instruct"
+    other = paper_diff(read("tiny-cpu", ["domain=frontend"]), paper_recipe("frontend"), STAGES)
+    found = {name: (ours, paper) for name, ours, paper in other}
+    assert found["critic.vision"][0] is None
+    assert found["critic.train.score"] == ("log-ratio", "value")
+    assert found["rank.scores"] == ("critic", "value")
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (["domain=backend"], "critic.vision: the human sees no pictures in the domain backend"),
+        (["critic.train.score=log-ratio"], "critic.vision: a critic that sees pages is a regr"),
+        (["critic.privileged=none"], "critic.vision: c is the picture of the hidden page"),
+        (["critic.train.share_beginnings=true"], "critic.train.share_beginnings: dialogues with"),
+        (["critic.vision.max_pixels=100"], "critic.vision.max_pixels 100: expected 3136 or more"),
+    ],
+)
+def test_what_does_not_fit_a_critic_that_sees_is_named(changes, problem):
+    with pytest.raises(UserError, match=f"recipe paper-frontend-8b: {problem}"):
+        read("paper-frontend-8b", changes)
 
 
 def test_the_released_recipe_is_the_papers_but_for_the_settings_of_the_studys_row():

@@ -30,6 +30,7 @@ class Sequence(NamedTuple):
     ids: list[int]
     token_weights: list[float]
     turns: list[int]
+    pictures: tuple[str, ...] = ()
 
 
 def dialogue(seed, *replies, rule="sum"):

@@ -1,0 +1,152 @@
+"""Dialogues as a critic that sees reads them: pages stand there as pictures, by the chat template of its processor.
+
+    [note, picture of the hidden page] system prompt, request, reply [picture of its page], what the human said, reply …
+
+The hidden page is c, stated at the beginning of the first message, as a picture and nothing else. A reply that shows a
+page has the picture of it at its end, before the token that ends the turn; one without a page, or with one that the
+browser cannot show, is text. The tokens of a turn are its words, its picture and its end: all of them count in the
+weights of tokens, the words without having seen the picture. Private parts of replies are left out, as the human does
+not see them, so a dialogue is always one sequence. Special tokens in what was said are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from colbench.errors import DataError
+from colbench.messages import PUBLIC_MARKER
+from colbench.pages.extract import extract_page, target_page
+from colbench.registry import get_domain
+from sweet_rl_trainer.data.pictures import Picture
+from sweet_rl_trainer.data.tokens import OUTSIDE, Encoded, Source, Tokens
+from sweet_rl_trainer.data.trajectories import Trajectory
+
+Look = Callable[[str], Picture | None]
+"""From a page to its picture; None if it cannot be shown."""
+NOTE = (
+    "For your eyes only. The picture shows exactly what the person in the conversation below has in mind; the "
+    "assistant, who cannot see it, is to find out what it looks like and to make one that looks the same.\n"
+)
+IMAGE = {"type": "image"}
+
+
+class VisionChat:
+    """A processor with its chat template, and pictures of pages."""
+
+    def __init__(self, processor: Any, look: Look, *, read_pages: bool = True) -> None:
+        """`read_pages`: the source of a page is in its reply as well."""
+        self._processor = processor
+        self._tokenizer = processor.tokenizer
+        self._look = look
+        self._read_pages = read_pages
+        self._image: int = processor.image_token_id
+
+    def encode_trajectory(self, trajectory: Trajectory) -> Encoded:
+        """Return a trajectory in tokens. Raises DataError if its hidden page cannot be shown."""
+        tokens = self._tokens(trajectory, trajectory.replies)
+        sources: list[Source] = ["rendered"] * len(trajectory.replies)
+        return Encoded(sequences=(tokens,), form="one sequence", sources=tuple(sources))
+
+    def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
+        """Return another reply at a turn (from 0) after what was said before; only the reply's tokens are a turn's."""
+        found = self._tokens(trajectory, (*trajectory.replies[:turn], reply))
+        turns = [each if each == turn else OUTSIDE for each in found.turns]
+        return Tokens(ids=found.ids, turns=turns, pictures=found.pictures)
+
+    def _tokens(self, trajectory: Trajectory, replies: Sequence[str]) -> Tokens:
+        pieces: list[tuple[str, int]] = []
+        pictures: list[Picture] = []
+        conversation = self._opening(trajectory, pictures)
+        heard = [each.content for each in trajectory.messages if each.role == "user"]
+        done = ""
+        for number, (words, reply) in enumerate(zip(heard, replies, strict=False)):
+            self._say(conversation, "user", [self._text(words)])
+            prompt = self._render(conversation, generate=True)
+            self._say(conversation, "assistant", self._reply(reply, trajectory.domain, pictures))
+            whole = self._render(conversation, generate=False)
+            if not (prompt.startswith(done) and whole.startswith(prompt)):
+                raise DataError(
+                    f"{trajectory.id}, turn {number + 1}: the chat template of the critic's model changes what was "
+                    "said before; choose another model (critic.vision.model)"
+                )
+            turn = whole[len(prompt) :].rstrip()
+            pieces += [(prompt[len(done) :], OUTSIDE), (turn, number)]
+            done = prompt + turn
+        return self._encoded(pieces, pictures)
+
+    def _opening(self, trajectory: Trajectory, pictures: list[Picture]) -> list[dict[str, Any]]:
+        """Return the messages before the first request, with c in front."""
+        picture = self._look(target_page(trajectory.privileged))
+        if picture is None:
+            raise DataError(f"{trajectory.id}: the hidden page of the task cannot be shown")
+        pictures.append(picture)
+        stated = [{"type": "text", "text": NOTE}, IMAGE, {"type": "text", "text": "\n"}]
+        system = [each.content for each in trajectory.messages if each.role == "system"]
+        content = [*stated, *map(self._text, system)]
+        return [{"role": "system" if system else "user", "content": content}]
+
+    def _say(self, conversation: list[dict[str, Any]], role: str, content: list[Any]) -> None:
+        """Add a message; the first request follows c in the same one if there is no system prompt."""
+        if conversation[-1]["role"] == role:
+            content = [*conversation.pop()["content"], *content]
+        conversation.append({"role": role, "content": content})
+
+    def _reply(self, reply: str, domain: str, pictures: list[Picture]) -> list[dict[str, str]]:
+        said = shown(reply)
+        page = extract_page(said)
+        picture = self._look(page) if page else None
+        if page and not self._read_pages:
+            said = get_domain(domain).readable(said)
+        if picture is None:
+            return [self._text(said)]
+        pictures.append(picture)
+        return [self._text(said), IMAGE]
+
+    def _text(self, text: str) -> dict[str, str]:
+        for token in self._special:
+            text = text.replace(token, "")
+        return {"type": "text", "text": text.strip()}
+
+    @cached_property
+    def _special(self) -> list[str]:
+        added = self._tokenizer.added_tokens_decoder.values()
+        return [token.content for token in added if token.special]
+
+    def _render(self, messages: Sequence[dict[str, Any]], *, generate: bool) -> str:
+        text: str = self._processor.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=generate
+        )
+        return text
+
+    def _encoded(self, pieces: Sequence[tuple[str, int]], pictures: Sequence[Picture]) -> Tokens:
+        ids: list[int] = []
+        turns: list[int] = []
+        sizes = iter([picture.tokens for picture in pictures])
+        for text, turn in pieces:
+            found = self._tokenizer(text, add_special_tokens=False).input_ids
+            wide = list(self._widened(found, sizes))
+            ids += wide
+            turns += [turn] * len(wide)
+        if next(sizes, None) is not None:
+            raise DataError(
+                "the chat template of the critic's model leaves out pictures; choose another one (critic.vision.model)"
+            )
+        return Tokens(ids=ids, turns=turns, pictures=tuple(each.name for each in pictures))
+
+    def _widened(self, ids: Sequence[int], sizes: Iterator[int]) -> Iterator[int]:
+        """Yield the tokens, each placeholder as often as its picture has tokens."""
+        for token in ids:
+            yield from [token] * next(sizes) if token == self._image else [token]
+
+
+def shown(reply: str) -> str:
+    """Return the part of a reply that the human is shown, the answer included."""
+    return reply.partition(PUBLIC_MARKER)[2] if PUBLIC_MARKER in reply else reply
+
+
+def pages_of(trajectory: Trajectory) -> Iterator[str]:
+    """Yield the pages of a dialogue, the hidden one first."""
+    yield target_page(trajectory.privileged)
+    yield from filter(None, (extract_page(shown(reply)) for reply in trajectory.replies))

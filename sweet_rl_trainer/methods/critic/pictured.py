@@ -1,0 +1,76 @@
+"""Training a critic that sees pages: the stage of its examples, and what its training takes.
+
+OUT/pictures/NAME.png     the pictures of all examples, shrunk (`data.pictures`)
+
+The examples are pairs of dialogues as for every critic, written by the processor of the critic's own model. A pair has
+a row to itself, padded to the longer of its dialogues. Examples hold the pictures' digests, so another browser may make
+other examples; the key of the stage does not depend on the browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from colbench.errors import DataError
+from sweet_rl_trainer.data.tokens import DialogueEncoder
+from sweet_rl_trainer.methods.ranking.scorers import CriticSettings
+from sweet_rl_trainer.methods.ranking.vision import BASE, Sight, VisionSettings, unseen_chat
+from sweet_rl_trainer.model.memory_estimate import size_of, tower_activations
+from sweet_rl_trainer.pipeline import training
+from sweet_rl_trainer.pipeline.base import PICTURES
+from sweet_rl_trainer.pipeline.examples import TrainingData, write
+from sweet_rl_trainer.pipeline.inputs import Data, load
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
+
+SEEN = 11
+"""Pictures of a dialogue in the estimate of memory: the hidden page, and one for each of ten turns."""
+PATCH = 14 * 14
+"""Pixels of a patch."""
+Maker = Callable[[Data, DialogueEncoder], TrainingData]
+"""Makes the examples. Raises DataError if there are none to train on."""
+
+
+def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
+    """Render the pages of all dialogues, and write the examples that `maker` makes of them."""
+    data = load(recipe.data, job.inputs)
+    sight = Sight(_vision(recipe), recipe.domain, job.inputs[BASE], job.shared / PICTURES)
+    sight.take([*data.train, *data.held_out, *data.negatives])
+    return {**write(job, data, maker(data, sight.chat)), **sight.unseen}
+
+
+def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
+    """Return the number of pairs, and of tokens if every picture were as large as it may be (`Stage.estimate`)."""
+    if known.said:
+        return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
+    if not known.complete:
+        return Amount(note="after the dialogues are collected")
+    try:
+        chat = unseen_chat(_vision(recipe), known.inputs[BASE])
+        made = maker(load(recipe.data, known.inputs), chat)
+    except DataError as cause:
+        return Amount(note=str(cause))
+    left = {**made.report.dropped, **made.without}
+    reasons = [f"{reason}: {count}" for reason, count in left.items()]
+    note = ", ".join(["every picture is counted as the largest", *reasons])
+    return Amount(examples=made.report.taken, tokens=made.report.tokens, note=note)
+
+
+def estimate_training(known: Known, recipe: Recipe) -> Amount:
+    """Return the steps, the tokens and the memory of the critic's training (`Stage.estimate`)."""
+    table = recipe.table(CriticSettings)
+    settings = replace(table.train, row_tokens=2 * table.max_length)
+    found = training.estimate(known, settings, recipe)
+    if found.memory is not None:
+        patches = 2 * SEEN * _vision(recipe).max_pixels // PATCH
+        found.memory += tower_activations(size_of(known.inputs["model"]), settings, patches)
+    return found
+
+
+def _vision(recipe: Recipe) -> VisionSettings:
+    found = recipe.table(CriticSettings).vision
+    assert found  # noqa: S101
+    return found

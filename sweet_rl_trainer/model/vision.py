@@ -1,0 +1,69 @@
+"""The inputs that pictures make, of a value model that sees (`value_head`).
+
+A sequence holds a run of image tokens for each of its pictures, and the names of the pictures. Sequences with pictures
+are not packed: a row of them is one padded batch, and shares no beginnings. The features of a picture come from the
+model's own image processor, and the positions of three axes (M-RoPE) from the model's own `get_rope_index`, which
+counts them within each sequence of the batch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from colbench.errors import DataError
+from sweet_rl_trainer.model.packing import Row
+
+
+def padded(row: Row, config: Any) -> dict[str, Tensor | None]:
+    """Return what a model is called with to run a row of sequences with pictures as a batch."""
+    sequences = torch.split(row.ids, list(row.lengths))
+    ids = pad_sequence(list(sequences), batch_first=True)
+    seen = pad_sequence([torch.ones_like(each) for each in sequences], batch_first=True)
+    return {
+        "input_ids": ids,
+        "attention_mask": seen,
+        "mm_token_type_ids": (ids == config.image_token_id).int() * seen,
+        "pixel_values": row.pixels,
+        "image_grid_thw": row.grids,
+    }
+
+
+def unpadded(row: Row, values: Tensor) -> Tensor:
+    """Return a model's values at the T tokens of a row, [T], from those of its batch."""
+    if not row.pictures:
+        return values.flatten()
+    return torch.cat([each[:length] for each, length in zip(values, row.lengths, strict=True)])
+
+
+class Pixels:
+    """The pictures of a folder as features, by the image processor of a model."""
+
+    def __init__(self, pictures: Path, processor: Any) -> None:
+        self._folder = pictures
+        self._processor = processor
+
+    def of(self, row: Row) -> Row:
+        """Return the row with the features of its pictures. Raises DataError if one is missing."""
+        if not row.pictures:
+            return row
+        images = [self._open(name) for name in row.pictures]
+        found = self._processor(images=images, return_tensors="pt")
+        return dataclasses.replace(row, pixels=found["pixel_values"], grids=found["image_grid_thw"])
+
+    def _open(self, name: str) -> Any:
+        from PIL import Image
+
+        path = self._folder / f"{name}.png"
+        try:
+            with Image.open(path) as image:
+                return image.convert("RGB")
+        except OSError as cause:
+            raise DataError(
+                f"{path}: {cause}; delete the stages critic-data and rank to have pages rendered again"
+            ) from cause

@@ -1,0 +1,49 @@
+"""The plan of a critic that sees, at the shape of the paper's."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+
+from sweet_rl_trainer.methods.critic.pictured import estimate, estimate_training
+from sweet_rl_trainer.pipeline.read import read
+from sweet_rl_trainer.pipeline.stage import Amount, Known
+
+GIB = 2**30
+
+
+@pytest.fixture
+def qwen(tmp_path):
+    """A folder with the configuration of Qwen2-VL-7B, and no weights."""
+    text = {"num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4}
+    widths = {"hidden_size": 3584, "intermediate_size": 18_944, "vocab_size": 152_064}
+    transformers.Qwen2VLConfig(
+        text_config={**text, **widths}, vision_config={"hidden_size": 3584}
+    ).save_pretrained(tmp_path)
+    return tmp_path
+
+
+def test_steps_and_memory_of_the_papers_critic_are_planned_from_its_configuration(qwen):
+    recipe = read("paper-frontend-8b")
+    amounts = {"data": Amount(examples=1000, tokens=6_000_000)}
+    known = Known(inputs={"model": qwen}, amounts=amounts, said=None)
+    found = estimate_training(known, recipe)
+    assert (found.steps, found.tokens) == (1000, 48_000_000)
+    weights = 18 * 8_291_375_616 / 8
+    row = 2 * 8192 * (12 * 3584 + 4 * 18_944 + 28 * 3584) * 2
+    patches = 2 * 11 * 4 * 256
+    tower = patches * (12 * 1280 + 4 * 5120 + 32 * 1280) * 2
+    whole = 6 * 8_291_375_616
+    assert found.memory - (max(weights, whole) + row + tower) < GIB
+    assert found.memory < 80 * GIB
+
+    more = read("paper-frontend-8b", [f"critic.vision.max_pixels={2 * 256 * 28 * 28}"])
+    assert estimate_training(known, more).memory == found.memory + tower
+
+
+def test_before_there_are_dialogues_nothing_is_counted(qwen):
+    known = Known(inputs={}, amounts={"collected0": Amount()}, said=None)
+    found = estimate(known, read("paper-frontend-8b"), lambda *_: pytest.fail("nothing to count"))
+    assert found.note == "after the dialogues are collected"
