@@ -56,6 +56,10 @@ class PairExample(Struct, frozen=True, kw_only=True):
     task_hash: str
 
 
+class NothingLeft(DataError):
+    """All examples were left out; the message counts them by reason."""
+
+
 Examples = Sequence[PairExample] | Sequence[Side]
 """All pairs, or all successes."""
 
@@ -199,7 +203,7 @@ class _Builder:
         dropped = {reason: count for reason, count in self.dropped.items() if count}
         if not taken:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
-            raise DataError(
+            raise NothingLeft(
                 f"of {given} {what} none is left to train on ({reasons or 'none was given'})"
             )
         used = {side.trajectory for side in sides}

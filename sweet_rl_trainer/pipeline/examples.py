@@ -15,13 +15,15 @@ from msgspec import Struct
 from colbench.errors import DataError
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.chat import Chat
-from sweet_rl_trainer.data.examples import Examples, Report, pair_examples
+from sweet_rl_trainer.data.estimated_chat import EstimatedChat
+from sweet_rl_trainer.data.examples import Examples, NothingLeft, Report, pair_examples
 from sweet_rl_trainer.data.pairs import PairSettings, make_pairs
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
 from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.pipeline import missing
 from sweet_rl_trainer.pipeline.base import chat_of, model_in
-from sweet_rl_trainer.pipeline.inputs import Data, load
+from sweet_rl_trainer.pipeline.inputs import Data, load, run_folders
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 
@@ -61,19 +63,28 @@ def summary(made: Made) -> dict[str, Any]:
 
 
 def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
-    """Return the number of examples and tokens (`Stage.estimate`)."""
+    """Return the number of examples and tokens (`Stage.estimate`); without the model, the tokens are estimated."""
     if known.said:
         return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
-    if not known.complete:
+    if known.absent - {"model"}:
+        return Amount(missing=missing.no_dialogues(recipe))
+    if known.waits:
         return Amount(note="after the dialogues are collected")
-    inputs = known.inputs
+    about = "model" not in known.inputs
     try:
-        made = maker(load(recipe.data, inputs), chat_of(model_in(inputs["model"]), recipe.model))
+        chat = EstimatedChat() if about else chat_of(model_in(known.inputs["model"]), recipe.model)
+        made = maker(load(recipe.data, known.inputs), chat)
     except DataError as cause:
-        return Amount(note=str(cause))
+        if about and isinstance(cause, NothingLeft):  # only by estimated lengths, perhaps
+            return Amount(note=str(cause), about=True)
+        return Amount(missing=missing.unfit_dialogues(cause, run_folders(known.inputs)))
     left = {**made.report.dropped, **made.without}
-    note = ", ".join(f"{reason}: {count}" for reason, count in left.items())
-    return Amount(examples=made.report.taken, tokens=made.report.tokens, note=note)
+    return Amount(
+        examples=made.report.taken,
+        tokens=made.report.tokens,
+        about=about,
+        note=", ".join(f"{reason}: {count}" for reason, count in left.items()),
+    )
 
 
 def paired(

@@ -14,7 +14,7 @@ import msgspec
 
 from colbench.config import RunConfig
 from colbench.errors import UserError
-from sweet_rl_trainer.pipeline import dialogues, examples, export, inputs, training
+from sweet_rl_trainer.pipeline import dialogues, examples, export, inputs, missing, training
 from sweet_rl_trainer.pipeline.base import EXPORT
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
@@ -26,22 +26,28 @@ Inputs = dict[str, Stage | Source]
 class Iteration:
     """One iteration of a recipe, which starts from `model`."""
 
-    def __init__(self, recipe: Recipe, model: Stage | Source, *, first: bool) -> None:
+    def __init__(
+        self, recipe: Recipe, model: Stage | Source, *, first: bool, offline: bool = False
+    ) -> None:
         self.recipe = recipe
         self.model = model
         self._first = first
+        self._offline = offline
 
     @cached_property
     def inputs(self) -> Inputs:
-        """The model and the dialogues. Raises UserError if there are none, and none can be collected."""
+        """The model and the dialogues. Raises UserError if there are none, and none can be collected.
+
+        Offline, the dialogues are then a source without a path.
+        """
         recipe = self.recipe
         named = inputs.sources(recipe.data)
         if self._first and (recipe.data.runs or recipe.data.official):
             return {"model": self.model, **named}
+        if not recipe.collect and self._offline:
+            return {"model": self.model, inputs.RUNS: Source(path=None, key=inputs.RUNS), **named}
         if not recipe.collect:
-            raise UserError(
-                "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] table"
-            )
+            raise UserError(missing.no_dialogues(recipe))
         collected = self._collected(inputs.COLLECTED, recipe.collect)
         extra = {name: each for name, each in named.items() if name.startswith(inputs.NEGATIVES)}
         return {"model": self.model, **collected, **extra}

@@ -19,18 +19,19 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Stage, order
 
 
-def plan(recipe: Recipe, goal: str | None = None) -> list[Stage]:
+def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> list[Stage]:
     """Return the stages that lead to a goal, by default to the policy of the recipe's method.
 
-    A goal of another method replaces the recipe's. Raises UserError for files or models that do not exist, and if there
-    is nothing to learn from.
+    A goal of another method replaces the recipe's. `offline`, nothing is downloaded, and a model of the hub or dialogues
+    that are not on this machine are sources without a path: the stages can be counted (`amounts`), and not be run.
+    Raises UserError for files or models that do not exist, and if there is nothing to learn from.
     """
     method = method_of(goal) if goal else find_method(recipe.method)
-    model = base(recipe)
+    model = base(recipe, offline=offline)
     found = {model.key: model} if isinstance(model, Stage) else {}
     for number in range(recipe.iterations):
         last = number == recipe.iterations - 1
-        iteration = Iteration(recipe, model, first=number == 0)
+        iteration = Iteration(recipe, model, first=number == 0, offline=offline)
         ends = method.stages(iteration, goal if goal and last else method.policy)
         stages = [stage for end in ends for stage in order(end)]
         model = stages[-1]

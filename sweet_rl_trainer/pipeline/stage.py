@@ -60,7 +60,11 @@ class Amount(Struct, kw_only=True):
     """Bytes per device."""
     most: bool = False
     """True if the numbers are upper bounds."""
+    about: bool = False
+    """True if tokens are estimates."""
     note: str = ""
+    missing: str = ""
+    """What must be made or installed before the stage can be run, and the command that does it."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -72,18 +76,21 @@ class Known(Struct, frozen=True, kw_only=True):
     """The work of the inputs that are stages, by name."""
     said: dict[str, Any] | None
     """The stage's own summary, if it is done."""
+    absent: frozenset[str] = frozenset()
+    """Names of the sources that do not exist on this machine (`Source.path`)."""
 
     @property
-    def complete(self) -> bool:
-        """True if all inputs exist."""
-        return self.amounts.keys() <= self.inputs.keys()
+    def waits(self) -> bool:
+        """True if dialogues among the inputs have still to be collected. (A model need not be there.)"""
+        return not self.amounts.keys() <= {*self.inputs, "model"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Files that exist before any stage is run."""
 
-    path: Path
+    path: Path | None
+    """None: they are not on this machine; it can be planned with, and not run."""
     key: str
     """A digest of their content."""
 
@@ -115,6 +122,14 @@ class Stage:
     """Names of the summary's values that the console shows; None: all of them."""
     view: Callable[[Path], RenderableType] | None = None
     """Renders the output for the console, from its folder."""
+
+    @cached_property
+    def planned_only(self) -> bool:
+        """True if something that it needs is not on this machine, so its key is not the final one."""
+        return any(
+            each.path is None if isinstance(each, Source) else each.planned_only
+            for each in self.inputs.values()
+        )
 
     @cached_property
     def key(self) -> str:
@@ -158,10 +173,11 @@ class Stage:
         return report
 
     def _places(self, root: Path) -> dict[str, Path]:
-        return {
+        found = {
             name: each.path if isinstance(each, Source) else each.folder(root)
             for name, each in self.inputs.items()
         }
+        return {name: path for name, path in found.items() if path is not None}
 
 
 def read(path: Path, type_: type[T]) -> T:

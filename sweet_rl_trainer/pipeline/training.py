@@ -16,11 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from colbench.errors import UserError
-from sweet_rl_trainer.model.memory_estimate import size_of, training_bytes
+from sweet_rl_trainer.model.memory_estimate import Size, known_size, size_of, training_bytes
 from sweet_rl_trainer.pipeline.base import REFERENCES, RUN, model_in
 from sweet_rl_trainer.pipeline.recipe import LaunchSettings, Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
-from sweet_rl_trainer.settings import LoraSettings, TrainSettings
+from sweet_rl_trainer.settings import LoraSettings, TrainSettings, not_installed
 from sweet_rl_trainer.subprocesses import run
 
 TASK = "task.json"
@@ -111,15 +111,24 @@ def last_values(folder: Path) -> dict[str, Any]:
 def estimate(known: Known, settings: TrainSettings, recipe: Recipe) -> Amount:
     """Return the steps, the tokens and the memory of a training (`Stage.estimate`)."""
     data = known.amounts["data"]
-    found = Amount(examples=data.examples, tokens=data.tokens, most=data.most)
+    found = Amount(examples=data.examples, tokens=data.tokens, most=data.most, about=data.about)
+    found.missing = not_installed(settings.report_to)
     if data.examples is not None:
         found.steps = settings.steps(data.examples)
         if data.tokens is not None and data.examples:
             epochs = found.steps / settings.steps_of_epoch(data.examples)
             found.tokens = round(data.tokens * epochs)
-    if "model" in known.inputs:
+    if size := _size(known, recipe):
         launch = recipe.launch
         shards = launch.processes if any(each in launch.config for each in SHARDED) else 1
-        size = size_of(model_in(known.inputs["model"]))
         found.memory = training_bytes(size, settings, recipe.lora, shards=shards)
+    elif recipe.model.name:
+        found.note = f"memory: {recipe.model.name} is not on this machine, and its shape is not known"
     return found
+
+
+def _size(known: Known, recipe: Recipe) -> Size | None:
+    """Return the size of the model, also of one that is not there; None if it is not known."""
+    if "model" in known.inputs:
+        return size_of(model_in(known.inputs["model"]))
+    return known_size(recipe.model.name)

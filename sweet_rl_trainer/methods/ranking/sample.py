@@ -106,8 +106,8 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
 
 def estimate(known: Known, recipe: Recipe) -> Amount:
     """Return the number of turns (`Stage.estimate`)."""
-    if not known.complete:
-        return Amount(note="after the dialogues are collected")
+    if known.waits or known.absent - {"model"}:
+        return Amount(note="after the dialogues are collected" if known.waits else "")
     settings = recipe.table(SampleSettings)
     try:
         data = load(recipe.data, known.inputs)

@@ -30,7 +30,8 @@ from colbench.task import Task
 from sweet_rl_trainer.console import no_bars
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.model.lora import adapt
-from sweet_rl_trainer.settings import LoraSettings
+from sweet_rl_trainer.settings import LoraSettings, require_trackers
+from sweet_rl_trainer.train.arguments import tracked_as
 from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
 from sweet_rl_trainer.train.grpo.environment import Environment, system_prompts
 from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, check_template
@@ -250,6 +251,7 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
     """TRL's GRPOConfig. Raises UserError for what is not installed, or not known to it."""
     from trl import GRPOConfig
 
+    require_trackers(settings.report_to)
     processes = PartialState().num_processes
     try:
         return GRPOConfig(
@@ -281,6 +283,7 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
             seed=settings.seed,
             logging_steps=settings.log_every,
             report_to=list(settings.report_to) or "none",
+            **tracked_as(folder),
             save_steps=settings.save_every,
             save_total_limit=settings.keep,
             restore_callback_states_from_checkpoint=True,

@@ -1,0 +1,99 @@
+"""What is missing to train, with the command that makes it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from colbench.config import RunConfig, settings
+from colbench.errors import DataError
+from colbench.registry import get_domain
+from colbench.run_folder import RunFolder
+from sweet_rl_trainer.data.examples import NothingLeft
+from sweet_rl_trainer.data.pairs import NoPairs
+from sweet_rl_trainer.data.runs import NoRewards, TasksMissing, training_tasks
+from sweet_rl_trainer.pipeline.recipe import Recipe
+
+TRIALS = 3
+"""Dialogues for each task, of which pairs can be made. Paper."""
+
+
+def eval_command(config: RunConfig, out: str = "") -> str:
+    """Return the command line that makes a run; `out` is its folder, if it is named."""
+    return shlex.join(["colbench", "eval", *_flags(config), *(["--out", out] if out else [])])
+
+
+def _flags(config: RunConfig) -> Iterator[str]:
+    values, usual = (msgspec.to_builtins(each) for each in (config, RunConfig()))
+    for name, setting in settings().items():
+        value = values[name]
+        if value == usual[name]:
+            continue
+        match setting.kind:
+            case "switch":
+                yield setting.flag
+            case "pairs":
+                for key, each in value.items():
+                    yield from (setting.flag, f"{key}={each}")
+            case "list":
+                yield from (setting.flag, ",".join(map(str, value)))
+            case _:
+                yield from (setting.flag, str(value))
+
+
+def collecting(recipe: Recipe) -> RunConfig:
+    """Return the run that makes dialogues for a recipe: by its model, on its domain's tasks to train on."""
+    name = recipe.model.name
+    return RunConfig(
+        agent=f"vllm:{name}" if name else "",
+        domain=recipe.domain,
+        tasks=training_tasks(recipe.domain),
+        trials=TRIALS,
+        record_tokens=bool(name),
+    )
+
+
+def evaluating(recipe: Recipe, model: str) -> RunConfig:
+    """Return the run that evaluates a checkpoint on the domain's tasks."""
+    return RunConfig(
+        agent=f"vllm:{model}", domain=recipe.domain, tasks=get_domain(recipe.domain).defaults.tasks
+    )
+
+
+def no_dialogues(recipe: Recipe) -> str:
+    """Return what to do where a recipe names no dialogues and collects none."""
+    out = f"runs/{recipe.domain}-train"
+    return (
+        "data.runs: there are no dialogues to learn from; this makes some with a rule-based human (for the paper's tasks "
+        f"and human see the head of the recipe, `sweet-rl show RECIPE`):\n"
+        f"  {eval_command(collecting(recipe), out)}\n"
+        f"then add --runs {out}; or give trajectory files (data.official) or a [[collect]] table"
+    )
+
+
+def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
+    """Return what to do where the dialogues of these runs are not enough to make examples."""
+    return "\n".join([str(cause), *_fixes(cause, list(runs))])
+
+
+def _fixes(cause: DataError, runs: list[Path]) -> Iterator[str]:
+    match cause:
+        case NoPairs() | NothingLeft() if runs:
+            yield "more dialogues for each task make pairs; a run is extended by:"
+            yield from (_again(folder, more=True) for folder in runs)
+        case NoRewards() if runs:
+            yield "the same command scores and continues a run:"
+            yield from (_again(folder) for folder in runs)
+        case TasksMissing():
+            yield "give the task file with --set data.tasks=FILE"
+
+
+def _again(folder: Path, *, more: bool = False) -> str:
+    config = RunFolder(folder).record().config
+    if more:
+        config = replace(config, trials=max(TRIALS, config.trials + 2))
+    return f"  {eval_command(config, str(folder))}"
