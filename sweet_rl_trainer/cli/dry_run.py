@@ -31,7 +31,7 @@ def show(recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path) -> i
     console = Console()
     with TemporaryDirectory() as temporary:
         amounts = count(stages, out, Path(temporary))
-    absent = lacks(amounts)
+    absent = lacks(stages, amounts)
     for lack in absent:
         console.print(Text(f"Missing: {lack}", style="bold red"), "", soft_wrap=True, sep="\n")
     console.print(Text(f"Stages, in {out}"), soft_wrap=True)

@@ -32,15 +32,14 @@ def resolve(name: str) -> Path:
 
 
 def find_local(name: str) -> Path | None:
-    """Return the folder of a model if it is on this machine, also in the cache of the hub; nothing is downloaded.
-
-    Raises UserError if it is neither a folder nor an id of the hub.
-    """
+    """Return the folder of a model if it is on this machine, also in the cache of the hub; nothing is downloaded."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     if folder := _folder(name):
         return folder
+    if not is_hub_id(name):
+        return None
     repository, revision = _hub_id(name)
     try:
         found = Path(snapshot_download(repository, revision=revision, local_files_only=True))
@@ -54,9 +53,14 @@ def _folder(name: str) -> Path | None:
     return folder if name and folder.is_dir() else None
 
 
+def is_hub_id(name: str) -> bool:
+    """Return True for OWNER/NAME and OWNER/NAME@REVISION."""
+    return HUB_ID.fullmatch(name) is not None
+
+
 def _hub_id(name: str) -> tuple[str, str | None]:
     """Return repository and revision."""
-    if not HUB_ID.fullmatch(name):
+    if not is_hub_id(name):
         raise UserError(
             f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION)"
         )

@@ -21,12 +21,17 @@ def missing(stages: Sequence[Stage], out: Path) -> list[str]:
     to the stages.
     """
     pending = [stage for stage in stages if not stage.report(out)]
-    return lacks(_Counter(out, None).amounts(pending))
+    return lacks(pending, list(_Counter(out, None).amounts(pending)))
 
 
-def lacks(amounts: Iterator[Amount] | Sequence[Amount]) -> list[str]:
-    """Return what is missing, each thing once."""
-    return list(dict.fromkeys(amount.missing for amount in amounts if amount.missing))
+def lacks(stages: Sequence[Stage], amounts: Sequence[Amount]) -> list[str]:
+    """Return what is missing to run stages with these amounts of work, each thing once."""
+    sources = (each for stage in stages for each in stage.inputs.values())
+    found = [
+        *(each.missing for each in sources if isinstance(each, Source)),
+        *(amount.missing for amount in amounts),
+    ]
+    return [each for each in dict.fromkeys(found) if each]
 
 
 class _Counter:

@@ -67,7 +67,7 @@ def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
     if known.said:
         return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
     if known.absent - {"model"}:
-        return Amount(missing=missing.no_dialogues(recipe))
+        return Amount(note="when there are dialogues")
     if known.waits:
         return Amount(note="after the dialogues are collected")
     about = "model" not in known.inputs
@@ -75,7 +75,7 @@ def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
         chat = EstimatedChat() if about else chat_of(model_in(known.inputs["model"]), recipe.model)
         made = maker(load(recipe.data, known.inputs), chat)
     except DataError as cause:
-        if about and isinstance(cause, NothingLeft):  # only by estimated lengths, perhaps
+        if about and isinstance(cause, NothingLeft) and cause.too_long:
             return Amount(note=str(cause), about=True)
         return Amount(missing=missing.unfit_dialogues(cause, run_folders(known.inputs)))
     left = {**made.report.dropped, **made.without}

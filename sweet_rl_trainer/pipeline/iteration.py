@@ -45,7 +45,8 @@ class Iteration:
         if self._first and (recipe.data.runs or recipe.data.official):
             return {"model": self.model, **named}
         if not recipe.collect and self._offline:
-            return {"model": self.model, inputs.RUNS: Source(path=None, key=inputs.RUNS), **named}
+            absent = Source(path=None, key=inputs.RUNS, missing=missing.no_dialogues(recipe))
+            return {"model": self.model, inputs.RUNS: absent, **named}
         if not recipe.collect:
             raise UserError(missing.no_dialogues(recipe))
         collected = self._collected(inputs.COLLECTED, recipe.collect)

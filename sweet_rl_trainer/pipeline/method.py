@@ -33,7 +33,9 @@ class Method(ABC):
     name: ClassVar[str]
     """As in a recipe, `method = "rft"`."""
     tables: ClassVar[Mapping[str, type[Struct]]]
-    """Types of its tables in a recipe, by name. A field `train` of type TrainSettings is changed by `[train]`, too."""
+    """Types of its tables in a recipe, by name.
+
+    A field `train` of type TrainSettings is changed by `[train]`, too; of one of another type only `report_to`."""
     goals: ClassVar[Mapping[str, str]]
     """Stages at which a run can end (`--until`), each with a description. The last one trains the policy."""
 

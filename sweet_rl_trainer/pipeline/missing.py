@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ from sweet_rl_trainer.data.pairs import NoPairs
 from sweet_rl_trainer.data.runs import NoRewards, TasksMissing, training_tasks
 from sweet_rl_trainer.pipeline.recipe import Recipe
 
+STUDY_BASE = re.compile(r"training/study-(?P<scale>[\w-]+)/base")
+"""The model that a study makes, in its default folder."""
 TRIALS = 3
 """Dialogues for each task, of which pairs can be made. Paper."""
 
@@ -68,11 +71,23 @@ def no_dialogues(recipe: Recipe) -> str:
     """Return what to do where a recipe names no dialogues and collects none."""
     out = f"runs/{recipe.domain}-train"
     return (
-        "data.runs: there are no dialogues to learn from; this makes some with a rule-based human (for the paper's tasks "
-        f"and human see the head of the recipe, `sweet-rl show RECIPE`):\n"
-        f"  {eval_command(collecting(recipe), out)}\n"
-        f"then add --runs {out}; or give trajectory files (data.official) or a [[collect]] table"
+        "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] table; this makes a run, "
+        f"with a rule-based human:\n  {eval_command(collecting(recipe), out)}\n"
+        f"then add --runs {out} (the head of a recipe says with which tasks and human the paper did it)"
     )
+
+
+def no_model(name: str) -> str:
+    """Return what to do where a recipe names a folder that does not exist."""
+    said = (
+        f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION); name "
+        "another one by --model"
+    )
+    if study := STUDY_BASE.fullmatch(name):
+        said += (
+            f", or make it:\n  sweet-rl study --scale {study['scale']} --only zero-shot --seeds 1"
+        )
+    return said
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:

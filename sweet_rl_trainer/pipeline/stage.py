@@ -93,6 +93,8 @@ class Source:
     """None: they are not on this machine; it can be planned with, and not run."""
     key: str
     """A digest of their content."""
+    missing: str = ""
+    """Where there is no path and nothing that downloads them: what to do, with the command that makes them."""
 
 
 @dataclass(frozen=True, kw_only=True)

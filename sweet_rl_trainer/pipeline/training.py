@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from colbench.errors import UserError
+from sweet_rl_trainer.model.checkpoint import is_hub_id
 from sweet_rl_trainer.model.memory_estimate import Size, known_size, size_of, training_bytes
 from sweet_rl_trainer.pipeline.base import REFERENCES, RUN, model_in
 from sweet_rl_trainer.pipeline.recipe import LaunchSettings, Recipe
@@ -122,8 +123,10 @@ def estimate(known: Known, settings: TrainSettings, recipe: Recipe) -> Amount:
         launch = recipe.launch
         shards = launch.processes if any(each in launch.config for each in SHARDED) else 1
         found.memory = training_bytes(size, settings, recipe.lora, shards=shards)
-    elif recipe.model.name:
-        found.note = f"memory: {recipe.model.name} is not on this machine, and its shape is not known"
+    elif is_hub_id(recipe.model.name):
+        found.note = (
+            f"memory: {recipe.model.name} is not on this machine, and its shape is not known"
+        )
     return found
 
 

@@ -106,8 +106,10 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
 
 def estimate(known: Known, recipe: Recipe) -> Amount:
     """Return the number of turns (`Stage.estimate`)."""
-    if known.waits or known.absent - {"model"}:
-        return Amount(note="after the dialogues are collected" if known.waits else "")
+    if known.absent - {"model"}:
+        return Amount(note="when there are dialogues")
+    if known.waits:
+        return Amount(note="after the dialogues are collected")
     settings = recipe.table(SampleSettings)
     try:
         data = load(recipe.data, known.inputs)
