@@ -56,7 +56,7 @@ class PairExample(Struct, frozen=True, kw_only=True):
     task_hash: str
 
 
-class NothingLeft(DataError):
+class NothingLeftError(DataError):
     """All examples were left out; the message counts them by reason."""
 
     def __init__(self, message: str, *, too_long: bool) -> None:
@@ -212,7 +212,7 @@ class _Builder:
         dropped = {reason: count for reason, count in self.dropped.items() if count}
         if not taken:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
-            raise NothingLeft(
+            raise NothingLeftError(
                 f"of {given} {what} none is left to train on ({reasons or 'none was given'})",
                 too_long=self._too_long in dropped,
             )

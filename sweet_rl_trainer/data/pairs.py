@@ -44,7 +44,7 @@ class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Pair dialogues that ran into the turn limit with the best of their task, whatever `match_turns` says."""
 
 
-class NoPairs(DataError):
+class NoPairsError(DataError):
     """No task has a pair; the message counts the tasks by reason."""
 
 
@@ -89,7 +89,9 @@ def make_pairs(
         without += none
     if not pairs:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in none.items())
-        raise NoPairs(f"pairs {rule}: no task has one ({reasons or 'there are no trajectories'})")
+        raise NoPairsError(
+            f"pairs {rule}: no task has one ({reasons or 'there are no trajectories'})"
+        )
     return pairs
 
 

@@ -20,11 +20,11 @@ from colbench.task import BACKEND, Task
 from sweet_rl_trainer.data.trajectories import Trajectory, messages_of
 
 
-class TasksMissing(DataError):
+class TasksMissingError(DataError):
     """Tasks of a run are missing or were changed."""
 
 
-class NoRewards(DataError):
+class NoRewardsError(DataError):
     """A run holds no rollout with a reward."""
 
 
@@ -54,7 +54,7 @@ def read_run(
     if dropped is not None:
         dropped += lost
     if not kept:
-        raise NoRewards(_nothing(folder, lost))
+        raise NoRewardsError(_nothing(folder, lost))
     domains = {rollout.domain for rollout in kept}
     prompts = {domain: system_prompt(record, domain, system, folder) for domain in sorted(domains)}
     return [_from_rollout(each, by_hash[each.task_hash], prompts[each.domain]) for each in kept]
@@ -72,7 +72,7 @@ def _tasks_of(rollouts: Iterable[Rollout], tasks: Sequence[Task], folder: Path) 
             for names, verb in ((missing, "are missing"), (changed, "have changed"))
             if names
         ]
-        raise TasksMissing(
+        raise TasksMissingError(
             f"{folder}: {' and '.join(what)}; give the tasks that the run was made of as they were"
         )
     return by_hash
@@ -122,7 +122,7 @@ def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
     try:
         return named(record.tasks.source)
     except UserError as cause:
-        raise TasksMissing(
+        raise TasksMissingError(
             f"{folder}: its tasks cannot be found again: {cause}; give the task file of the run"
         ) from cause
 

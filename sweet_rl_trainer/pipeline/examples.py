@@ -16,7 +16,7 @@ from colbench.errors import DataError
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.estimated_chat import EstimatedChat
-from sweet_rl_trainer.data.examples import Examples, NothingLeft, Report, pair_examples
+from sweet_rl_trainer.data.examples import Examples, NothingLeftError, Report, pair_examples
 from sweet_rl_trainer.data.pairs import PairSettings, make_pairs
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
@@ -75,7 +75,7 @@ def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
         chat = EstimatedChat() if about else chat_of(model_in(known.inputs["model"]), recipe.model)
         made = maker(load(recipe.data, known.inputs), chat)
     except DataError as cause:
-        if about and isinstance(cause, NothingLeft) and cause.too_long:
+        if about and isinstance(cause, NothingLeftError) and cause.too_long:
             return Amount(note=str(cause), about=True)
         return Amount(missing=missing.unfit_dialogues(cause, run_folders(known.inputs)))
     left = {**made.report.dropped, **made.without}

@@ -14,9 +14,9 @@ from colbench.config import RunConfig, settings
 from colbench.errors import DataError
 from colbench.registry import get_domain
 from colbench.run_folder import RunFolder
-from sweet_rl_trainer.data.examples import NothingLeft
-from sweet_rl_trainer.data.pairs import NoPairs
-from sweet_rl_trainer.data.runs import NoRewards, TasksMissing, training_tasks
+from sweet_rl_trainer.data.examples import NothingLeftError
+from sweet_rl_trainer.data.pairs import NoPairsError
+from sweet_rl_trainer.data.runs import NoRewardsError, TasksMissingError, training_tasks
 from sweet_rl_trainer.pipeline.recipe import Recipe
 
 STUDY_BASE = re.compile(r"training/study-(?P<scale>[\w-]+)/base")
@@ -71,8 +71,8 @@ def no_dialogues(recipe: Recipe) -> str:
     """Return what to do where a recipe names no dialogues and collects none."""
     out = f"runs/{recipe.domain}-train"
     return (
-        "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] table; this makes a run, "
-        f"with a rule-based human:\n  {eval_command(collecting(recipe), out)}\n"
+        "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] table; this makes "
+        f"a run with a rule-based human:\n  {eval_command(collecting(recipe), out)}\n"
         f"then add --runs {out} (the head of a recipe says with which tasks and human the paper did it)"
     )
 
@@ -97,13 +97,13 @@ def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
 
 def _fixes(cause: DataError, runs: list[Path]) -> Iterator[str]:
     match cause:
-        case NoPairs() | NothingLeft() if runs:
+        case NoPairsError() | NothingLeftError() if runs:
             yield "more dialogues for each task make pairs; a run is extended by:"
             yield from (_again(folder, more=True) for folder in runs)
-        case NoRewards() if runs:
+        case NoRewardsError() if runs:
             yield "the same command scores and continues a run:"
             yield from (_again(folder) for folder in runs)
-        case TasksMissing():
+        case TasksMissingError():
             yield "give the task file with --set data.tasks=FILE"
 
 
