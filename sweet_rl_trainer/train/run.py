@@ -23,9 +23,10 @@ from sweet_rl_trainer.console import no_bars
 from sweet_rl_trainer.data.examples import Examples, PairExample
 from sweet_rl_trainer.model.lora import adapt
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
-from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
+from sweet_rl_trainer.train.callbacks import Alarms, LogFile, OnConsole
 from sweet_rl_trainer.train.checkpoints import last_checkpoint
 from sweet_rl_trainer.train.collator import group
+from sweet_rl_trainer.train.history import LOG
 from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic, content_key
 from sweet_rl_trainer.train.sharding import backend, use_cpu
 from sweet_rl_trainer.train.trainer import Trainer
@@ -96,7 +97,7 @@ def train(
                 reference=cache,
                 held_out=held_out,
                 tokenizer=tokenizer,
-                callbacks=[LogFile(folder / "log.jsonl"), console, *callbacks],
+                callbacks=[Alarms(), LogFile(folder / LOG), console, *callbacks],
             )
             trainer.fill_reference()
             trainer.train(resume_from_checkpoint=str(kept) if kept else None)

@@ -13,7 +13,7 @@ tokens are the agent's) and one that hands on their scores. See docs/sweet-rl.md
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,15 +29,17 @@ from colbench.rollout import Rollout, encode_rollout
 from colbench.task import Task
 from sweet_rl_trainer.console import no_bars
 from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.dialogue_measures import dialogue_measures
 from sweet_rl_trainer.model.lora import adapt
 from sweet_rl_trainer.settings import LoraSettings, require_trackers
 from sweet_rl_trainer.train.arguments import tracked_as
-from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
+from sweet_rl_trainer.train.callbacks import Alarms, LogFile, OnConsole
 from sweet_rl_trainer.train.grpo.environment import Environment, system_prompts
 from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, check_template
 from sweet_rl_trainer.train.grpo.samplers import Server, in_process
 from sweet_rl_trainer.train.grpo.sequences import sequence
 from sweet_rl_trainer.train.grpo.settings import GrpoSettings, check, require_trl
+from sweet_rl_trainer.train.history import LOG
 from sweet_rl_trainer.train.run import MODEL, open_folder, save_whole
 from sweet_rl_trainer.train.sharding import use_cpu
 
@@ -106,7 +108,7 @@ def train_grpo(
             trainer = _trainer(
                 adapt(model, adapters) if adapters else model,
                 run,
-                [LogFile(folder / "log.jsonl"), console, *callbacks],
+                [Alarms(), LogFile(folder / LOG), console, *callbacks],
             )
             trainer.train(resume_from_checkpoint=str(kept) if kept else None)
             save_whole(trainer, done)
@@ -144,6 +146,8 @@ class _Run:
     ) -> None:
         self.chat, self.settings, self.config, self.folder = chat, settings, config, folder
         self.tasks = {task.id: task for task in tasks}
+        self.measured: dict[str, float] = {}
+        """Of the latest dialogues."""
         if len(self.tasks) < len(tasks):
             raise UserError("two tasks have the same id; see colbench.task.distinguish")
         self._prompts = system_prompts(config)
@@ -157,6 +161,7 @@ class _Run:
         tasks = [self.tasks[name] for name in names]
         rollouts = self.environment.play(tasks, agent, name=f"{step:06d}.{rank:03d}")
         self._keep(rollouts, f"{step:06d}-{rank:03d}.jsonl")
+        self.measured = dialogue_measures(rollouts)
         found = [sequence(each) for each in rollouts]
         known = all(each.logprobs for each in found)
         return {
@@ -166,6 +171,14 @@ class _Run:
             "env_mask": [each.mask for each in found],
             REWARD: _some([reward(each) for each in rollouts], rollouts),
         }
+
+    def reward(
+        self, *, reward: list[float | None], log_metric: Callable[[str, float], None], **_: Any
+    ) -> list[float | None]:
+        """Return what `rollouts` found, and log what it measured besides."""
+        for name, value in self.measured.items():
+            log_metric(name, value)
+        return reward
 
     def _sampler(self, trainer: Any, dialogues: int) -> Sampler:
         settings, address = self.settings, self.settings.server
@@ -211,7 +224,7 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
 
     trainer = GRPOTrainer(
         model=model,
-        reward_funcs=[_rewards],
+        reward_funcs=[run.reward],
         args=arguments(run.settings, run.folder),
         train_dataset=Dataset.from_dict({"prompt": list(run.tasks)}),
         processing_class=run.chat.tokenizer,
@@ -228,14 +241,6 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
 
 
 SHARDED = {"FSDP", "DEEPSPEED"}
-
-
-def _rewards(*, reward: list[float | None], **_: Any) -> list[float | None]:
-    """What `_Run.rollouts` found, handed on."""
-    return reward
-
-
-_rewards.__name__ = REWARD
 
 
 @contextmanager
