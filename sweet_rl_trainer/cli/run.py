@@ -6,6 +6,7 @@ A second call repeats only what changed, and a call after an interruption contin
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,19 +83,22 @@ def run(args: argparse.Namespace) -> int:
     from colbench.run_folder import hold
     from sweet_rl_trainer.cli import dry_run, progress
     from sweet_rl_trainer.pipeline.amounts import missing
+    from sweet_rl_trainer.pipeline.page import write_page
     from sweet_rl_trainer.pipeline.plan import plan
     from sweet_rl_trainer.pipeline.read import paper_recipe
 
     recipe = recipe_of(args)
     out: Path = args.out or Path(FOLDER) / Path(args.recipe).stem
+    paper = paper_recipe(recipe.domain)
     stages = plan(recipe, args.until, offline=True)
     if args.dry_run:
-        return dry_run.show(recipe, paper_recipe(recipe.domain), stages, out)
+        return dry_run.show(recipe, paper, stages, out)
     if lacks := missing(stages, out):
         raise UserError("\n".join(lacks))
     if any(stage.planned_only for stage in stages):
         stages = plan(recipe, args.until)
     with hold(out / ".lock", out):
-        progress.run_all(stages, out)
+        page = partial(write_page, recipe, paper, stages, out)
+        progress.run_all(stages, out, page)
     progress.show_result(stages, out)
     return 0

@@ -27,7 +27,7 @@ from sweet_rl_trainer.pipeline.iteration import Iteration, plain
 from sweet_rl_trainer.pipeline.method import Method
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known, Stage
-from sweet_rl_trainer.pipeline.training import TASK, last_values, launch_processes
+from sweet_rl_trainer.pipeline.training import TASK, finish, launch_processes
 from sweet_rl_trainer.settings import LoraSettings, not_installed
 from sweet_rl_trainer.train.grpo.settings import GrpoSettings, require_trl, trl_missing
 
@@ -85,7 +85,7 @@ def train(job: Job, recipe: Recipe) -> dict[str, Any]:
         template_args=recipe.model.template_args,
     )
     launch_processes(job, task, WORKER, recipe.launch)
-    return last_values(job.folder / RUN)
+    return finish(job.folder)
 
 
 def estimate(known: Known, settings: GrpoSettings) -> Amount:  # noqa: ARG001 - as all estimates

@@ -46,8 +46,12 @@ from sweet_rl_trainer.pipeline.iteration import Inputs, Iteration, plain
 from sweet_rl_trainer.pipeline.method import Method, only_log_ratios, paper_epochs
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Stage
+from sweet_rl_trainer.pipeline.view import examples
 
 PAPER_ACTOR_EPOCHS = 1
+
+
+ranked_view = partial(examples, measure="score")
 
 
 class Sweet(Method):
@@ -190,7 +194,9 @@ class SweetStages:
         settings["token_weights"] = self._actor.token_weights
         judge: Inputs = {rank.CRITIC: self.critic} if self.judged else {}
         needed = {"candidates": self.sampled, **judge}
-        return self._stage("rank", rank.rank, settings, needed, estimate=rank.estimate)
+        return self._stage(
+            "rank", rank.rank, settings, needed, estimate=rank.estimate, view=ranked_view
+        )
 
     @cached_property
     def actor(self) -> Stage:

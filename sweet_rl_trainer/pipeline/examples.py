@@ -1,6 +1,7 @@
 """Examples as a stage: from trajectories to what a training reads.
 
 FOLDER/train.msgpack, held_out.msgpack    the examples of both sides (`data.files`)
+FOLDER/shown.json                         a few of them (`view`)
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from colbench.errors import DataError
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.estimated_chat import EstimatedChat
-from sweet_rl_trainer.data.examples import Examples, NothingLeftError, Report, pair_examples
+from sweet_rl_trainer.data.examples import (
+    Examples,
+    NothingLeftError,
+    PairExample,
+    Report,
+    Side,
+    pair_examples,
+)
 from sweet_rl_trainer.data.pairs import PairSettings, make_pairs
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
@@ -26,6 +34,7 @@ from sweet_rl_trainer.pipeline.base import chat_of, model_in
 from sweet_rl_trainer.pipeline.inputs import Data, load, run_folders
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
+from sweet_rl_trainer.pipeline.view import ShownPair, ShownSide, spread, write_examples
 
 
 class Made(Struct, frozen=True, kw_only=True):
@@ -49,11 +58,24 @@ def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
     made = maker(data, chat_of(model_in(job.inputs["model"]), recipe.model))
     files.write(job.folder / files.TRAIN, made.train)
     files.write(job.folder / files.HELD_OUT, made.held_out)
+    write_examples(job.folder, map(_shown, spread(made.train)))
     return {
         "dialogues": len(data.train) + len(data.held_out) + len(data.privileged),
         **summary(made),
         "left out": data.dropped,
     }
+
+
+def _shown(example: PairExample | Side) -> ShownPair:
+    if isinstance(example, Side):
+        return ShownPair(chosen=_shown_side(example))
+    return ShownPair(chosen=_shown_side(example.chosen), rejected=_shown_side(example.rejected))
+
+
+def _shown_side(side: Side) -> ShownSide:
+    return ShownSide(
+        name=side.trajectory, score=side.reward, tokens=side.reply_tokens, turns=side.turns
+    )
 
 
 def summary(made: Made) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import msgspec
 
 from colbench.config import RunConfig
 from colbench.errors import UserError
-from sweet_rl_trainer.pipeline import dialogues, examples, export, inputs, missing, training
+from sweet_rl_trainer.pipeline import dialogues, examples, export, inputs, missing, training, view
 from sweet_rl_trainer.pipeline.base import EXPORT
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
@@ -110,6 +110,7 @@ class Iteration:
             settings,
             {**self.inputs, **(more or {})},
             estimate=partial(examples.estimate, recipe=self.recipe, maker=maker),
+            view=view.examples,
         )
 
     def training(self, name: str, settings: TrainSettings, made: Stage, *, referred: bool) -> Stage:
@@ -135,6 +136,7 @@ class Iteration:
             inputs={"model": self.model, "data": made},
             estimate=partial(training.estimate, settings=settings, recipe=recipe),
             shows=training.SHOWN,
+            view=training.view,
         )
 
     def online(
@@ -154,6 +156,7 @@ class Iteration:
             inputs={"model": self.model},
             estimate=estimate,
             shows=training.SHOWN,
+            view=training.view,
         )
 
     def exported(self, trained: Stage) -> Stage:

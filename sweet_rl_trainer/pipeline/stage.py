@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,9 +23,7 @@ from colbench.config import digest
 from colbench.errors import DataError
 from colbench.run_folder import hold
 from sweet_rl_trainer.pipeline.memory_monitor import MemoryMonitor
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from sweet_rl_trainer.pipeline.view import View
 
 T = TypeVar("T")
 DONE, LOCK = "done.json", ".lock"
@@ -122,8 +120,8 @@ class Stage:
     """Counts what there is to do, for `--dry-run`."""
     shows: tuple[str, ...] | None = None
     """Names of the summary's values that the console shows; None: all of them."""
-    view: Callable[[Path], RenderableType] | None = None
-    """Renders the output for the console, from its folder."""
+    view: Callable[[Path], View] | None = None
+    """Reads what is shown of the output from its folder, on the console and on the page of the run."""
 
     @cached_property
     def planned_only(self) -> bool:

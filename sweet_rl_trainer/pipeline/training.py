@@ -3,6 +3,7 @@
 FOLDER/task.json    what is to be trained, for the processes
 FOLDER/run/         the run, which is resumed if the stage was killed (`train.run`)
 FOLDER/run/model/   the result: a whole model, or adapters
+FOLDER/summary.json, training.svg, training.png     what was logged: the range of each value and alarms, and a picture
 """
 
 from __future__ import annotations
@@ -14,17 +15,22 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from colbench.errors import UserError
 from sweet_rl_trainer.model.checkpoint import is_hub_id
 from sweet_rl_trainer.model.memory_estimate import Size, known_size, size_of, training_bytes
 from sweet_rl_trainer.pipeline.base import REFERENCES, RUN, model_in
 from sweet_rl_trainer.pipeline.recipe import LaunchSettings, Recipe
-from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
+from sweet_rl_trainer.pipeline.stage import Amount, Job, Known, read
+from sweet_rl_trainer.pipeline.view import Table, View
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings, not_installed
 from sweet_rl_trainer.subprocesses import run
+from sweet_rl_trainer.train.history import Summary, read_history
+from sweet_rl_trainer.train.plot import NAME, draw
 
 TASK = "task.json"
+SUMMARY = "summary.json"
 MEMORY = "memory.json"
 """Peak memory of a process in bytes: of the accelerator if there is one."""
 WORKER = "sweet_rl_trainer.pipeline.worker"
@@ -67,7 +73,7 @@ def train(
     )
     launch_processes(job, task, ON_EXAMPLES, launch)
     memory = msgspec.json.decode((job.folder / MEMORY).read_bytes())
-    return {**last_values(job.folder / RUN), "memory": memory}
+    return {**finish(job.folder), "memory": memory}
 
 
 def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings) -> None:
@@ -100,13 +106,31 @@ def _config(name: str) -> Path:
     return path
 
 
-def last_values(folder: Path) -> dict[str, Any]:
-    """Return the last of each value that a training logged."""
-    log = (folder / "log.jsonl").read_bytes().splitlines()
-    values: dict[str, Any] = {}
-    for line in log:
-        values |= msgspec.json.decode(line)
-    return values
+def finish(folder: Path) -> dict[str, Any]:
+    """Write the summary and the picture of a stage's training; return the last of each value, and the alarms."""
+    history = read_history(folder / RUN)
+    summary = history.summary()
+    (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
+    draw(history, folder, title=f"{folder.name}: values by step")
+    return {**history.last, "alarms": summary.alarms}
+
+
+def view(folder: Path) -> View:
+    """Return what is shown of a training; nothing if it was done before there were summaries."""
+    if not (folder / SUMMARY).is_file():
+        return View()
+    summary = read(folder / SUMMARY, Summary)
+    rows = tuple(
+        (name.replace("eval_", "held-out ").replace("_", " "), *map(_number, astuple(values)))
+        for name, values in summary.values.items()
+    )
+    head = (f"{summary.steps} steps", "first", "last", "lowest", "highest")
+    picture = NAME if (folder / f"{NAME}.svg").is_file() else ""
+    return View(tables=(Table(head=head, rows=rows),), picture=picture)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
 
 
 def estimate(known: Known, settings: TrainSettings, recipe: Recipe) -> Amount:
