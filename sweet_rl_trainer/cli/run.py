@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from colbench.run_folder import hold
     from sweet_rl_trainer.cli import dry_run, progress
     from sweet_rl_trainer.pipeline.amounts import missing
-    from sweet_rl_trainer.pipeline.page import write_page
+    from sweet_rl_trainer.pipeline.page import Run, write_page
     from sweet_rl_trainer.pipeline.plan import plan
     from sweet_rl_trainer.pipeline.read import paper_recipe
 
@@ -98,7 +98,8 @@ def run(args: argparse.Namespace) -> int:
     if any(stage.planned_only for stage in stages):
         stages = plan(recipe, args.until)
     with hold(out / ".lock", out):
-        page = partial(write_page, recipe, paper, stages, out)
-        progress.run_all(stages, out, page)
+        goal = args.until or recipe.method
+        page = Run(recipe=recipe, paper=paper, goal=goal, stages=stages, out=out)
+        progress.run_all(stages, out, partial(write_page, page))
     progress.show_result(stages, out)
     return 0

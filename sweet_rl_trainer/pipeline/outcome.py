@@ -20,7 +20,12 @@ def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:
     for name in report.said if stage.shows is None else stage.shows:
         value = report.said.get(name)
         if not isinstance(value, dict | list | type(None)):
-            yield name.replace("_", " "), _text(value)
+            yield in_words(name), _text(value)
+
+
+def in_words(name: str) -> str:
+    """Return the name of a value as people read it: `eval_accuracy` is `held-out accuracy`."""
+    return name.replace("eval_", "held-out ").replace("_", " ")
 
 
 def left_out(report: Report) -> Iterator[tuple[str, int]]:

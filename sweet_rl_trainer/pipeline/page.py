@@ -5,11 +5,12 @@ It works offline and loads nothing but the pictures in the folders of the stages
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from colbench.numbers import duration
 from colbench.web.assets import content_security_policy, csp_hash, read_asset
@@ -27,26 +28,47 @@ PACKAGE = "sweet_rl_trainer.pipeline"
 TEMPLATES = page_templates(PACKAGE)
 REFRESH = 20
 """Seconds after which the page of a run that is not over is loaded again."""
-RESULTS = ("accuracy", "eval_accuracy", "eval_loss", "success", "score", "reward", "pairs", "taken")
-"""Values of which the table of stages shows the first two that a stage has."""
+RESULTS = (
+    "success",
+    "score",
+    "accuracy",
+    "held-out accuracy",
+    "held-out nll",
+    "reward",
+    "pairs",
+    "taken",
+)
+"""Values of which the table of stages shows the first two that a stage has, else its first two of all."""
 
 
-def write_page(
-    recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path, running: Stage | None = None
-) -> None:
-    """Write the page; `paper` is the recipe with the paper's values, `running` the stage that is being run."""
+class Run(Struct, frozen=True, kw_only=True):
+    """What a page is about."""
+
+    recipe: Recipe
+    paper: Recipe
+    """The recipe with the paper's values."""
+    goal: str
+    """The stage that it leads to, or the method."""
+    stages: Sequence[Stage]
+    out: Path
+
+
+def write_page(run: Run, running: Stage | None = None) -> None:
+    """Write the page of a run; `running` is the stage that is being run."""
+    recipe, stages, out = run.recipe, run.stages, run.out
     shown = [_stage(number, stage, out, running) for number, stage in enumerate(stages, 1)]
     names = {stage.name for stage in stages}
     style = read_asset(PACKAGE, "page.css")
     content = TEMPLATES.get_template("index.html").render(
         recipe=recipe,
+        goal=run.goal,
         model=recipe.model.name or "a model with random weights",
         stages=shown,
         done=sum(each["state"] == "done" for each in shown),
         over=all(each["state"] == "done" for each in shown),
         alarms=[(each, text) for each in shown for text in each["alarms"]],
         seconds=duration(sum(each["report"].seconds for each in shown if each["report"])),
-        differences=[tuple(map(_plain, row)) for row in paper_diff(recipe, paper, names)],
+        differences=[tuple(map(_plain, row)) for row in paper_diff(recipe, run.paper, names)],
         commands=list(_commands(recipe, stages, out)),
         style=style,
         policy=content_security_policy(img_src="'self' file:", style_src=csp_hash(style)),
@@ -60,22 +82,16 @@ def write_page(
 
 def _stage(number: int, stage: Stage, out: Path, running: Stage | None) -> dict[str, Any]:
     folder, report = stage.folder(out), stage.report(out)
-    values = dict(outcome.numbers(stage, report)) if report else {}
-    return {
+    found: dict[str, Any] = {
         "number": number,
         "name": stage.name,
         "folder": folder.name,
         "state": _state(stage, report, folder, running),
         "report": report,
-        "seconds": duration(report.seconds) if report else "",
-        "memory": outcome.peak(report) if report else "",
-        "numbers": values,
-        "result": ", ".join(_results(report)) if report else "",
-        "left": list(outcome.left_out(report)) if report else [],
         "alarms": outcome.alarms(report) if report else [],
-        "view": stage.view(folder) if stage.view and report else View(),
-        "dialogues": f"{RUN}/report.html" if (folder / RUN / "report.html").is_file() else "",
+        "details": False,
     }
+    return found | (_outcome(stage, report, folder) if report else {})
 
 
 def _state(stage: Stage, report: Report | None, folder: Path, running: Stage | None) -> str:
@@ -86,12 +102,27 @@ def _state(stage: Stage, report: Report | None, folder: Path, running: Stage | N
     return "interrupted" if folder.is_dir() else "to do"
 
 
-def _results(report: Report) -> Iterator[str]:
-    found = [name for name in RESULTS if isinstance(report.said.get(name), int | float)]
-    for name in found[:2]:
-        value = report.said[name]
-        text = f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
-        yield f"{name.replace('eval_', 'held-out ').replace('taken', 'examples')} {text}"
+def _outcome(stage: Stage, report: Report, folder: Path) -> dict[str, Any]:
+    """Return what the page says of a stage that is done; `details` is False if one line says it all."""
+    view = stage.view(folder) if stage.view else View()
+    values = dict(outcome.numbers(stage, report))
+    left = list(outcome.left_out(report))
+    return {
+        "seconds": duration(report.seconds),
+        "memory": outcome.peak(report),
+        "numbers": values,
+        "result": ", ".join(_results(values)),
+        "left": left,
+        "view": view,
+        "dialogues": f"{RUN}/report.html" if (folder / RUN / "report.html").is_file() else "",
+        "details": bool(view.tables or view.pairs or left or outcome.alarms(report)),
+    }
+
+
+def _results(values: Mapping[str, str]) -> list[str]:
+    """Return the two values that say most of a stage."""
+    known = [name for name in RESULTS if name in values] or list(values)
+    return [f"{name.replace('taken', 'examples')} {values[name]}" for name in known[:2]]
 
 
 def _commands(recipe: Recipe, stages: Sequence[Stage], out: Path) -> Iterator[str]:

@@ -21,6 +21,7 @@ from colbench.errors import UserError
 from sweet_rl_trainer.model.checkpoint import is_hub_id
 from sweet_rl_trainer.model.memory_estimate import Size, known_size, size_of, training_bytes
 from sweet_rl_trainer.pipeline.base import REFERENCES, RUN, model_in
+from sweet_rl_trainer.pipeline.outcome import in_words
 from sweet_rl_trainer.pipeline.recipe import LaunchSettings, Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known, read
 from sweet_rl_trainer.pipeline.view import Table, View
@@ -121,8 +122,7 @@ def view(folder: Path) -> View:
         return View()
     summary = read(folder / SUMMARY, Summary)
     rows = tuple(
-        (name.replace("eval_", "held-out ").replace("_", " "), *map(_number, astuple(values)))
-        for name, values in summary.values.items()
+        (in_words(name), *map(_number, astuple(values))) for name, values in summary.values.items()
     )
     head = (f"{summary.steps} steps", "first", "last", "lowest", "highest")
     picture = NAME if (folder / f"{NAME}.svg").is_file() else ""

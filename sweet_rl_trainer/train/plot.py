@@ -19,6 +19,8 @@ NAME = "training"
 COLUMNS = 3
 MANY = 30
 """From so many points on, a line is a running mean with the values faint behind it."""
+FLAT = 0.05
+"""The least range of an axis, as a share of its values."""
 WINDOW = 20
 """Points that one value of a running mean is of, at most."""
 
@@ -48,10 +50,11 @@ PANELS = (
         percent=True,
     ),
     Panel(
-        "Score of the sides", (Line("reward_chosen", "chosen"), Line("reward_rejected", "rejected"))
+        "β · score of each side",
+        (Line("reward_chosen", "chosen"), Line("reward_rejected", "rejected")),
     ),
     Panel(
-        "KL to the reference, nats a token",
+        "log π_ref − log π, a token (KL)",
         (Line("kl", "training"), Line("eval_kl", "held-out")),
     ),
     Panel(
@@ -88,6 +91,8 @@ def draw(history: History, folder: Path, title: str) -> None:
         places = [each for row in axes for each in row]
         for place, panel in zip(places, panels, strict=False):
             _fill(place, panel, history)
+        for place in places[max(0, len(panels) - columns) : len(panels)]:
+            place.set_xlabel("step")
         for place in places[len(panels) :]:
             place.set_axis_off()
         figures.legend(figure)
@@ -125,8 +130,19 @@ def _fill(axes: Axes, panel: Panel, history: History) -> None:
         axes.plot(steps, values, color=color, linestyle=dashes, marker=marker, label=line.label)
     if panel.percent:
         figures.percent(axes.yaxis)
+        axes.set_ylim(-0.04, 1.04)
+    else:
+        axes.ticklabel_format(axis="y", useOffset=False)
+        _widen(axes)
     figures.ticks(axes.yaxis, 5)
     figures.ticks(axes.xaxis, 6)
+
+
+def _widen(axes: Axes) -> None:
+    """Keep an axis from showing differences that are next to nothing of the values."""
+    low, high = axes.get_ylim()
+    if (lacking := FLAT * max(abs(low), abs(high)) - (high - low)) > 0:
+        axes.set_ylim(low - lacking / 2, high + lacking / 2)
 
 
 def running_mean(values: Sequence[float]) -> tuple[float, ...]:
