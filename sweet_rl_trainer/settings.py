@@ -5,20 +5,54 @@ What differs between methods is in `methods`.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Annotated, Literal, cast
 
 from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
 
 from colbench.errors import UserError
 
 Score = Literal["log-ratio", "value"]
 Precision = Literal["float32", "bfloat16"]
 Quantize = Literal["4bit"]
+Tracker = Literal["tensorboard", "wandb", "trackio"]
+"""What transformers logs to besides the file of a run."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 NotNegative = Annotated[float, Meta(ge=0)]
 Count = Annotated[int, Meta(ge=1)]
+
+
+TRACKERS: Mapping[Tracker, tuple[str, ...]] = {
+    "tensorboard": ("tensorboard", "tensorboardX"),
+    "wandb": ("wandb",),
+    "trackio": ("trackio",),
+}
+"""Packages of each, of which transformers needs one."""
+
+
+def trackers(names: Sequence[Tracker] | Tracker) -> tuple[Tracker, ...]:
+    """Return the names as a tuple; one of them may be a plain word."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def not_installed(names: Sequence[str]) -> str:
+    """Return what to install so that these trackers can be logged to; "" if they all are."""
+    lacking = [
+        name
+        for name in names
+        if not any(find_spec(package) for package in TRACKERS[cast(Tracker, name)])
+    ]
+    return f"report_to: not installed; pip install {' '.join(lacking)}" if lacking else ""
+
+
+def require_trackers(names: Sequence[str]) -> None:
+    """Raise UserError with the command that installs those that are not installed."""
+    if lack := not_installed(names):
+        raise UserError(lack)
 
 
 class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,12 +106,13 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Stop after so many evaluations in a row without a better one. Ours: never."""
     log_every: Count = 1
     """Optimiser steps between two lines of the log. Ours."""
-    report_to: tuple[Literal["tensorboard", "wandb"], ...] = ()
-    """Where else to log to. Ours: nowhere."""
+    report_to: tuple[Tracker, ...] | Tracker = ()
+    """Where else to log to: one or several of tensorboard, wandb and trackio. Ours: nowhere."""
     seed: Annotated[int, Meta(ge=0)] = 0
     """Of the order of the examples and of dropout. Ours."""
 
     def __post_init__(self) -> None:
+        force_setattr(self, "report_to", trackers(self.report_to))
         if self.score == "value" and self.likelihood_weight:
             raise UserError(
                 f"likelihood_weight {self.likelihood_weight:g}: with score value there is no likelihood; set it to 0"

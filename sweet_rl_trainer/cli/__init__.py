@@ -27,8 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def command() -> int:
         _check_installed()
-        args.run(args)
-        return 0
+        code: int = args.run(args) or 0
+        return code
 
     return run_command("sweet-rl", command)
 

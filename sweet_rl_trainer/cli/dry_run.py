@@ -1,7 +1,8 @@
 """The plan of a recipe: stages, examples, tokens, steps, memory, and settings that differ from the paper's.
 
-A stage is counted if its inputs exist; otherwise nothing is known about it, or only an upper bound (≤). A model with
-random weights is made in a temporary folder for counting.
+What is missing to train comes first. A stage is counted if its dialogues exist; otherwise nothing is known about it, or
+only an upper bound (≤). Nothing is downloaded: for a model that is not on this machine, tokens are estimated ("about"),
+and memory follows from the shape that its name stands for. A model with random weights is made in a temporary folder.
 """
 
 from __future__ import annotations
@@ -15,22 +16,30 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sweet_rl_trainer.pipeline.base import BASE
+from colbench.command import USER_MISTAKE
+from sweet_rl_trainer.pipeline.amounts import count, lacks
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
 from sweet_rl_trainer.pipeline.recipe import Recipe
-from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
+from sweet_rl_trainer.pipeline.stage import Amount, Stage
 
 
-def show(recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path) -> None:
-    """Print the plan, and the settings that differ from those of the paper's recipe."""
+def show(recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path) -> int:
+    """Print what is missing, the plan, and the settings that differ from those of the paper's recipe.
+
+    Return the exit code: 2 if something is missing.
+    """
     console = Console()
     with TemporaryDirectory() as temporary:
-        amounts = _Counter(out, Path(temporary)).count(stages)
-        console.print(Text(f"Stages, in {out}"), soft_wrap=True)
-        console.print(_table(stages, amounts, out), *_notes(stages, amounts), "", sep="\n")
+        amounts = count(stages, out, Path(temporary))
+    absent = lacks(stages, amounts)
+    for lack in absent:
+        console.print(Text(f"Missing: {lack}", style="bold red"), "", soft_wrap=True, sep="\n")
+    console.print(Text(f"Stages, in {out}"), soft_wrap=True)
+    console.print(_table(stages, amounts, out), *_notes(stages, amounts), "", sep="\n")
     names = {stage.name for stage in stages}
     if names & set(STAGES):
         console.print(_deviations(recipe, paper, names))
+    return USER_MISTAKE if absent else 0
 
 
 def _deviations(recipe: Recipe, paper: Recipe, names: Collection[str]) -> Table | str:
@@ -42,47 +51,6 @@ def _deviations(recipe: Recipe, paper: Recipe, names: Collection[str]) -> Table 
 
 def _plain(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-class _Counter:
-    """Counts the examples, tokens and steps of stages."""
-
-    def __init__(self, out: Path, temporary: Path) -> None:
-        self._out = out
-        self._temporary = temporary
-        self._amounts: dict[str, Amount] = {}
-
-    def count(self, stages: Sequence[Stage]) -> list[Amount]:
-        """Return the amount of work of each stage, in order."""
-        for stage in stages:
-            self._amounts[stage.key] = self._amount(stage)
-        return list(self._amounts.values())
-
-    def _amount(self, stage: Stage) -> Amount:
-        report = stage.report(self._out)
-        if stage.name == BASE and not report:
-            stage.run(self._temporary)
-        if stage.estimate is None:
-            return Amount()
-        amounts = {
-            name: self._amounts[each.key]
-            for name, each in stage.inputs.items()
-            if isinstance(each, Stage)
-        }
-        said = report.said if report else None
-        return stage.estimate(Known(inputs=self._inputs(stage), amounts=amounts, said=said))
-
-    def _inputs(self, stage: Stage) -> dict[str, Path]:
-        """Return the folders of the inputs that exist."""
-        found = {}
-        for name, each in stage.inputs.items():
-            if isinstance(each, Source):
-                found[name] = each.path
-            elif each.report(self._out):
-                found[name] = each.folder(self._out)
-            elif each.report(self._temporary):
-                found[name] = each.folder(self._temporary)
-        return found
 
 
 def _state(stage: Stage, out: Path) -> str:
@@ -98,7 +66,8 @@ def _table(stages: Sequence[Stage], amounts: Sequence[Amount], out: Path) -> Tab
             name, no_wrap=True, justify="left" if name in {"stage", "state"} else "right"
         )
     for number, (stage, amount) in enumerate(zip(stages, amounts, strict=True), 1):
-        cells = [str(number), stage.folder(out).name, _state(stage, out), *_numbers(amount)]
+        name = stage.name if stage.planned_only else stage.folder(out).name
+        cells = [str(number), name, _state(stage, out), *_numbers(amount)]
         table.add_row(*map(Text, cells))
     return table
 
@@ -107,10 +76,13 @@ def _notes(stages: Sequence[Stage], amounts: Sequence[Amount]) -> Iterator[Text]
     for number, (stage, amount) in enumerate(zip(stages, amounts, strict=True), 1):
         if amount.note:
             yield Text(f"[{number}] {stage.name}: {amount.note}")
+    if any(amount.about for amount in amounts):
+        yield Text("about: counted from characters, as the model is not on this machine")
 
 
 def _numbers(amount: Amount) -> Iterator[str]:
     sign = "≤ " if amount.most else ""
-    for value in (amount.examples, amount.tokens, amount.steps):
-        yield "" if value is None else f"{sign}{value:,}"
+    about = "about " if amount.about else ""
+    for value, mark in ((amount.examples, ""), (amount.tokens, about), (amount.steps, "")):
+        yield "" if value is None else f"{sign}{mark}{value:,}"
     yield "" if amount.memory is None else f"{amount.memory / 2**30:,.1f} GiB"

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from colbench.numbers import duration
+from sweet_rl_trainer.pipeline import outcome
 from sweet_rl_trainer.pipeline.base import EXPORT, MODEL
 from sweet_rl_trainer.pipeline.stage import Report, Stage
 
 
-def run_all(stages: Sequence[Stage], out: Path) -> None:
-    """Run the stages that are not done yet, one after the other."""
+def run_all(stages: Sequence[Stage], out: Path, page: Callable[[Stage | None], None]) -> None:
+    """Run the stages that are not done yet, one after the other.
+
+    `page` is called before each of them with the stage that is begun, and at the end; it writes the page of the run.
+    """
     console = Console(stderr=True)
     for number, stage in enumerate(stages, 1):
         name = f"[{number}/{len(stages)}] {stage.name}"
@@ -24,13 +27,25 @@ def run_all(stages: Sequence[Stage], out: Path) -> None:
         if report:
             console.print(Text(f"{name}: done already{_summary(stage, report)}", style="dim"))
         else:
+            page(stage)
             console.print(Text(f"{name}: {stage.folder(out)}"))
             report = stage.run(out)
             console.print(
                 Text(f"{name}: done in {duration(report.seconds)}{_summary(stage, report)}")
             )
-        if stage.view:
-            console.print(stage.view(stage.folder(out)))
+        _show(console, stage, stage.folder(out), report)
+    page(None)
+
+
+def _show(console: Console, stage: Stage, folder: Path, report: Report) -> None:
+    """Print the tables and the alarms of a stage."""
+    for table in stage.view(folder).tables if stage.view else ():
+        grid = Table(*table.head, box=None)
+        for row in table.rows:
+            grid.add_row(*map(Text, row))
+        console.print(grid)
+    for alarm in outcome.alarms(report):
+        console.print(Text(f"! {alarm}", style="bold red"))
 
 
 def show_result(stages: Sequence[Stage], out: Path) -> None:
@@ -51,21 +66,6 @@ def show_result(stages: Sequence[Stage], out: Path) -> None:
 
 def _summary(stage: Stage, report: Report) -> str:
     """Return the plain values of a stage's report, and what it left out, by reason."""
-    names = tuple(report.said) if stage.shows is None else stage.shows
-    parts = [
-        f"{name.replace('_', ' ')} {_value(report.said[name])}"
-        for name in names
-        if not isinstance(report.said.get(name), dict | list | type(None))
-    ]
-    left = report.said.get("left out") or report.said.get("dropped") or {}
-    parts += [f"left out: {reason}: {count}" for reason, count in left.items()]
+    parts = [f"{name} {value}" for name, value in outcome.numbers(stage, report)]
+    parts += [f"left out: {reason}: {count}" for reason, count in outcome.left_out(report)]
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    text = str(msgspec.to_builtins(value))
-    return text if len(text) < 20 else f"{text[:12]}…"

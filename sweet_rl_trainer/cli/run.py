@@ -6,10 +6,12 @@ A second call repeats only what changed, and a call after an interruption contin
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe
+from colbench.errors import UserError
 
 if TYPE_CHECKING:
     from sweet_rl_trainer.pipeline.recipe import Recipe
@@ -73,22 +75,31 @@ def recipe_of(args: argparse.Namespace) -> Recipe:
     return read(args.recipe, args.set, changes)
 
 
-def run(args: argparse.Namespace) -> None:
-    """Run the stages, or print the plan."""
+def run(args: argparse.Namespace) -> int:
+    """Run the stages, or print the plan; return the exit code."""
     from sweet_rl_trainer.console import quiet
 
     quiet()
     from colbench.run_folder import hold
     from sweet_rl_trainer.cli import dry_run, progress
+    from sweet_rl_trainer.pipeline.amounts import missing
+    from sweet_rl_trainer.pipeline.page import Run, write_page
     from sweet_rl_trainer.pipeline.plan import plan
     from sweet_rl_trainer.pipeline.read import paper_recipe
 
     recipe = recipe_of(args)
     out: Path = args.out or Path(FOLDER) / Path(args.recipe).stem
-    stages = plan(recipe, args.until)
+    paper = paper_recipe(recipe.domain)
+    stages = plan(recipe, args.until, offline=True)
     if args.dry_run:
-        dry_run.show(recipe, paper_recipe(recipe.domain), stages, out)
-        return
+        return dry_run.show(recipe, paper, stages, out)
+    if lacks := missing(stages, out):
+        raise UserError("\n".join(lacks))
+    if any(stage.planned_only for stage in stages):
+        stages = plan(recipe, args.until)
     with hold(out / ".lock", out):
-        progress.run_all(stages, out)
+        goal = args.until or recipe.method
+        page = Run(recipe=recipe, paper=paper, goal=goal, stages=stages, out=out)
+        progress.run_all(stages, out, partial(write_page, page))
     progress.show_result(stages, out)
+    return 0

@@ -65,6 +65,15 @@ class PairExample(Struct, frozen=True, kw_only=True):
     task_hash: str
 
 
+class NothingLeftError(DataError):
+    """All examples were left out; the message counts them by reason."""
+
+    def __init__(self, message: str, *, too_long: bool) -> None:
+        super().__init__(message)
+        self.too_long = too_long
+        """True if some were left out for their length, which may be an estimate."""
+
+
 Examples = Sequence[PairExample] | Sequence[Side]
 """All pairs, or all successes."""
 
@@ -175,6 +184,10 @@ class _Builder:
         self._known: dict[int, tuple[Side, Encoded]] = {}
         """By the identity of the trajectory, which whoever gave it to us still holds."""
 
+    @property
+    def _too_long(self) -> str:
+        return f"longer than {self.max_length} tokens"
+
     def side(self, trajectory: Trajectory) -> Side:
         """The trajectory as examples, however long."""
         known = self._known.get(id(trajectory))
@@ -185,7 +198,7 @@ class _Builder:
     def fits(self, *sides: Side) -> bool:
         """Whether no example is too long; counted if one is."""
         fit = all(len(each.ids) <= self.max_length for side in sides for each in side.examples)
-        self.dropped[f"longer than {self.max_length} tokens"] += not fit
+        self.dropped[self._too_long] += not fit
         return fit
 
     def _make(self, trajectory: Trajectory) -> tuple[Side, Encoded]:
@@ -214,8 +227,9 @@ class _Builder:
         dropped = {reason: count for reason, count in self.dropped.items() if count}
         if not taken:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
-            raise DataError(
-                f"of {given} {what} none is left to train on ({reasons or 'none was given'})"
+            raise NothingLeftError(
+                f"of {given} {what} none is left to train on ({reasons or 'none was given'})",
+                too_long=self._too_long in dropped,
             )
         used = {side.trajectory for side in sides}
         encoded = [known for side, known in self._known.values() if side.trajectory in used]

@@ -44,6 +44,10 @@ class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Pair dialogues that ran into the turn limit with the best of their task, whatever `match_turns` says."""
 
 
+class NoPairsError(DataError):
+    """No task has a pair; the message counts the tasks by reason."""
+
+
 class Pair(Struct, frozen=True, kw_only=True):
     """Two trajectories of one task; the chosen one has the higher reward."""
 
@@ -85,7 +89,9 @@ def make_pairs(
         without += none
     if not pairs:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in none.items())
-        raise DataError(f"pairs {rule}: no task has one ({reasons or 'there are no trajectories'})")
+        raise NoPairsError(
+            f"pairs {rule}: no task has one ({reasons or 'there are no trajectories'})"
+        )
     return pairs
 
 

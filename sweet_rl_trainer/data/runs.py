@@ -20,6 +20,14 @@ from colbench.task import BACKEND, Task
 from sweet_rl_trainer.data.trajectories import Trajectory, messages_of
 
 
+class TasksMissingError(DataError):
+    """Tasks of a run are missing or were changed."""
+
+
+class NoRewardsError(DataError):
+    """A run holds no rollout with a reward."""
+
+
 def read_run(
     folder: Path,
     *,
@@ -46,7 +54,7 @@ def read_run(
     if dropped is not None:
         dropped += lost
     if not kept:
-        raise DataError(_nothing(folder, lost))
+        raise NoRewardsError(_nothing(folder, lost))
     domains = {rollout.domain for rollout in kept}
     prompts = {domain: system_prompt(record, domain, system, folder) for domain in sorted(domains)}
     return [_from_rollout(each, by_hash[each.task_hash], prompts[each.domain]) for each in kept]
@@ -64,7 +72,7 @@ def _tasks_of(rollouts: Iterable[Rollout], tasks: Sequence[Task], folder: Path) 
             for names, verb in ((missing, "are missing"), (changed, "have changed"))
             if names
         ]
-        raise DataError(
+        raise TasksMissingError(
             f"{folder}: {' and '.join(what)}; give the tasks that the run was made of as they were"
         )
     return by_hash
@@ -114,7 +122,7 @@ def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
     try:
         return named(record.tasks.source)
     except UserError as cause:
-        raise DataError(
+        raise TasksMissingError(
             f"{folder}: its tasks cannot be found again: {cause}; give the task file of the run"
         ) from cause
 

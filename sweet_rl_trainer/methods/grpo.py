@@ -28,9 +28,9 @@ from sweet_rl_trainer.pipeline.iteration import Iteration, plain
 from sweet_rl_trainer.pipeline.method import Method
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known, Stage
-from sweet_rl_trainer.pipeline.training import TASK, last_values, launch_processes
-from sweet_rl_trainer.settings import LoraSettings
-from sweet_rl_trainer.train.grpo.settings import GrpoSettings, require_trl
+from sweet_rl_trainer.pipeline.training import TASK, finish, launch_processes
+from sweet_rl_trainer.settings import LoraSettings, not_installed
+from sweet_rl_trainer.train.grpo.settings import GrpoSettings, require_trl, trl_missing
 
 WORKER = f"{__name__}:train_processes"
 
@@ -85,12 +85,16 @@ def train(job: Job, recipe: Recipe) -> dict[str, Any]:
         template_args=recipe.model.template_args,
     )
     launch_processes(job, task, WORKER, recipe.launch)
-    return last_values(job.folder / RUN)
+    return finish(job.folder)
 
 
 def estimate(known: Known, settings: GrpoSettings) -> Amount:  # noqa: ARG001 - as all estimates
     """Return the steps of a training (`Stage.estimate`)."""
-    return Amount(steps=settings.steps, note=f"{settings.batch_size} dialogues a step")
+    return Amount(
+        steps=settings.steps,
+        note=f"{settings.batch_size} dialogues a step",
+        missing=trl_missing() or not_installed(settings.report_to),
+    )
 
 
 def train_processes(folder: Path) -> None:

@@ -50,6 +50,7 @@ from sweet_rl_trainer.pipeline.iteration import Inputs, Iteration, plain
 from sweet_rl_trainer.pipeline.method import Method, only_log_ratios, paper_epochs
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Source, Stage
+from sweet_rl_trainer.pipeline.view import examples
 
 PAPER_ACTOR_EPOCHS = 1
 PAPER_FRONTEND: Mapping[str, Any] = {
@@ -57,6 +58,9 @@ PAPER_FRONTEND: Mapping[str, Any] = {
     "rank": {"scores": "value"},
 }
 """The critic of frontend design: a regression head on a model that sees."""
+
+
+ranked_view = partial(examples, measure="score")
 
 
 class Sweet(Method):
@@ -163,7 +167,8 @@ class SweetStages:
     def _critic_model(self) -> Source | None:
         """The model that a critic which sees starts from; None: the policy's."""
         settings = self._critic.vision
-        return checkpoint(settings.model) if settings else None
+        offline = self._iteration.offline
+        return checkpoint(settings.model, offline=offline) if settings else None
 
     @property
     def _sight(self) -> Inputs:
@@ -235,7 +240,9 @@ class SweetStages:
         if self._critic.vision and self.judged:
             settings["vision"] = _key(self._critic.vision)
         needed = {"candidates": self.sampled, **judge}
-        return self._stage("rank", rank.rank, settings, needed, estimate=rank.estimate)
+        return self._stage(
+            "rank", rank.rank, settings, needed, estimate=rank.estimate, view=ranked_view
+        )
 
     @cached_property
     def actor(self) -> Stage:

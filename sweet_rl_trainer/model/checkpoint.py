@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from colbench.errors import UserError, describe_exception
-from sweet_rl_trainer.model.digest import WEIGHT_FILES
+from sweet_rl_trainer.model.digest import WEIGHT_FILES, is_whole
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 FILES = ("*.json", "*.txt", "*.jinja", "*.model", WEIGHT_FILES[0], ADAPTER_WEIGHTS)
@@ -25,16 +25,47 @@ HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[^@\s]+)?")
 
 
 def resolve(name: str) -> Path:
-    """The folder of a model, downloaded first if it is an id of the hub. Raises UserError saying what to do."""
-    folder = Path(name).expanduser()
-    if name and folder.is_dir():
+    """Return the folder of a model, downloaded first if it is an id of the hub. Raises UserError saying what to do."""
+    if folder := _folder(name):
         return folder
-    if not HUB_ID.fullmatch(name):
+    return _download(*_hub_id(name))
+
+
+def find_local(name: str) -> Path | None:
+    """Return the folder of a model if it is on this machine, also in the cache of the hub; nothing is downloaded."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    if folder := _folder(name):
+        return folder
+    if not is_hub_id(name):
+        return None
+    repository, revision = _hub_id(name)
+    try:
+        found = Path(snapshot_download(repository, revision=revision, local_files_only=True))
+    except LocalEntryNotFoundError:
+        return None
+    return found if is_whole(found) else None
+
+
+def _folder(name: str) -> Path | None:
+    folder = Path(name).expanduser()
+    return folder if name and folder.is_dir() else None
+
+
+def is_hub_id(name: str) -> bool:
+    """Return True for OWNER/NAME and OWNER/NAME@REVISION."""
+    return HUB_ID.fullmatch(name) is not None
+
+
+def _hub_id(name: str) -> tuple[str, str | None]:
+    """Return repository and revision."""
+    if not is_hub_id(name):
         raise UserError(
             f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION)"
         )
     repository, _, revision = name.partition("@")
-    return _download(repository, revision or None)
+    return repository, revision or None
 
 
 def _download(repository: str, revision: str | None) -> Path:

@@ -16,15 +16,23 @@ def model_digest(folder: Path) -> str:
 
     Raises UserError when the folder holds none.
     """
-    weights = [path for pattern in WEIGHT_FILES for path in folder.glob(pattern)]
-    if not weights or not (folder / "config.json").is_file():
+    if not is_whole(folder):
         raise UserError(f"{folder} is no checkpoint: it needs config.json and {WEIGHT_FILES[0]}")
-    files = sorted([folder / "config.json", *weights])
+    files = sorted([folder / "config.json", *_weights(folder)])
     digest = hashlib.sha256()
     with ThreadPoolExecutor() as pool:
         for path, content in zip(files, pool.map(_digest, files), strict=True):
             digest.update(f"{path.name}\0".encode() + content)
     return digest.hexdigest()
+
+
+def is_whole(folder: Path) -> bool:
+    """Return True if a folder holds a configuration and weights."""
+    return bool(_weights(folder)) and (folder / "config.json").is_file()
+
+
+def _weights(folder: Path) -> list[Path]:
+    return [path for pattern in WEIGHT_FILES for path in folder.glob(pattern)]
 
 
 def _digest(path: Path) -> bytes:

@@ -38,6 +38,16 @@ def token_logprobs(
     return logprobs.float()
 
 
+def token_statistics(
+    model: nn.Module, inputs: Mapping[str, Any], predictors: Tensor, targets: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return what `token_logprobs` does, and the entropies of the same predictions: [N] each, without gradients."""
+    with torch.no_grad(), _gives_logprobs(output_layer(model), predictors, targets, entropy=True):
+        found: Tensor = model(**inputs, use_cache=False).logits
+    logprobs, entropies = found.float()
+    return logprobs, entropies
+
+
 def select_logprobs(
     hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int | None = None
 ) -> Tensor:
@@ -45,14 +55,31 @@ def select_logprobs(
 
     `chunk` is the number of positions at a time; as many as `CHUNK_BYTES` hold unless given.
     """
-    if torch.is_autocast_enabled(hidden.device.type):
-        dtype = torch.get_autocast_dtype(hidden.device.type)
-    else:
-        dtype = weight.dtype
-    chunk = chunk or max(1, 2 ** ((CHUNK_BYTES // (4 * len(weight))).bit_length() - 1))
+    dtype, chunk = _dtype(hidden, weight), chunk or _chunk(weight)
     with torch.autocast(hidden.device.type, enabled=False):
         selected: Tensor = _Selected.apply(hidden.to(dtype), weight, targets, chunk)
     return selected
+
+
+def select_entropies(hidden: Tensor, weight: Tensor, chunk: int | None = None) -> Tensor:
+    """Return the entropy, in nats, of softmax(hidden @ weight.T)[i]: [N] in float32, without gradients."""
+    chunk = chunk or _chunk(weight)
+    found = hidden.new_empty(len(hidden), dtype=torch.float32)
+    with torch.no_grad(), torch.autocast(hidden.device.type, enabled=False):
+        for part, logits in _Chunks(hidden.to(_dtype(hidden, weight)), weight, chunk):
+            logprobs = logits.log_softmax(-1)
+            found[part] = -(logprobs.exp() * logprobs).sum(-1)
+    return found
+
+
+def _dtype(hidden: Tensor, weight: Tensor) -> torch.dtype:
+    """Return the precision of the products."""
+    kind = hidden.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
+
+
+def _chunk(weight: Tensor) -> int:
+    return 1 << max(0, (CHUNK_BYTES // (4 * len(weight))).bit_length() - 1)
 
 
 class _Selected(torch.autograd.Function):
@@ -182,10 +209,13 @@ def _name(model: nn.Module) -> str:
 
 
 @contextmanager
-def _gives_logprobs(head: nn.Linear, predictors: Tensor, targets: Tensor) -> Iterator[None]:
-    """While this is open, `head` gives the log-probabilities of the targets, [N], instead of logits."""
+def _gives_logprobs(
+    head: nn.Linear, predictors: Tensor, targets: Tensor, *, entropy: bool = False
+) -> Iterator[None]:
+    """Let `head` give the log-probabilities of the targets instead of logits, [N]; with entropies, [2, N]."""
     before = vars(head).get("forward")
-    head.forward = partial(_forward, head, predictors, targets)  # type: ignore[method-assign]
+    forward = _forward_statistics if entropy else _forward
+    head.forward = partial(forward, head, predictors, targets)  # type: ignore[method-assign]
     try:
         yield
     finally:
@@ -197,3 +227,11 @@ def _gives_logprobs(head: nn.Linear, predictors: Tensor, targets: Tensor) -> Ite
 def _forward(head: nn.Linear, predictors: Tensor, targets: Tensor, hidden: Tensor) -> Tensor:
     flat = hidden.reshape(-1, hidden.shape[-1])
     return select_logprobs(flat.index_select(0, predictors), head.weight, targets)
+
+
+def _forward_statistics(
+    head: nn.Linear, predictors: Tensor, targets: Tensor, hidden: Tensor
+) -> Tensor:
+    logprobs = _forward(head, predictors, targets, hidden)
+    flat = hidden.reshape(-1, hidden.shape[-1]).index_select(0, predictors)
+    return torch.stack([logprobs, select_entropies(flat, head.weight)])

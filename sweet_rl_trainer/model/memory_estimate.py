@@ -15,9 +15,12 @@ whole weights on every device, so no less than these is needed.
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
@@ -50,16 +53,45 @@ class Tower(Struct, frozen=True, kw_only=True):
     inner: int
 
 
+class _Shape(Struct, frozen=True, kw_only=True):
+    """An entry of `shapes.json`: what the public `config.json` of these models says of their shape."""
+
+    names: tuple[str, ...]
+    """On the Hugging Face hub; a base model and its tuned ones have the same shape."""
+    parameters: int
+    config: dict[str, Any]
+
+
 def size_of(folder: Path) -> Size:
-    """The size of the model whose configuration is in a folder; no weights are loaded."""
+    """Return the size of the model whose configuration is in a folder; no weights are loaded."""
+    from transformers import AutoConfig
+
+    return _size(AutoConfig.from_pretrained(folder, local_files_only=True))
+
+
+@cache
+def known_size(name: str) -> Size | None:
+    """Return the size of a model by its name on the hub, `OWNER/NAME[@REVISION]`; None if it is not in `shapes.json`.
+
+    Nothing is downloaded.
+    """
+    from transformers import AutoConfig
+
+    wanted = name.partition("@")[0].lower()
+    table = files("sweet_rl_trainer.model").joinpath("shapes.json").read_bytes()
+    for shape in msgspec.json.decode(table, type=list[_Shape]):
+        if wanted in map(str.lower, shape.names):
+            config = dict(shape.config)
+            return _size(AutoConfig.for_model(config.pop("model_type"), **config))
+    return None
+
+
+def _size(config: Any) -> Size:
     import torch
     from torch import nn
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
-    config = AutoConfig.from_pretrained(folder, local_files_only=True)
-    kind: Any = AutoModelForImageTextToText if sees(config) else AutoModelForCausalLM
     with torch.device("meta"):
-        model: Any = kind.from_config(config)
+        model: Any = _kind(config).from_config(config)
     head = model.get_output_embeddings()
     linear = [each for each in model.modules() if isinstance(each, nn.Linear) and each is not head]
     text = config.get_text_config()
@@ -78,6 +110,13 @@ def _tower(config: Any) -> Tower:
     width = getattr(config, "embed_dim", None) or config.hidden_size
     inner = getattr(config, "intermediate_size", None) or config.mlp_ratio * width
     return Tower(layers=config.depth, width=width, inner=inner)
+
+
+def _kind(config: Any) -> Any:
+    """Return the class of a text model, or of one that sees pictures as well."""
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+
+    return AutoModelForImageTextToText if sees(config) else AutoModelForCausalLM
 
 
 def training_bytes(

@@ -11,7 +11,7 @@ from msgspec import Struct
 from colbench.config import digest
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.runs import named
-from sweet_rl_trainer.model.checkpoint import load_tokenizer, resolve
+from sweet_rl_trainer.model.checkpoint import find_local, load_tokenizer, resolve
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.tiny import build
 from sweet_rl_trainer.pipeline.recipe import ModelSettings, Recipe
@@ -32,17 +32,22 @@ SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
 """Files of a checkpoint besides its weights."""
 
 
-def base(recipe: Recipe) -> Stage | Source:
-    """Where a recipe begins."""
+def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
+    """Return the model that a recipe begins with; `offline`, a model of the hub is not downloaded."""
     if recipe.model.tiny is None:
-        return checkpoint(recipe.model.name)
+        return checkpoint(recipe.model.name, offline=offline)
     shape = recipe.model.tiny
     return Stage(name=BASE, act=lambda job: make(job, shape), settings=shape)
 
 
-def checkpoint(name: str) -> Source:
-    """Return a checkpoint by its name: a folder, or an id of the hub. Raises UserError if it cannot be found."""
-    folder = resolve(name)
+def checkpoint(name: str, *, offline: bool = False) -> Source:
+    """Return a checkpoint by its name: a folder, or an id of the hub; `offline`, it is not downloaded.
+
+    Raises UserError if it cannot be found.
+    """
+    folder = find_local(name) if offline else resolve(name)
+    if folder is None:
+        return Source(path=None, key=digest(name))
     return Source(path=folder, key=digest([model_digest(folder), _tokenizer_digests(folder)]))
 
 

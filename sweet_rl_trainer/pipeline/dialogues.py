@@ -21,9 +21,11 @@ from colbench.run_folder import RunFolder
 from colbench.version import __version__
 from sweet_rl_trainer.agents.continuations import HarnessContinuations
 from sweet_rl_trainer.agents.dialogues import UNSCORED, run_dialogues
+from sweet_rl_trainer.data.dialogue_measures import dialogue_measures
 from sweet_rl_trainer.pipeline.base import RUN, model_in
 from sweet_rl_trainer.pipeline.inputs import run_folders
 from sweet_rl_trainer.pipeline.stage import Job
+from sweet_rl_trainer.train.alarms import alarms
 
 MODEL = "{model}"
 CONTINUATIONS = "continuations"
@@ -48,15 +50,20 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
 def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
     """Run the dialogues, and return the mean score and the success rate, as in the harness's report.
 
-    They are None if no dialogue was scored. The success rate is None in domains without success.
+    They are None if no dialogue was scored. The success rate is None in domains without success. With them come the
+    means of turns and of dialogues without an answer, and alarms.
     """
     summary = collect(job, config)
     rollouts = RunFolder(job.folder / RUN).rollouts()
     scores = [score for each in rollouts if (score := each.scores.get(config.scoring))]
+    measured = dialogue_measures(rollouts)
     return {
         **summary,
+        **measured,
         "score": _mean(score.value for score in scores),
         "success": _mean(score.success for score in scores),
+        "dialogues": len(rollouts),
+        "alarms": [text for _, text in alarms(measured)],
     }
 
 

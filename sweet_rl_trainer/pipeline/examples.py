@@ -1,6 +1,7 @@
 """Examples as a stage: from trajectories to what a training reads.
 
 FOLDER/train.msgpack, held_out.msgpack    the examples of both sides (`data.files`)
+FOLDER/shown.json                         a few of them (`view`)
 """
 
 from __future__ import annotations
@@ -15,16 +16,26 @@ from msgspec import Struct
 from colbench.errors import DataError
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.chat import Chat
-from sweet_rl_trainer.data.examples import Examples, Report, pair_examples
+from sweet_rl_trainer.data.estimated_chat import EstimatedChat
+from sweet_rl_trainer.data.examples import (
+    Examples,
+    NothingLeftError,
+    PairExample,
+    Report,
+    Side,
+    pair_examples,
+)
 from sweet_rl_trainer.data.pairs import PairSettings, make_pairs
 from sweet_rl_trainer.data.privileged import Template
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
 from sweet_rl_trainer.data.tokens import DialogueEncoder
 from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.pipeline import missing
 from sweet_rl_trainer.pipeline.base import chat_of, model_in
-from sweet_rl_trainer.pipeline.inputs import Data, load
+from sweet_rl_trainer.pipeline.inputs import Data, load, run_folders
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
+from sweet_rl_trainer.pipeline.view import ShownPair, ShownSide, spread, write_examples
 
 
 class TrainingData(Struct, frozen=True, kw_only=True):
@@ -54,11 +65,25 @@ def write(job: Job, data: Data, made: TrainingData) -> dict[str, Any]:
     """Write the examples of both sides, and return a summary."""
     files.write(job.folder / files.TRAIN, made.train)
     files.write(job.folder / files.HELD_OUT, made.held_out)
+    shown: Sequence[PairExample | Side] = made.train
+    write_examples(job.folder, map(_shown, spread(shown)))
     return {
         "dialogues": len(data.train) + len(data.held_out) + len(data.privileged),
         **summary(made),
         "left out": data.dropped,
     }
+
+
+def _shown(example: PairExample | Side) -> ShownPair:
+    if isinstance(example, Side):
+        return ShownPair(chosen=_shown_side(example))
+    return ShownPair(chosen=_shown_side(example.chosen), rejected=_shown_side(example.rejected))
+
+
+def _shown_side(side: Side) -> ShownSide:
+    return ShownSide(
+        name=side.trajectory, score=side.reward, tokens=side.reply_tokens, turns=side.turns
+    )
 
 
 def summary(made: TrainingData) -> dict[str, Any]:
@@ -68,19 +93,28 @@ def summary(made: TrainingData) -> dict[str, Any]:
 
 
 def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
-    """Return the number of examples and tokens (`Stage.estimate`)."""
+    """Return the number of examples and tokens (`Stage.estimate`); without the model, the tokens are estimated."""
     if known.said:
         return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
-    if not known.complete:
+    if known.absent - {"model"}:
+        return Amount(note="when there are dialogues")
+    if known.waits:
         return Amount(note="after the dialogues are collected")
-    inputs = known.inputs
+    about = "model" not in known.inputs
     try:
-        made = maker(load(recipe.data, inputs), chat_of(model_in(inputs["model"]), recipe.model))
+        chat = EstimatedChat() if about else chat_of(model_in(known.inputs["model"]), recipe.model)
+        made = maker(load(recipe.data, known.inputs), chat)
     except DataError as cause:
-        return Amount(note=str(cause))
+        if about and isinstance(cause, NothingLeftError) and cause.too_long:
+            return Amount(note=str(cause), about=True)
+        return Amount(missing=missing.unfit_dialogues(cause, run_folders(known.inputs)))
     left = {**made.report.dropped, **made.without}
-    note = ", ".join(f"{reason}: {count}" for reason, count in left.items())
-    return Amount(examples=made.report.taken, tokens=made.report.tokens, note=note)
+    return Amount(
+        examples=made.report.taken,
+        tokens=made.report.tokens,
+        about=about,
+        note=", ".join(f"{reason}: {count}" for reason, count in left.items()),
+    )
 
 
 def of_both_sides(data: Data, make_side: MakeSide) -> TrainingData:

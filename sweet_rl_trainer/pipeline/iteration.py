@@ -14,7 +14,7 @@ import msgspec
 
 from colbench.config import RunConfig
 from colbench.errors import UserError
-from sweet_rl_trainer.pipeline import dialogues, examples, export, inputs, training
+from sweet_rl_trainer.pipeline import dialogues, examples, export, inputs, missing, training, view
 from sweet_rl_trainer.pipeline.base import EXPORT
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
@@ -26,22 +26,29 @@ Inputs = dict[str, Stage | Source]
 class Iteration:
     """One iteration of a recipe, which starts from `model`."""
 
-    def __init__(self, recipe: Recipe, model: Stage | Source, *, first: bool) -> None:
+    def __init__(
+        self, recipe: Recipe, model: Stage | Source, *, first: bool, offline: bool = False
+    ) -> None:
         self.recipe = recipe
         self.model = model
         self._first = first
+        self.offline = offline
 
     @cached_property
     def inputs(self) -> Inputs:
-        """The model and the dialogues. Raises UserError if there are none, and none can be collected."""
+        """The model and the dialogues. Raises UserError if there are none, and none can be collected.
+
+        Offline, the dialogues are then a source without a path.
+        """
         recipe = self.recipe
         named = inputs.sources(recipe.data)
         if self._first and (recipe.data.runs or recipe.data.official):
             return {"model": self.model, **named}
+        if not recipe.collect and self.offline:
+            absent = Source(path=None, key=inputs.RUNS, missing=missing.no_dialogues(recipe))
+            return {"model": self.model, inputs.RUNS: absent, **named}
         if not recipe.collect:
-            raise UserError(
-                "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] table"
-            )
+            raise UserError(missing.no_dialogues(recipe))
         collected = self._collected(inputs.COLLECTED, recipe.collect)
         extra = {name: each for name, each in named.items() if name.startswith(inputs.NEGATIVES)}
         return {"model": self.model, **collected, **extra}
@@ -116,6 +123,7 @@ class Iteration:
             plain(settings),
             {**self.inputs, **(more or {})},
             estimate=partial(examples.estimate, recipe=self.recipe, maker=maker),
+            view=view.examples,
         )
 
     def training(
@@ -154,6 +162,7 @@ class Iteration:
             inputs={"model": model or self.model, "data": made},
             estimate=partial(training.estimate, settings=settings, recipe=recipe),
             shows=training.SHOWN,
+            view=training.view,
         )
 
     def online(
@@ -173,6 +182,7 @@ class Iteration:
             inputs={"model": self.model},
             estimate=estimate,
             shows=training.SHOWN,
+            view=training.view,
         )
 
     def exported(self, trained: Stage) -> Stage:

@@ -39,7 +39,8 @@ class Method(ABC):
     tables: ClassVar[Mapping[str, type[Struct]]] = {}
     """Types of its tables in a recipe, by name; `Recipe.table(TYPE)` returns one.
 
-    A field `train` of type TrainSettings needs no default: a recipe's `[train]` sets it for every table."""
+    A field `train` of type TrainSettings needs no default: a recipe's `[train]` sets it for every table. Of a `train`
+    of another type it sets only `report_to`."""
     goals: ClassVar[Mapping[str, str]]
     """Stages at which a run can end (`--until`), each with a description. The last one trains the policy."""
 

@@ -9,28 +9,33 @@ exported: it is the base, and `{model}` of the agents in `[[collect]]`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
-from sweet_rl_trainer.pipeline import dialogues
+from sweet_rl_trainer.model.checkpoint import is_hub_id
+from sweet_rl_trainer.pipeline import dialogues, missing
 from sweet_rl_trainer.pipeline.base import EXPORT, base
 from sweet_rl_trainer.pipeline.iteration import Iteration
 from sweet_rl_trainer.pipeline.method import find_method, method_of
 from sweet_rl_trainer.pipeline.recipe import Recipe
-from sweet_rl_trainer.pipeline.stage import Stage, order
+from sweet_rl_trainer.pipeline.stage import Source, Stage, order
 
 
-def plan(recipe: Recipe, goal: str | None = None) -> list[Stage]:
+def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> list[Stage]:
     """Return the stages that lead to a goal, by default to the policy of the recipe's method.
 
-    A goal of another method replaces the recipe's. Raises UserError for files or models that do not exist, and if there
-    is nothing to learn from.
+    A goal of another method replaces the recipe's. `offline`, nothing is downloaded, and a model of the hub or
+    dialogues that are not on this machine are sources without a path: the stages can be counted, and not be run.
+    Raises UserError for files or models that do not exist, and if there is nothing to learn from.
     """
     method = method_of(goal) if goal else find_method(recipe.method)
-    model = base(recipe)
+    model = base(recipe, offline=offline)
+    if isinstance(model, Source) and model.path is None and not is_hub_id(recipe.model.name):
+        model = replace(model, missing=missing.no_model(recipe.model.name))
     found = {model.key: model} if isinstance(model, Stage) else {}
     for number in range(recipe.iterations):
         last = number == recipe.iterations - 1
-        iteration = Iteration(recipe, model, first=number == 0)
+        iteration = Iteration(recipe, model, first=number == 0, offline=offline)
         ends = method.stages(iteration, goal if goal and last else method.policy)
         stages = [stage for end in ends for stage in order(end)]
         model = stages[-1]

@@ -25,6 +25,8 @@ from sweet_rl_trainer.pipeline.recipe_files import text
 from sweet_rl_trainer.settings import TrainSettings
 
 T = TypeVar("T")
+TRACKED = "report_to"
+"""The setting that trainings of all kinds have."""
 SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 
 
@@ -105,15 +107,20 @@ def _complete(
     method: Method, name: str, table: Mapping[str, Any], common: Mapping[str, Any], domain: str
 ) -> dict[str, Any]:
     given = dict(_table(table.get(name, {}), name))
-    if not _is_training(method.tables[name]):
+    kind = _training(method.tables[name])
+    if kind is not TrainSettings:
+        if TRACKED in common and kind and TRACKED in kind.__struct_fields__:
+            own = _table(given.get(COMMON, {}), f"{name}.{COMMON}")
+            given[COMMON] = {TRACKED: common[TRACKED], **own}
         return _merged(method.paper(name, domain, {}), given)
     given[COMMON] = {**common, **_table(given.get(COMMON, {}), f"{name}.{COMMON}")}
     return _merged(method.paper(name, domain, given[COMMON]), given)
 
 
-def _is_training(kind: type[Struct]) -> bool:
-    """Return whether a table has the settings of a training, which `[train]` changes."""
-    return any(field.type is TrainSettings for field in msgspec.structs.fields(kind))
+def _training(kind: type[Struct]) -> type[Struct] | None:
+    """Return the type of a table's field `train`; `[train]` changes TrainSettings, and the trackers of others."""
+    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    return types.get(COMMON)
 
 
 def _merged(paper: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,9 +23,7 @@ from colbench.config import digest
 from colbench.errors import DataError
 from colbench.run_folder import hold
 from sweet_rl_trainer.pipeline.memory_monitor import MemoryMonitor
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from sweet_rl_trainer.pipeline.view import View
 
 T = TypeVar("T")
 DONE, LOCK = "done.json", ".lock"
@@ -60,7 +58,11 @@ class Amount(Struct, kw_only=True):
     """Bytes per device."""
     most: bool = False
     """True if the numbers are upper bounds."""
+    about: bool = False
+    """True if tokens are estimates."""
     note: str = ""
+    missing: str = ""
+    """What must be made or installed before the stage can be run, and the command that does it."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -72,20 +74,25 @@ class Known(Struct, frozen=True, kw_only=True):
     """The work of the inputs that are stages, by name."""
     said: dict[str, Any] | None
     """The stage's own summary, if it is done."""
+    absent: frozenset[str] = frozenset()
+    """Names of the sources that do not exist on this machine (`Source.path`)."""
 
     @property
-    def complete(self) -> bool:
-        """True if all inputs exist."""
-        return self.amounts.keys() <= self.inputs.keys()
+    def waits(self) -> bool:
+        """True if dialogues among the inputs have still to be collected. (A model need not be there.)"""
+        return not self.amounts.keys() <= {*self.inputs, "model"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Files that exist before any stage is run."""
 
-    path: Path
+    path: Path | None
+    """None: they are not on this machine; it can be planned with, and not run."""
     key: str
     """A digest of their content."""
+    missing: str = ""
+    """Where there is no path and nothing that downloads them: what to do, with the command that makes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +120,16 @@ class Stage:
     """Counts what there is to do, for `--dry-run`."""
     shows: tuple[str, ...] | None = None
     """Names of the summary's values that the console shows; None: all of them."""
-    view: Callable[[Path], RenderableType] | None = None
-    """Renders the output for the console, from its folder."""
+    view: Callable[[Path], View] | None = None
+    """Reads what is shown of the output from its folder, on the console and on the page of the run."""
+
+    @cached_property
+    def planned_only(self) -> bool:
+        """True if something that it needs is not on this machine, so its key is not the final one."""
+        return any(
+            each.path is None if isinstance(each, Source) else each.planned_only
+            for each in self.inputs.values()
+        )
 
     @cached_property
     def key(self) -> str:
@@ -158,10 +173,11 @@ class Stage:
         return report
 
     def _places(self, root: Path) -> dict[str, Path]:
-        return {
+        found = {
             name: each.path if isinstance(each, Source) else each.folder(root)
             for name, each in self.inputs.items()
         }
+        return {name: path for name, path in found.items() if path is not None}
 
 
 def read(path: Path, type_: type[T]) -> T:

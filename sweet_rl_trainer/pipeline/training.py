@@ -3,6 +3,7 @@
 FOLDER/task.json    what is to be trained, for the processes
 FOLDER/run/         the run, which is resumed if the stage was killed (`train.run`)
 FOLDER/run/model/   the result: a whole model, or adapters
+FOLDER/summary.json, training.svg, training.png     what was logged: the range of each value and alarms, and a picture
 """
 
 from __future__ import annotations
@@ -14,16 +15,23 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from colbench.errors import UserError
-from sweet_rl_trainer.model.memory_estimate import size_of, training_bytes
+from sweet_rl_trainer.model.checkpoint import is_hub_id
+from sweet_rl_trainer.model.memory_estimate import Size, known_size, size_of, training_bytes
 from sweet_rl_trainer.pipeline.base import PICTURES, REFERENCES, RUN, model_in
+from sweet_rl_trainer.pipeline.outcome import in_words
 from sweet_rl_trainer.pipeline.recipe import LaunchSettings, Recipe
-from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
-from sweet_rl_trainer.settings import LoraSettings, TrainSettings
+from sweet_rl_trainer.pipeline.stage import Amount, Job, Known, read
+from sweet_rl_trainer.pipeline.view import Table, View
+from sweet_rl_trainer.settings import LoraSettings, TrainSettings, not_installed
 from sweet_rl_trainer.subprocesses import run
+from sweet_rl_trainer.train.history import Summary, read_history
+from sweet_rl_trainer.train.plot import NAME, draw
 
 TASK = "task.json"
+SUMMARY = "summary.json"
 MEMORY = "memory.json"
 """Peak memory of a process in bytes: of the accelerator if there is one."""
 WORKER = "sweet_rl_trainer.pipeline.worker"
@@ -70,7 +78,7 @@ def train(
     )
     launch_processes(job, task, ON_EXAMPLES, launch)
     memory = msgspec.json.decode((job.folder / MEMORY).read_bytes())
-    return {**last_values(job.folder / RUN), "memory": memory}
+    return {**finish(job.folder), "memory": memory}
 
 
 def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings) -> None:
@@ -103,27 +111,57 @@ def _config(name: str) -> Path:
     return path
 
 
-def last_values(folder: Path) -> dict[str, Any]:
-    """Return the last of each value that a training logged."""
-    log = (folder / "log.jsonl").read_bytes().splitlines()
-    values: dict[str, Any] = {}
-    for line in log:
-        values |= msgspec.json.decode(line)
-    return values
+def finish(folder: Path) -> dict[str, Any]:
+    """Write the summary and the picture of a stage's training; return the last of each value, and the alarms."""
+    history = read_history(folder / RUN)
+    summary = history.summary()
+    (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
+    draw(history, folder, title=f"{folder.name}: values by step")
+    return {**history.last, "alarms": summary.alarms}
 
 
-def estimate(known: Known, settings: TrainSettings, recipe: Recipe) -> Amount:
-    """Return the steps, the tokens and the memory of a training (`Stage.estimate`)."""
+def view(folder: Path) -> View:
+    """Return what is shown of a training; nothing if it was done before there were summaries."""
+    if not (folder / SUMMARY).is_file():
+        return View()
+    summary = read(folder / SUMMARY, Summary)
+    rows = tuple(
+        (in_words(name), *map(_number, astuple(values))) for name, values in summary.values.items()
+    )
+    head = (f"{summary.steps} steps", "first", "last", "lowest", "highest")
+    picture = NAME if (folder / f"{NAME}.svg").is_file() else ""
+    return View(tables=(Table(head=head, rows=rows),), picture=picture)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def estimate(known: Known, settings: TrainSettings, recipe: Recipe, model: str = "") -> Amount:
+    """Return the steps, the tokens and the memory of a training (`Stage.estimate`).
+
+    `model` is the name of the model that it starts from; "": the recipe's.
+    """
+    name = model or recipe.model.name
     data = known.amounts["data"]
-    found = Amount(examples=data.examples, tokens=data.tokens, most=data.most)
+    found = Amount(examples=data.examples, tokens=data.tokens, most=data.most, about=data.about)
+    found.missing = not_installed(settings.report_to)
     if data.examples is not None:
         found.steps = settings.steps(data.examples)
         if data.tokens is not None and data.examples:
             epochs = found.steps / settings.steps_of_epoch(data.examples)
             found.tokens = round(data.tokens * epochs)
-    if "model" in known.inputs:
+    if size := size_by(known, name):
         launch = recipe.launch
         shards = launch.processes if any(each in launch.config for each in SHARDED) else 1
-        size = size_of(model_in(known.inputs["model"]))
         found.memory = training_bytes(size, settings, recipe.lora, shards=shards)
+    elif is_hub_id(name):
+        found.note = f"memory: {name} is not on this machine, and its shape is not known"
     return found
+
+
+def size_by(known: Known, name: str) -> Size | None:
+    """Return the size of the model, also of one that is not there; None if it is not known."""
+    if "model" in known.inputs:
+        return size_of(model_in(known.inputs["model"]))
+    return known_size(name)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from colbench.errors import UserError
-from sweet_rl_trainer.settings import TrainSettings
+from sweet_rl_trainer.settings import TrainSettings, require_trackers
 from sweet_rl_trainer.train.sharding import backend, use_cpu
 
+PROJECT = "colbench"
+"""The project in which a tracker shows trainings, if its environment variables name none."""
 CHOICE = "choice"
 """The metric by which checkpoints of training on pairs are compared; see `Trainer.evaluate`."""
 
@@ -25,9 +26,7 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
     """
     from transformers import TrainingArguments
 
-    for name in settings.report_to:
-        if find_spec(name) is None:
-            raise UserError(f"report_to {name}: it is not installed (`pip install {name}`)")
+    require_trackers(settings.report_to)
     total = settings.steps(count)
     try:
         found = TrainingArguments(
@@ -49,6 +48,7 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
             logging_steps=settings.log_every,
             logging_nan_inf_filter=False,
             report_to=list(settings.report_to) or "none",
+            **tracked_as(folder),
             eval_strategy="steps" if best else "no",
             eval_steps=settings.save_every,
             save_strategy="steps",
@@ -69,6 +69,11 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
         ) from cause
     found.mixed_precision = "no"  # `Trainer` does it, the same in however many processes
     return found
+
+
+def tracked_as(folder: Path) -> dict[str, Any]:
+    """Return the names under which trackers show a run: the project, and the stage of the run's folder."""
+    return {"run_name": "/".join(folder.resolve().parts[-2:]), "project": PROJECT}
 
 
 def enable_checkpointing(model: nn.Module) -> None:

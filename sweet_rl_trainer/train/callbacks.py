@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,30 @@ from rich.table import Column
 from transformers import TrainerCallback
 
 from sweet_rl_trainer.console import PLAIN_INTERVAL
+from sweet_rl_trainer.train.alarms import Watch
+from sweet_rl_trainer.train.history import ALARMS
 
 SHOWN = ("loss", "reward", "nll", "accuracy", "margin", "eval_loss", "eval_nll", "eval_accuracy")
+
+
+class Alarms(TrainerCallback):
+    """Adds new alarms to the line of the log that raised them, and prints them; it comes before the other callbacks."""
+
+    def __init__(self) -> None:
+        self._watch = Watch()
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        """See again what was logged before the checkpoint."""
+        for values in state.log_history:
+            self._watch.see(values)
+
+    def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        """Look at the latest values."""
+        if found := self._watch.see(state.log_history[-1]):
+            state.log_history[-1][ALARMS] = found
+            if state.is_world_process_zero:
+                for text in found:
+                    print(f"! step {state.global_step}: {text}", file=sys.stderr, flush=True)
 
 
 class LogFile(TrainerCallback):

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from sweet_rl_trainer.model.attention import model_inputs
-from sweet_rl_trainer.model.logprobs import token_logprobs
+from sweet_rl_trainer.model.logprobs import token_logprobs, token_statistics
 from sweet_rl_trainer.model.packing import Row
 from sweet_rl_trainer.model.vision import unpadded
 from sweet_rl_trainer.settings import Score
@@ -31,6 +31,11 @@ Reader = Callable[[nn.Module, Any, Row], Tensor]
 def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
     """log π of the N tokens of a row that count, [N] in float32; `config` is the model's. Both on the same device."""
     return token_logprobs(model, model_inputs(row, config), row.predictors, row.targets)
+
+
+def row_statistics(model: nn.Module, config: Any, row: Row) -> tuple[Tensor, Tensor]:
+    """Return log π of the N tokens of a row that count, and the entropies there, [N] each, without gradients."""
+    return token_statistics(model, model_inputs(row, config), row.predictors, row.targets)
 
 
 def row_values(model: nn.Module, config: Any, row: Row) -> Tensor:

@@ -24,9 +24,10 @@ from sweet_rl_trainer.data.examples import Examples, PairExample
 from sweet_rl_trainer.model.lora import adapt
 from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
-from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
+from sweet_rl_trainer.train.callbacks import Alarms, LogFile, OnConsole
 from sweet_rl_trainer.train.checkpoints import last_checkpoint
 from sweet_rl_trainer.train.collator import group
+from sweet_rl_trainer.train.history import LOG
 from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic, content_key
 from sweet_rl_trainer.train.sharding import backend, use_cpu
 from sweet_rl_trainer.train.trainer import Trainer
@@ -95,7 +96,7 @@ def train(
                 reference=_cache(references, origin, precision, state.process_index),
                 held_out=held_out,
                 tokenizer=tokenizer,
-                callbacks=[LogFile(folder / "log.jsonl"), console, *callbacks],
+                callbacks=[Alarms(), LogFile(folder / LOG), console, *callbacks],
                 pixels=pixels,
             )
             trainer.fill_reference()

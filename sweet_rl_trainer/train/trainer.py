@@ -35,8 +35,10 @@ from sweet_rl_trainer.train.loss import (
     negative_log_likelihoods,
     pair_losses,
     row_logprobs,
+    row_statistics,
     scores,
 )
+from sweet_rl_trainer.train.measures import EntropyByTurn, length_metrics, pair_metrics
 from sweet_rl_trainer.train.reference_cache import ReferenceCache
 from sweet_rl_trainer.train.sharding import share_on_cpu
 
@@ -179,24 +181,36 @@ class Trainer(BaseTrainer):
         self.state.num_input_tokens_seen += step.tokens
         return total
 
-    def _run(self, model: nn.Module, packed: Packed) -> tuple[dict[str, Tensor], Tensor]:
-        """What to log of each example, and their summed loss."""
+    def _run(
+        self, model: nn.Module, packed: Packed, entropies: EntropyByTurn | None = None
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """Return what to log of each example, and their summed loss; `entropies` are added up, without gradients."""
         row = self._pixels.of(packed.row) if self._pixels else packed.row
         row = row.to(self.args.device)
         bare: Any = self.model
         with self._autocast():
-            values = READERS[self.settings.score](model, bare.config, row)
+            if entropies is None:
+                values = READERS[self.settings.score](model, bare.config, row)
+            else:
+                values, found = row_statistics(model, bare.config, row)
+                if packed.counts:
+                    entropies.add(row, found)
+        return self._losses(row, values, packed)
+
+    def _losses(self, row: Row, values: Tensor, packed: Packed) -> tuple[dict[str, Tensor], Tensor]:
         likelihoods = None if self._values else negative_log_likelihoods(row, values)
         if likelihoods is not None and self.reference is None:
             seen = likelihoods.detach()
-            return {"loss": seen, "nll": seen}, likelihoods.sum()
+            return {"loss": seen, "nll": seen, **length_metrics(row)}, likelihoods.sum()
         losses = pair_losses(
             scores(row, values, packed.reference.to(self.args.device) if self.reference else 0.0),
             likelihoods,
             beta=self.settings.beta,
             likelihood_weight=self.settings.likelihood_weight,
         )
-        return losses.metrics(), losses.losses.sum()
+        chosen, rejected = losses.chosen / self.settings.beta, losses.rejected / self.settings.beta
+        measures = pair_metrics(row, chosen, rejected, referred=self.reference is not None)
+        return {**losses.metrics(), **measures}, losses.losses.sum()
 
     def _autocast(self) -> torch.autocast:
         narrow = self.settings.precision == "bfloat16"
@@ -244,14 +258,18 @@ class Trainer(BaseTrainer):
         model: nn.Module = self.model_wrapped
         packer = self._packer(self._held_out)
         sums: dict[str, Tensor] = {}
+        entropies = None if self._values else EntropyByTurn(self.args.device)
         training = model.training
         model.eval()
         for numbers, counts in packer.bins(range(len(self._held_out)), seed=0):
             with torch.no_grad():
-                metrics, _loss = self._run(model, packer.row(numbers))
+                metrics, _loss = self._run(model, packer.row(numbers, counts), entropies)
             _count(sums, metrics, counts)
         model.train(training)
-        means = {f"eval_{name}": value for name, value in self._means(sums).items()}
+        found = self._means(sums)
+        if entropies:
+            found |= EntropyByTurn.means(self.accelerator.reduce(entropies.sums))
+        means = {f"eval_{name}": value for name, value in found.items()}
         self.log(dict(means))
         if "eval_accuracy" in means:
             means[f"eval_{CHOICE}"] = means["eval_accuracy"] - TIE * means["eval_loss"]

@@ -15,14 +15,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from colbench.errors import DataError
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.estimated_chat import EstimatedChat
 from sweet_rl_trainer.data.tokens import DialogueEncoder
 from sweet_rl_trainer.methods.ranking.scorers import CriticSettings
 from sweet_rl_trainer.methods.ranking.vision import BASE, Sight, VisionSettings, unseen_chat
-from sweet_rl_trainer.model.memory_estimate import size_of, tower_activations
-from sweet_rl_trainer.pipeline import training
+from sweet_rl_trainer.model.memory_estimate import tower_activations
+from sweet_rl_trainer.pipeline import missing, training
 from sweet_rl_trainer.pipeline.base import PICTURES
 from sweet_rl_trainer.pipeline.examples import TrainingData, write
-from sweet_rl_trainer.pipeline.inputs import Data, load
+from sweet_rl_trainer.pipeline.inputs import Data, load, run_folders
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 
@@ -30,7 +32,7 @@ SEEN = 11
 """Pictures of a dialogue in the estimate of memory: the hidden page, and one for each of ten turns."""
 PATCH = 14 * 14
 """Pixels of a patch."""
-Maker = Callable[[Data, DialogueEncoder], TrainingData]
+Maker = Callable[[Data, DialogueEncoder | Chat], TrainingData]
 """Makes the examples. Raises DataError if there are none to train on."""
 
 
@@ -46,27 +48,41 @@ def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
     """Return the number of pairs, and of tokens if every picture were as large as it may be (`Stage.estimate`)."""
     if known.said:
         return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
-    if not known.complete:
+    if known.absent - {"model", BASE}:
+        return Amount(note="when there are dialogues")
+    if known.waits:
         return Amount(note="after the dialogues are collected")
+    base = known.inputs.get(BASE)
     try:
-        chat = unseen_chat(_vision(recipe), known.inputs[BASE])
+        chat: DialogueEncoder | Chat = EstimatedChat()
+        if base:
+            chat = unseen_chat(_vision(recipe), base)
         made = maker(load(recipe.data, known.inputs), chat)
     except DataError as cause:
-        return Amount(note=str(cause))
+        return Amount(missing=missing.unfit_dialogues(cause, run_folders(known.inputs)))
     left = {**made.report.dropped, **made.without}
     reasons = [f"{reason}: {count}" for reason, count in left.items()]
-    note = ", ".join(["every picture is counted as the largest", *reasons])
-    return Amount(examples=made.report.taken, tokens=made.report.tokens, note=note)
+    counted = (
+        "every picture is counted as the largest" if base else "tokens without those of pictures"
+    )
+    return Amount(
+        examples=made.report.taken,
+        tokens=made.report.tokens,
+        about=base is None,
+        note=", ".join([counted, *reasons]),
+    )
 
 
 def estimate_training(known: Known, recipe: Recipe) -> Amount:
     """Return the steps, the tokens and the memory of the critic's training (`Stage.estimate`)."""
     table = recipe.table(CriticSettings)
     settings = replace(table.train, row_tokens=2 * table.max_length)
-    found = training.estimate(known, settings, recipe)
-    if found.memory is not None:
+    name = _vision(recipe).model
+    found = training.estimate(known, settings, recipe, name)
+    size = training.size_by(known, name)
+    if found.memory is not None and size is not None:
         patches = 2 * SEEN * _vision(recipe).max_pixels // PATCH
-        found.memory += tower_activations(size_of(known.inputs["model"]), settings, patches)
+        found.memory += tower_activations(size, settings, patches)
     return found
 
 

@@ -1,20 +1,17 @@
-"""A diagnosis for people: a table, and its alarms below."""
+"""A diagnosis for people: a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
-
 from colbench.stats import Interval
 from sweet_rl_trainer.methods.critic.best_of import DialogueCurve
 from sweet_rl_trainer.methods.critic.correlation import Correlation
-from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, Diagnosis, Part, alarms, decode
+from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, Diagnosis, Part, decode
 from sweet_rl_trainer.methods.critic.montecarlo import Agreement
 from sweet_rl_trainer.methods.critic.states import Preference
+from sweet_rl_trainer.pipeline.view import Table, View
 
 Line = tuple[str, str, str]
 """What was measured, the value and a note."""
@@ -27,18 +24,15 @@ NAMES: dict[Part, str] = {
 }
 
 
-def view(folder: Path) -> Group:
-    """Return the diagnosis of a stage as a table for the console."""
-    return table(decode((folder / DIAGNOSIS).read_bytes()))
+def view(folder: Path) -> View:
+    """Return what is shown of the diagnosis of a stage."""
+    return View(tables=(table(decode((folder / DIAGNOSIS).read_bytes())),))
 
 
-def table(diagnosis: Diagnosis) -> Group:
-    """The diagnosis as it is shown on the console."""
-    grid = Table("critic, held-out tasks", "value", "95 % interval, or of what", box=None)
-    for line in _lines(diagnosis):
-        grid.add_row(*(Text(cell) for cell in line))
-    said = [Text(f"! {sentence}", style="bold red") for sentence in alarms(diagnosis)]
-    return Group(grid, *said)
+def table(diagnosis: Diagnosis) -> Table:
+    """Return a diagnosis as a table."""
+    head = ("critic, held-out tasks", "value", "95 % interval, or of what")
+    return Table(head=head, rows=tuple(_lines(diagnosis)))
 
 
 def _lines(diagnosis: Diagnosis) -> Iterator[Line]:

@@ -30,6 +30,8 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 ROUNDING = 1e-6
 """What float32 may make of equal scores: they differ by no more."""
 
+CANDIDATE = ", candidate "
+"""What stands between the name of a turn and the number of a reply."""
 Choice = tuple[int, int]
 """The numbers of the reply that is chosen and of the one that is rejected."""
 
@@ -133,7 +135,7 @@ def _pair(scored: Scored, examples: Sequence[Example], choice: Choice) -> PairEx
 def _side(scored: Scored, example: Example, number: int) -> Side:
     return Side(
         examples=(example,),
-        trajectory=f"{scored.candidates.turn.name}, candidate {number + 1}",
+        trajectory=f"{scored.candidates.turn.name}{CANDIDATE}{number + 1}",
         reward=scored.scores[number] or 0.0,
         turns=1,
         reply_tokens=scored.lengths[number],

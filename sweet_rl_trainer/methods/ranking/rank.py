@@ -2,6 +2,7 @@
 
 FOLDER/scored.jsonl                        each turn's candidates and their scores
 FOLDER/train.msgpack, held_out.msgpack     the pairs (`data.files`)
+FOLDER/shown.json                          a few of them with their words (`pipeline.view`)
 
 A critic that sees is shown the candidates' pages, whose pictures are next to those that it was trained on.
 """
@@ -9,7 +10,8 @@ A critic that sees is shown the candidates' pages, whose pictures are next to th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -17,10 +19,10 @@ from msgspec import Struct
 from colbench.errors import DataError, UserError
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.chat import Chat
-from sweet_rl_trainer.data.examples import PairExample
+from sweet_rl_trainer.data.examples import PairExample, Side
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
 from sweet_rl_trainer.methods.ranking.calibrate import offset, shifted
-from sweet_rl_trainer.methods.ranking.choose import Rule, chosen_pairs
+from sweet_rl_trainer.methods.ranking.choose import CANDIDATE, Rule, chosen_pairs
 from sweet_rl_trainer.methods.ranking.files import read_sampled, write_scored
 from sweet_rl_trainer.methods.ranking.returns import score_by_returns
 from sweet_rl_trainer.methods.ranking.score import Preset, score_candidates
@@ -33,6 +35,7 @@ from sweet_rl_trainer.pipeline.inputs import load
 from sweet_rl_trainer.pipeline.inputs import tasks as tasks_of
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
+from sweet_rl_trainer.pipeline.view import ShownPair, ShownSide, spread, write_examples
 from sweet_rl_trainer.settings import Count, NotNegative, TrainSettings
 
 CRITIC = "critic"
@@ -90,9 +93,29 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
         held_out = []
     files.write(job.folder / files.TRAIN, train)
     files.write(job.folder / files.HELD_OUT, held_out)
+    write_examples(job.folder, map(partial(_shown, turns=_by_name(scored)), spread(train)))
     said = {"turns": len(scored), "pairs": len(train), "held_out": len(held_out)}
     tokens = sum(side.tokens for pair in train for side in (pair.chosen, pair.rejected))
     return {**said, **calibrated, "tokens": tokens, "left out": dict(dropped)}
+
+
+def _by_name(scored: Iterable[Scored]) -> dict[str, Candidates]:
+    return {each.candidates.turn.name: each.candidates for each in scored}
+
+
+def _shown(pair: PairExample, turns: Mapping[str, Candidates]) -> ShownPair:
+    turn = turns[pair.chosen.trajectory.rpartition(CANDIDATE)[0]].turn
+    return ShownPair(
+        chosen=_shown_side(pair.chosen, turns),
+        rejected=_shown_side(pair.rejected, turns),
+        context=turn.trajectory.context(turn.number)[-1].content,
+    )
+
+
+def _shown_side(side: Side, turns: Mapping[str, Candidates]) -> ShownSide:
+    name, _, number = side.trajectory.rpartition(CANDIDATE)
+    text = turns[name].replies[int(number) - 1].text
+    return ShownSide(name=side.trajectory, score=side.reward, tokens=side.reply_tokens, text=text)
 
 
 def estimate(known: Known, recipe: Recipe) -> Amount:

@@ -106,7 +106,9 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
 
 def estimate(known: Known, recipe: Recipe) -> Amount:
     """Return the number of turns (`Stage.estimate`)."""
-    if not known.complete:
+    if known.absent - {"model"}:
+        return Amount(note="when there are dialogues")
+    if known.waits:
         return Amount(note="after the dialogues are collected")
     settings = recipe.table(SampleSettings)
     try:

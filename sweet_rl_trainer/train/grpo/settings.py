@@ -6,9 +6,18 @@ from importlib.util import find_spec
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
 
 from colbench.errors import UserError
-from sweet_rl_trainer.settings import Count, NotNegative, Positive, Precision, Share
+from sweet_rl_trainer.settings import (
+    Count,
+    NotNegative,
+    Positive,
+    Precision,
+    Share,
+    Tracker,
+    trackers,
+)
 
 Group = Annotated[int, Meta(ge=2)]
 Scale = Literal["group", "batch", "none"]
@@ -72,18 +81,26 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Checkpoints to keep. Ours."""
     log_every: Count = 1
     """Optimiser steps between two lines of the log. Ours."""
-    report_to: tuple[Literal["tensorboard", "wandb"], ...] = ()
-    """Where else to log to. Ours: nowhere."""
+    report_to: tuple[Tracker, ...] | Tracker = ()
+    """Where else to log to: one or several of tensorboard, wandb and trackio. Ours: nowhere."""
     seed: Annotated[int, Meta(ge=0)] = 0
     """Of the order of the tasks, and of sampling in this process. Ours."""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "report_to", trackers(self.report_to))
+
+
+def trl_missing() -> str:
+    """Return how to install TRL; "" if it is installed."""
+    if find_spec("trl"):
+        return ""
+    return "GRPO needs TRL, which is not installed (`pip install 'colbench[train,grpo]'`)"
 
 
 def require_trl() -> None:
     """Raise UserError naming the extra where TRL is not installed."""
-    if find_spec("trl") is None:
-        raise UserError(
-            "GRPO needs TRL, which is not installed (`pip install 'colbench[train,grpo]'`)"
-        )
+    if lack := trl_missing():
+        raise UserError(lack)
 
 
 def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:

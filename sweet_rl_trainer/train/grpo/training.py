@@ -13,7 +13,7 @@ tokens are the agent's) and one that hands on their scores. See docs/grpo.md.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,15 +29,18 @@ from colbench.rollout import Rollout, encode_rollout
 from colbench.task import Task
 from sweet_rl_trainer.console import no_bars
 from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.dialogue_measures import dialogue_measures
 from sweet_rl_trainer.model.lora import adapt
-from sweet_rl_trainer.settings import LoraSettings
-from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
+from sweet_rl_trainer.settings import LoraSettings, require_trackers
+from sweet_rl_trainer.train.arguments import tracked_as
+from sweet_rl_trainer.train.callbacks import Alarms, LogFile, OnConsole
 from sweet_rl_trainer.train.grpo.credit import REWARD, SETTLED, TURNS, shares_told
 from sweet_rl_trainer.train.grpo.environment import Environment, system_prompts
 from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, check_template
 from sweet_rl_trainer.train.grpo.samplers import Server, in_process
 from sweet_rl_trainer.train.grpo.sequences import sequence
 from sweet_rl_trainer.train.grpo.settings import GrpoSettings, check, require_trl
+from sweet_rl_trainer.train.history import LOG
 from sweet_rl_trainer.train.run import MODEL, open_folder, save_whole
 from sweet_rl_trainer.train.sharding import use_cpu
 
@@ -104,7 +107,7 @@ def train_grpo(
             trainer = _trainer(
                 adapt(model, adapters) if adapters else model,
                 run,
-                [LogFile(folder / "log.jsonl"), console, *callbacks],
+                [Alarms(), LogFile(folder / LOG), console, *callbacks],
             )
             trainer.train(resume_from_checkpoint=str(kept) if kept else None)
             save_whole(trainer, done)
@@ -142,6 +145,8 @@ class _Run:
     ) -> None:
         self.chat, self.settings, self.config, self.folder = chat, settings, config, folder
         self.tasks = {task.id: task for task in tasks}
+        self.measured: dict[str, float] = {}
+        """Of the latest dialogues."""
         if len(self.tasks) < len(tasks):
             raise UserError("two tasks have the same id; see colbench.task.distinguish")
         self._prompts = system_prompts(config)
@@ -155,6 +160,7 @@ class _Run:
         tasks = [self.tasks[name] for name in names]
         rollouts = self.environment.play(tasks, agent, name=f"{step:06d}.{rank:03d}")
         self._keep(rollouts, f"{step:06d}-{rank:03d}.jsonl")
+        self.measured = dialogue_measures(rollouts)
         found = [sequence(each) for each in rollouts]
         known = all(each.logprobs for each in found)
         return {
@@ -170,6 +176,14 @@ class _Run:
     def _settled(self, rollout: Rollout) -> list[float]:
         told = shares_told(rollout, self.tasks[rollout.task_id], self.config.max_turns)
         return [self.settings.facts_weight * share for share in told]
+
+    def reward(
+        self, *, reward: list[float | None], log_metric: Callable[[str, float], None], **_: Any
+    ) -> list[float | None]:
+        """Return what `rollouts` found, and log what it measured besides."""
+        for name, value in self.measured.items():
+            log_metric(name, value)
+        return reward
 
     def _sampler(self, trainer: Any, dialogues: int) -> Sampler:
         settings, address = self.settings, self.settings.server
@@ -218,7 +232,7 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
     kind = TurnTrainer if run.settings.credit == "turn" else GRPOTrainer
     trainer = kind(
         model=model,
-        reward_funcs=[_rewards],
+        reward_funcs=[run.reward],
         args=arguments(run.settings, run.folder),
         train_dataset=Dataset.from_dict({"prompt": list(run.tasks)}),
         processing_class=run.chat.tokenizer,
@@ -237,14 +251,6 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
 SHARDED = {"FSDP", "DEEPSPEED"}
 
 
-def _rewards(*, reward: list[float | None], **_: Any) -> list[float | None]:
-    """What `_Run.rollouts` found, handed on."""
-    return reward
-
-
-_rewards.__name__ = REWARD
-
-
 @contextmanager
 def _as_we_know() -> Iterator[None]:
     """Without the warnings that `rollout_func` is experimental, and that TRL uses older names of transformers."""
@@ -258,6 +264,7 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
     """TRL's GRPOConfig. Raises UserError for what is not installed, or not known to it."""
     from trl import GRPOConfig
 
+    require_trackers(settings.report_to)
     processes = PartialState().num_processes
     try:
         return GRPOConfig(
@@ -289,6 +296,7 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
             seed=settings.seed,
             logging_steps=settings.log_every,
             report_to=list(settings.report_to) or "none",
+            **tracked_as(folder),
             save_steps=settings.save_every,
             save_total_limit=settings.keep,
             restore_callback_states_from_checkpoint=True,

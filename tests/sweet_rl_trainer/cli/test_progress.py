@@ -21,12 +21,13 @@ def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, mon
         "nothing": None,
         "left out": {"no reward": 2},
     }
+    pages = []
     losses = {"loss": 0.71234, "step": 10, "grad_norm": 3.0}
     stages = [
         Stage(name="sample", act=lambda _: said, settings=1),
         Stage(name="critic", act=lambda _: losses, settings=1, shows=("step", "loss")),
     ]
-    run_all(stages, tmp_path)
+    run_all(stages, tmp_path, pages.append)
     first, second, third, fourth = capsys.readouterr().err.splitlines()
     assert first == f"[1/2] sample: {stages[0].folder(tmp_path)}"
     assert second.startswith(
@@ -35,7 +36,8 @@ def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, mon
     assert second.endswith("ab…, left out: no reward: 2)")
     assert third == f"[2/2] critic: {stages[1].folder(tmp_path)}"
     assert fourth == "[2/2] critic: done in 0.0 s (step 10, loss 0.7123)"
-    run_all(stages, tmp_path)
+    run_all(stages, tmp_path, pages.append)
     again = capsys.readouterr().err.splitlines()
     assert again[0].startswith("[1/2] sample: done already (turns 1,234, ")
     assert again[1] == "[2/2] critic: done already (step 10, loss 0.7123)"
+    assert pages == [*stages, None, None]

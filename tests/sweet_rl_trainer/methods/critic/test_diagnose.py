@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import msgspec
 import numpy as np
 import pytest
-from rich.console import Console
 
 from colbench.stats import Interval
 from sweet_rl_trainer.data.examples import PairExample, Side
@@ -146,10 +144,8 @@ def test_what_is_written_is_read_back_and_holds_the_alarms():
         assert json.loads(content)["alarms"] == alarms(each)
 
 
-def test_the_table_shows_every_part_and_the_alarms():
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(table(WHOLE))
-    lines = [" ".join(line.split()) for line in console.export_text().splitlines()]
+def test_the_table_shows_every_part():
+    lines = [" ".join(row) for row in table(WHOLE).rows]
     for line in (
         "pair accuracy 50.0 % 40.0 to 60.0 %; 40 pairs",
         "score and turns +0.50 / – Pearson / Spearman; 9 dialogues",
@@ -163,4 +159,3 @@ def test_the_table_shows_every_part_and_the_alarms():
         "candidates – not measured: there are none yet",
     ):
         assert line in lines
-    assert lines[-1].startswith("! The critic is not shown to be better than chance")

@@ -1,0 +1,114 @@
+"""What is missing to train, with the command that makes it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from colbench.config import RunConfig, settings
+from colbench.errors import DataError
+from colbench.registry import get_domain
+from colbench.run_folder import RunFolder
+from sweet_rl_trainer.data.examples import NothingLeftError
+from sweet_rl_trainer.data.pairs import NoPairsError
+from sweet_rl_trainer.data.runs import NoRewardsError, TasksMissingError, training_tasks
+from sweet_rl_trainer.pipeline.recipe import Recipe
+
+STUDY_BASE = re.compile(r"training/study-(?P<scale>[\w-]+)/base")
+"""The model that a study makes, in its default folder."""
+TRIALS = 3
+"""Dialogues for each task, of which pairs can be made. Paper."""
+
+
+def eval_command(config: RunConfig, out: str = "") -> str:
+    """Return the command line that makes a run; `out` is its folder, if it is named."""
+    return shlex.join(["colbench", "eval", *_flags(config), *(["--out", out] if out else [])])
+
+
+def _flags(config: RunConfig) -> Iterator[str]:
+    values, usual = (msgspec.to_builtins(each) for each in (config, RunConfig()))
+    for name, setting in settings().items():
+        value = values[name]
+        if value == usual[name]:
+            continue
+        match setting.kind:
+            case "switch":
+                yield setting.flag
+            case "pairs":
+                for key, each in value.items():
+                    yield from (setting.flag, f"{key}={each}")
+            case "list":
+                yield from (setting.flag, ",".join(map(str, value)))
+            case _:
+                yield from (setting.flag, str(value))
+
+
+def collecting(recipe: Recipe) -> RunConfig:
+    """Return the run that makes dialogues for a recipe: by its model, on its domain's tasks to train on."""
+    name = recipe.model.name
+    return RunConfig(
+        agent=f"vllm:{name}" if name else "",
+        domain=recipe.domain,
+        tasks=training_tasks(recipe.domain),
+        trials=TRIALS,
+        record_tokens=bool(name),
+    )
+
+
+def evaluating(recipe: Recipe, model: str) -> RunConfig:
+    """Return the run that evaluates a checkpoint on the domain's tasks."""
+    return RunConfig(
+        agent=f"vllm:{model}", domain=recipe.domain, tasks=get_domain(recipe.domain).defaults.tasks
+    )
+
+
+def no_dialogues(recipe: Recipe) -> str:
+    """Return what to do where a recipe names no dialogues and collects none."""
+    out = f"runs/{recipe.domain}-train"
+    return (
+        "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] table; this makes "
+        f"a run with a rule-based human:\n  {eval_command(collecting(recipe), out)}\n"
+        f"then add --runs {out} (the head of a recipe says with which tasks and human the paper did it)"
+    )
+
+
+def no_model(name: str) -> str:
+    """Return what to do where a recipe names a folder that does not exist."""
+    said = (
+        f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION); name "
+        "another one by --model"
+    )
+    if study := STUDY_BASE.fullmatch(name):
+        said += (
+            f", or make it:\n  sweet-rl study --scale {study['scale']} --only zero-shot --seeds 1"
+        )
+    return said
+
+
+def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
+    """Return what to do where the dialogues of these runs are not enough to make examples."""
+    return "\n".join([str(cause), *_fixes(cause, list(runs))])
+
+
+def _fixes(cause: DataError, runs: list[Path]) -> Iterator[str]:
+    match cause:
+        case NoPairsError() | NothingLeftError() if runs:
+            yield "more dialogues for each task make pairs; a run is extended by:"
+            yield from (_again(folder, more=True) for folder in runs)
+        case NoRewardsError() if runs:
+            yield "the same command scores and continues a run:"
+            yield from (_again(folder) for folder in runs)
+        case TasksMissingError():
+            yield "give the task file with --set data.tasks=FILE"
+
+
+def _again(folder: Path, *, more: bool = False) -> str:
+    config = RunFolder(folder).record().config
+    if more:
+        config = replace(config, trials=max(TRIALS, config.trials + 2))
+    return f"  {eval_command(config, str(folder))}"

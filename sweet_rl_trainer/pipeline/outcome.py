@@ -1,0 +1,54 @@
+"""The report of a stage in words, for the console and for the page of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from colbench.numbers import memory
+from sweet_rl_trainer.pipeline.stage import Report, Stage
+
+LEFT_OUT = {"left out": "", "dropped": "", "tasks_without": "tasks: "}
+"""Counts by reason in a stage's summary, and what stands before a reason."""
+MEMORY = "memory"
+
+
+def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the plain values of a stage's summary, each with its name in words."""
+    for name in report.said if stage.shows is None else stage.shows:
+        value = report.said.get(name)
+        if not isinstance(value, dict | list | type(None)):
+            yield in_words(name), _text(value)
+
+
+def in_words(name: str) -> str:
+    """Return the name of a value as people read it: `eval_accuracy` is `held-out accuracy`."""
+    return name.replace("eval_", "held-out ").replace("_", " ")
+
+
+def left_out(report: Report) -> Iterator[tuple[str, int]]:
+    """Yield how many were left out, by reason."""
+    for name, what in LEFT_OUT.items():
+        for reason, count in (report.said.get(name) or {}).items():
+            yield f"{what}{reason}", count
+
+
+def alarms(report: Report) -> list[str]:
+    """Return the alarms of a stage."""
+    return list(report.said.get("alarms", ()))
+
+
+def peak(report: Report) -> str:
+    """Return the peak memory: of a training process, on its accelerator if it has one, else of the program."""
+    return memory(report.said.get(MEMORY, report.memory))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    text = str(msgspec.to_builtins(value))
+    return text if len(text) < 20 else f"{text[:12]}…"

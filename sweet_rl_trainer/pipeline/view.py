@@ -1,0 +1,75 @@
+"""The output of a stage for people, on the console and on the page: tables, examples and alarms as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+T = TypeVar("T")
+EXAMPLES = "shown.json"
+"""The file of a stage with a few of its examples, for `examples`."""
+COUNT = 4
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """A table of texts."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class ShownSide(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One side of a pair, or a success."""
+
+    name: str
+    score: float
+    tokens: int
+    turns: int = 1
+    text: str = ""
+    """What was said; "" for whole dialogues, which are found by their name."""
+
+
+class ShownPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A pair; of a success there is only the chosen side."""
+
+    chosen: ShownSide
+    rejected: ShownSide | None = None
+    context: str = ""
+    """What the human had said before."""
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """What a stage shows."""
+
+    tables: tuple[Table, ...] = ()
+    pairs: tuple[ShownPair, ...] = ()
+    measure: str = "reward"
+    """What the scores of the pairs are."""
+    picture: str = ""
+    """Name of a picture in the stage's folder, without `.svg` and `.png`."""
+
+
+def write_examples(folder: Path, pairs: Iterable[ShownPair]) -> None:
+    """Keep examples in the folder of a stage."""
+    content = msgspec.json.format(msgspec.json.encode(list(pairs)))
+    (folder / EXAMPLES).write_bytes(content + b"\n")
+
+
+def examples(folder: Path, measure: str = "reward") -> View:
+    """Return the examples in the folder of a stage; none if it was made before they were kept."""
+    path = folder / EXAMPLES
+    if not path.is_file():
+        return View()
+    pairs = msgspec.json.decode(path.read_bytes(), type=tuple[ShownPair, ...])
+    return View(pairs=pairs, measure=measure)
+
+
+def spread(things: Sequence[T], count: int = COUNT) -> list[T]:
+    """Return at most `count` of the things, spread evenly over them."""
+    if len(things) <= count:
+        return list(things)
+    return [things[number * len(things) // count] for number in range(count)]

@@ -1,0 +1,112 @@
+"""Alarms of a training: signs that a policy is coming apart, from what is logged.
+
+| value | alarm |
+|---|---|
+| entropy of the next token, by turn | it fell to half of its first value, or below: replies lose their variety |
+| | it rose to twice its first value, or above: replies become noise |
+| KL to the reference, for each token | above 0.3 nats |
+| reply length of the pairs, mean of 10 lines and more | the chosen are 1.5 times as long as the rejected, or as short |
+| reply length of the policy (GRPO) | 1.5 times its first value, or as short |
+| number of turns (GRPO) | as for the reply length |
+| share of dialogues without an answer | above 25 %, and 10 points above its first value if there is one |
+
+Values of held-out examples have `eval_` before their names. The first value is the first one logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from colbench.numbers import whole_percent
+
+LINES = 10
+LENGTHS = ("length_chosen", "length_rejected")
+FALLEN, RISEN = 0.5, 2.0
+KL_MOST = 0.3
+RATIO = 1.5
+UNANSWERED, MORE_UNANSWERED = 0.25, 0.1
+
+
+class Watch:
+    """Keeps the first value of each name, and returns each alarm once."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, float] = {}
+        self._raised: set[str] = set()
+        self._lengths = dict.fromkeys(LENGTHS, 0.0)
+        self._lines = 0
+
+    def see(self, values: Mapping[str, Any]) -> list[str]:
+        """Return the new alarms of a line of the log."""
+        numbers = {name: each for name, each in values.items() if isinstance(each, int | float)}
+        self._first = {**numbers, **self._first}
+        found = dict(alarms({**numbers, **self._mean_lengths(numbers)}, self._first))
+        new = [text for kind, text in found.items() if kind not in self._raised]
+        self._raised |= found.keys()
+        return new
+
+    def _mean_lengths(self, numbers: Mapping[str, float]) -> dict[str, float]:
+        """Return the mean lengths of the sides so far; 0 as long as there are few, as a batch says little."""
+        self._lines += LENGTHS[0] in numbers
+        for name in LENGTHS:
+            self._lengths[name] += numbers.get(name, 0.0)
+        if self._lines < LINES:
+            return dict.fromkeys(LENGTHS, 0.0)
+        return {name: total / self._lines for name, total in self._lengths.items()}
+
+
+def alarms(
+    values: Mapping[str, float], first: Mapping[str, float] | None = None
+) -> Iterator[tuple[str, str]]:
+    """Yield the alarms of some values, each with its kind; `first` holds the first values."""
+    before = first or {}
+    for name, value in values.items():
+        plain = name.removeprefix("eval_")
+        if plain.startswith("entropy"):
+            yield from _entropy(name, value, before.get(name))
+        elif plain == "kl" and value > KL_MOST:
+            text = f"KL to the reference is {value:.2f} nats a token, above {KL_MOST}: the model has drifted far"
+            yield "kl", text
+        elif plain in POLICY:
+            yield from _changed(plain, value, before.get(name))
+        elif plain == "unanswered":
+            yield from _unanswered(value, before.get(name))
+    yield from _lengths(values)
+
+
+POLICY = {"reply_tokens": "tokens a reply", "turns": "turns a dialogue"}
+"""Values of the policy's own dialogues, and what they are."""
+
+
+def _entropy(name: str, value: float, first: float | None) -> Iterator[tuple[str, str]]:
+    if not first:
+        return
+    turn = name.rpartition("_turn_")[2] if "_turn_" in name else ""
+    what = f"Entropy at turn {turn}" if turn else "Entropy"
+    change = f"{what} went from {first:.3g} to {value:.3g} nats a token"
+    if value <= FALLEN * first:
+        yield f"{name} fell", f"{change}: replies lose their variety"
+    elif value >= RISEN * first:
+        yield f"{name} rose", f"{change}: replies become noise"
+
+
+def _changed(name: str, value: float, first: float | None) -> Iterator[tuple[str, str]]:
+    if first and not 1 / RATIO < value / first < RATIO:
+        yield name, f"{first:.3g} {POLICY[name]} at first, {value:.3g} now"
+
+
+def _unanswered(value: float, first: float | None) -> Iterator[tuple[str, str]]:
+    if value > UNANSWERED and (first is None or first == value or value > first + MORE_UNANSWERED):
+        yield "unanswered", f"{whole_percent(value)} of the dialogues ended without an answer"
+
+
+def _lengths(values: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    chosen, rejected = (values.get(name) for name in LENGTHS)
+    if chosen and rejected and not 1 / RATIO < chosen / rejected < RATIO:
+        longer = "longer" if chosen > rejected else "shorter"
+        yield (
+            f"pairs {longer}",
+            f"Chosen replies are {longer} than rejected ones, {chosen:.0f} tokens against {rejected:.0f}: "
+            "the model may learn length",
+        )

@@ -1,0 +1,76 @@
+"""Measures of replies next to the loss: their lengths, how far they are from the reference, and entropy by turn."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sweet_rl_trainer.model.packing import Row
+
+TURNS = 10
+"""Turns whose entropies are kept apart; later ones count to the last."""
+
+
+def length_metrics(row: Row) -> dict[str, Tensor]:
+    """Return the reply tokens of each success, [count], named `length`."""
+    return {"length": _lengths(row)}
+
+
+def pair_metrics(
+    row: Row, chosen: Tensor, rejected: Tensor, *, referred: bool
+) -> dict[str, Tensor]:
+    """Return the reply tokens of both sides of each pair, [P], and `kl` if there is a reference.
+
+    `kl` is −(S⁺ + S⁻) / (W⁺ + W⁻), W being the sum of a side's token weights: the mean of log π_ref − log π_θ over
+    tokens. Over replies that the reference wrote, this is an unbiased estimate of KL(π_ref‖π_θ) for each token.
+    `chosen` and `rejected` are the scores S, [P].
+    """
+    first, second = _lengths(row).view(-1, 2).unbind(1)
+    found = {"length_chosen": first, "length_rejected": second}
+    if referred:
+        weights = row.sums(row.token_weights).view(-1, 2).sum(1)
+        found["kl"] = -(chosen + rejected).detach() / weights
+    return found
+
+
+def _lengths(row: Row) -> Tensor:
+    return row.sums(torch.ones_like(row.token_weights))
+
+
+def turn_numbers(row: Row) -> Tensor:
+    """Return the turn, from 0, of each of the N tokens that count: [N].
+
+    A turn is a run of such tokens; between two there is what the human said, or the beginning of another sequence.
+    """
+    positions, owners = row.positions[row.places], row.owners
+    begins = torch.ones_like(owners, dtype=torch.bool)
+    begins[1:] = (positions[1:] != positions[:-1] + 1) | (owners[1:] != owners[:-1])
+    counted = begins.cumsum(0)
+    return counted - counted[torch.searchsorted(owners, owners)]
+
+
+class EntropyByTurn:
+    """Sums entropies of tokens by turn."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.sums = torch.zeros(2, TURNS, device=device)
+        """Entropies, and tokens."""
+
+    def add(self, row: Row, entropies: Tensor) -> None:
+        """Add the entropies of the tokens of a row that count, [N]."""
+        turns = turn_numbers(row).clamp(max=TURNS - 1)
+        self.sums.index_add_(1, turns, torch.stack([entropies, torch.ones_like(entropies)]))
+
+    @staticmethod
+    def means(sums: Tensor) -> dict[str, float]:
+        """Return the mean over all tokens, `entropy`, and where there are several turns `entropy_turn_1` and so on."""
+        totals, counts = sums.tolist()
+        if not sum(counts):
+            return {}
+        named = {
+            f"entropy_turn_{number}": total / count
+            for number, (total, count) in enumerate(zip(totals, counts, strict=True), 1)
+            if count
+        }
+        whole = {"entropy": sum(totals) / sum(counts)}
+        return whole | (named if len(named) > 1 else {})

@@ -1,0 +1,161 @@
+"""The plan of a recipe: without a hub, and with what is missing said first."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.cli import main as colbench
+from sweet_rl_trainer.cli import main
+from sweet_rl_trainer.pipeline.recipe_files import shipped
+from sweet_rl_trainer.settings import TRACKERS, not_installed
+
+torch.set_num_threads(1)
+
+UNKNOWN = "nobody/such-a-model"
+CRITIC = ("--until", "critic")
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch, tmp_path):
+    """No network, and nothing in the cache."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def planned(capfd):
+    """`planned(words…)`: the exit code of a dry run, and what it printed."""
+
+    def run(*words):
+        code = main(["run", *map(str, words), "--dry-run"])
+        said = capfd.readouterr()
+        assert said.err == ""
+        return code, said.out
+
+    return run
+
+
+def commands(said):
+    """The `colbench eval` commands of a text, without the program's name."""
+    return [
+        shlex.split(line)[1:] for line in said.splitlines() if line.startswith("  colbench eval ")
+    ]
+
+
+@pytest.mark.parametrize("recipe", shipped())
+def test_every_shipped_recipe_is_planned_without_weights_and_network(recipe, planned, tmp_path):
+    code, said = planned(recipe)
+    lacks = recipe != "tiny-cpu"
+    assert code == (2 if lacks else 0)
+    assert said.startswith("Missing: " if lacks else "Stages, in ")
+    assert re.search(r"^ *\d+  export", said, re.MULTILINE)
+    assert not [path for path in tmp_path.iterdir() if path.name != "cache"]
+
+
+@pytest.mark.parametrize("recipe", ["paper-backend-8b", "paper-frontend-8b", "lora-1gpu-8b"])
+def test_without_dialogues_the_first_thing_said_is_the_command_that_makes_them(
+    recipe, planned, capfd
+):
+    code, said = planned(recipe)
+    assert code == 2
+    (command,) = commands(said)
+    assert command[:3] == ["eval", "--agent", "vllm:meta-llama/Llama-3.1-8B-Instruct"]
+    command.remove("--record-tokens")  # which the agent below has none of
+    assert command[command.index("--trials") + 1] == "3"
+    assert re.search(r"critic +to do +\d\d\.\d GiB", said)
+    command[2] = "guesser" if "backend" in command else "designer"
+    assert colbench([*command, "--dry-run"]) == 0
+    capfd.readouterr()
+    assert main(["run", recipe]) == 2
+    assert commands(capfd.readouterr().err)
+
+
+def test_without_the_model_tokens_are_estimated_and_memory_follows_from_its_name(
+    small_recipe, planned, monkeypatch
+):
+    model = ("--model", "meta-llama/Llama-3.1-8B-Instruct")
+    code, said = planned(small_recipe, *CRITIC, *model)
+    assert code == 0
+    row = re.search(r"critic-data +to do +(\d+) +about ([\d,]+)", said)
+    assert "about: counted from characters" in said
+    assert "GiB" in said
+    _, exact = planned(small_recipe, *CRITIC)
+    known = re.search(r"critic-data-\w+ +to do +(\d+) +([\d,]+)", exact)
+    assert row[1] == known[1]
+    estimate, count = (int(each[2].replace(",", "")) for each in (row, known))
+    assert 0.4 * count < estimate < 1.2 * count  # the vocabulary of the small model is small
+    _, said = planned(small_recipe, *CRITIC, "--model", UNKNOWN)
+    assert f"memory: {UNKNOWN} is not on this machine, and its shape is not known" in said
+
+
+def test_one_trial_a_task_is_said_with_the_command_that_adds_more(
+    small_recipe, collected, planned, capfd
+):
+    code, said = planned(small_recipe, *CRITIC, "--runs", collected[1])
+    assert code == 2
+    assert said.startswith("Missing: pairs best-vs-worse: no task has one (one dialogue only: ")
+    (command,) = commands(said)
+    assert command[command.index("--trials") + 1] == "3"
+    assert command[command.index("--out") + 1] == str(collected[1])
+    assert "Stages, in" in said
+    assert colbench([*command, "--dry-run"]) == 0
+
+
+def test_runs_without_rewards_are_said_with_the_command_that_continues_them(
+    small_recipe, collected, planned, tmp_path
+):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for path in collected[0].glob("*.json*"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    lines = map(json.loads, (collected[0] / "rollouts.jsonl").read_text().splitlines())
+    content = "".join(json.dumps({**line, "scores": {}}) + "\n" for line in lines)
+    (folder / "rollouts.jsonl").write_text(content)
+    code, said = planned(small_recipe, *CRITIC, "--runs", folder)
+    assert code == 2
+    assert said.startswith(f"Missing: {folder} holds no rollout with a reward (no reward: 8)")
+    assert commands(said)[0][-2:] == ["--out", str(folder)]
+
+
+def test_tasks_that_are_not_found_are_said(small_recipe, collected, planned, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for path in collected[0].glob("*.json*"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    record = (folder / "run.json").read_text()
+    (folder / "run.json").write_text(record.replace("bundled:backend/train", "gone.jsonl"))
+    code, said = planned(small_recipe, *CRITIC, "--runs", folder)
+    assert code == 2
+    assert said.startswith(f"Missing: {folder}: its tasks cannot be found again: ")
+    assert "--set data.tasks=FILE" in said
+
+
+def test_dialogues_that_all_failed_leave_nothing_to_imitate(small_recipe, collected, planned):
+    code, said = planned(small_recipe, "--until", "rft", "--runs", collected[1])
+    assert code == 2
+    assert "none is left to train on (a reward below 1: " in said
+
+
+@pytest.mark.parametrize("goal", ["critic", "grpo"])
+def test_trackers_are_plain_words_or_lists_and_refused_where_not_installed(
+    goal, small_recipe, planned, capfd
+):
+    lacking = [name for name in TRACKERS if not_installed([name])]
+    if not lacking:
+        pytest.skip("all trackers are installed")
+    for value in (lacking[0], json.dumps(lacking)):
+        words = [small_recipe, "--until", goal, "--set", f"train.report_to={value}"]
+        code, said = planned(*words)
+        assert code == 2
+        assert said.startswith(f"Missing: report_to: not installed; pip install {lacking[0]}")
+        assert main(["run", *map(str, words)]) == 2
+        assert "report_to: not installed; pip install" in capfd.readouterr().err

@@ -1,0 +1,112 @@
+"""Alarms: each at its threshold, once, and in the log, the summary and the picture of a training."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed (colbench[train])")
+
+from sweet_rl_trainer.train.alarms import KL_MOST, LINES, Watch, alarms
+from sweet_rl_trainer.train.history import History
+from sweet_rl_trainer.train.plot import draw, running_mean
+
+
+def seen(*lines):
+    watch = Watch()
+    return [watch.see(line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "said"),
+    [
+        ({"entropy": 2.0}, {"entropy": 1.0}, "Entropy went from 2 to 1 nats a token: replies lose"),
+        ({"entropy": 2.0}, {"entropy": 4.0}, "Entropy went from 2 to 4 nats a token: replies beco"),
+        (
+            {"eval_entropy_turn_3": 1.0},
+            {"eval_entropy_turn_3": 0.2},
+            "Entropy at turn 3 went from 1 to 0.2",
+        ),
+        ({"eval_kl": 0.0}, {"eval_kl": KL_MOST + 0.1}, "KL to the reference is 0.40 nats a token"),
+        ({"turns": 6.0}, {"turns": 2.0}, "6 turns a dialogue at first, 2 now"),
+        ({"reply_tokens": 50.0}, {"reply_tokens": 90.0}, "50 tokens a reply at first, 90 now"),
+        ({"unanswered": 0.1}, {"unanswered": 0.3}, "30 % of the dialogues ended without an answer"),
+    ],
+)
+def test_a_value_that_leaves_its_range_raises_one_alarm(first, later, said):
+    nothing, found, again = seen(first, later, later)
+    assert nothing == again == []
+    (text,) = found
+    assert text.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ({"entropy": 2.0}, {"entropy": 1.1}),
+        ({"eval_kl": 0.0}, {"eval_kl": -0.9}),
+        ({"turns": 6.0}, {"turns": 5.0}),
+        ({"unanswered": 0.3}, {"unanswered": 0.2}),
+        ({"loss": 0.7}, {"loss": 0.1}),
+        ({"entropy": None}, {"entropy": 1.0}),
+    ],
+)
+def test_a_value_within_its_range_raises_none(first, later):
+    assert seen(first, later)[1] == []
+
+
+def test_many_dialogues_without_an_answer_are_an_alarm_at_once():
+    assert dict(alarms({"unanswered": 0.5}))
+    assert seen({"unanswered": 0.5})[0]
+
+
+def test_lengths_of_the_sides_count_over_several_steps():
+    line = {"length_chosen": 200.0, "length_rejected": 100.0}
+    found = seen(*[line] * (LINES + 1))
+    assert found[: LINES - 1] == [[]] * (LINES - 1)
+    assert found[LINES - 1][0].startswith(
+        "Chosen replies are longer than rejected ones, 200 tokens"
+    )
+    balanced = {"length_chosen": 100.0, "length_rejected": 200.0}
+    assert seen(*[line, balanced] * LINES) == [[]] * (2 * LINES)
+
+
+def test_a_history_keeps_ranges_and_alarms_in_order(tmp_path):
+    lines = [
+        {"step": 1, "loss": 0.7, "accuracy": 0.5, "eval_entropy_turn_10": 1.0},
+        {"step": 2, "loss": 0.4, "alarms": ["Look."], "eval_entropy_turn_2": 2.0},
+        {"step": 3, "loss": 0.5, "note": "words"},
+    ]
+    history = History(lines)
+    summary = history.summary()
+    assert summary.steps == 3
+    assert summary.alarms == ["step 2: Look."]
+    assert list(summary.values) == [
+        "loss",
+        "accuracy",
+        "eval_entropy_turn_2",
+        "eval_entropy_turn_10",
+    ]
+    loss = summary.values["loss"]
+    assert (loss.first, loss.last, loss.least, loss.most) == (0.7, 0.5, 0.4, 0.7)
+    assert history.last["note"] == "words"
+    assert "alarms" not in history.last
+
+
+def test_a_picture_has_a_panel_for_what_was_logged_and_the_same_bytes_each_time(tmp_path):
+    history = History([{"step": n, "loss": 1 / n, "eval_accuracy": 0.5} for n in range(1, 50)])
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        draw(history, tmp_path / name, "A training")
+    svg, png = (tmp_path / "one" / f"training.{kind}" for kind in ("svg", "png"))
+    for title in ("Loss", "Accuracy of pairs"):
+        assert f">{title}<" in svg.read_text()
+    assert "Turns" not in svg.read_text()
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert svg.read_bytes() == (tmp_path / "other" / "training.svg").read_bytes()
+    draw(History([]), tmp_path, "Nothing")
+    assert not (tmp_path / "training.svg").exists()
+
+
+def test_a_running_mean_looks_back_only():
+    assert running_mean([1, 3, 5]) == (1, 2, 3)
+    assert running_mean([0] * 20 + [20])[-1] == 1
