@@ -11,6 +11,7 @@ not see them, so a dialogue is always one sequence. Special tokens in what was s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -105,14 +106,14 @@ class VisionChat:
         return [self._text(said), IMAGE]
 
     def _text(self, text: str) -> dict[str, str]:
-        for token in self._special:
-            text = text.replace(token, "")
+        while (without := self._special.sub("", text)) != text:  # what is left may be one again
+            text = without
         return {"type": "text", "text": text.strip()}
 
     @cached_property
-    def _special(self) -> list[str]:
+    def _special(self) -> re.Pattern[str]:
         added = self._tokenizer.added_tokens_decoder.values()
-        return [token.content for token in added if token.special]
+        return re.compile("|".join(re.escape(token.content) for token in added if token.special))
 
     def _render(self, messages: Sequence[dict[str, Any]], *, generate: bool) -> str:
         text: str = self._processor.apply_chat_template(

@@ -49,7 +49,7 @@ def test_sides_in_several_pairs_are_written_and_held_once(tmp_path):
 def test_numbers_are_little_endian_whatever_the_machine(tmp_path):
     write(tmp_path / "x", [side("a", (1.0,))])
     stored = msgspec.msgpack.decode((tmp_path / "x").read_bytes())
-    assert stored["sides"][0][0] == [[b"\7\0\0\0", b"\0\0\x80\x3f"]]
+    assert stored["sides"][0][0] == [[b"\7\0\0\0", b"\0\0\x80\x3f", []]]
 
 
 @pytest.mark.parametrize("cut", [0, 1, 20, -1])
