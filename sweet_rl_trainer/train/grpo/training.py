@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -33,17 +34,19 @@ from sweet_rl_trainer.model.lora import adapt
 from sweet_rl_trainer.settings import LoraSettings
 from sweet_rl_trainer.train.callbacks import LogFile, OnConsole
 from sweet_rl_trainer.train.grpo.environment import Environment, system_prompts
-from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, check_template
+from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, continues
 from sweet_rl_trainer.train.grpo.samplers import Server, in_process
-from sweet_rl_trainer.train.grpo.sequences import sequence
+from sweet_rl_trainer.train.grpo.sequences import dialogue_row
 from sweet_rl_trainer.train.grpo.settings import GrpoSettings, check, require_trl
 from sweet_rl_trainer.train.run import MODEL, open_folder, save_whole
 from sweet_rl_trainer.train.sharding import use_cpu
 
 if TYPE_CHECKING:
-    from trl import GRPOTrainer
+    from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
 
 REWARD = "reward"
+SEQUENCES = "sequences"
+"""Logged: sequences of a dialogue. More than one where prompts do not continue one another."""
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
@@ -147,16 +150,19 @@ class _Run:
             raise UserError("two tasks have the same id; see colbench.task.distinguish")
         self._prompts = system_prompts(config)
         for domain in {task.domain for task in tasks}:
-            check_template(chat, self._prompts[domain])
+            continues(
+                chat, self._prompts[domain]
+            )  # a template that refuses the prompt is refused now
 
-    def rollouts(self, names: Sequence[str], trainer: GRPOTrainer) -> dict[str, Any]:
-        """A dialogue on each of the tasks of these ids, as TRL wants it: tokens, masks and rewards."""
+    def rollouts(self, names: Sequence[str], trainer: DialogueTrainer) -> dict[str, Any]:
+        """Run a dialogue on each of the tasks of these ids; return tokens, masks and rewards as TRL wants them."""
         step, rank = trainer.state.global_step, trainer.accelerator.process_index
         agent = Policy(self.chat, self._sampler(trainer, len(names)), self._prompts)
         tasks = [self.tasks[name] for name in names]
         rollouts = self.environment.play(tasks, agent, name=f"{step:06d}.{rank:03d}")
         self._keep(rollouts, f"{step:06d}-{rank:03d}.jsonl")
-        found = [sequence(each) for each in rollouts]
+        found = [dialogue_row(each) for each in rollouts]
+        trainer.hold([each.parts for each in found])
         known = all(each.logprobs for each in found)
         return {
             "prompt_ids": [each.prompt for each in found],
@@ -164,6 +170,7 @@ class _Run:
             "logprobs": [each.logprobs for each in found] if known else None,
             "env_mask": [each.mask for each in found],
             REWARD: _some([reward(each) for each in rollouts], rollouts),
+            SEQUENCES: [len(each.parts) for each in found],
         }
 
     def _sampler(self, trainer: Any, dialogues: int) -> Sampler:
@@ -206,9 +213,10 @@ def _some(rewards: list[float | None], rollouts: Sequence[Rollout]) -> list[floa
 def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
     from datasets import Dataset
     from transformers import PrinterCallback
-    from trl import GRPOTrainer
 
-    trainer = GRPOTrainer(
+    from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
+
+    trainer = DialogueTrainer(
         model=model,
         reward_funcs=[_rewards],
         args=arguments(run.settings, run.folder),
@@ -229,8 +237,11 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
 SHARDED = {"FSDP", "DEEPSPEED"}
 
 
-def _rewards(*, reward: list[float | None], **_: Any) -> list[float | None]:
-    """What `_Run.rollouts` found, handed on."""
+def _rewards(
+    *, reward: list[float | None], sequences: list[int], log_metric: Any, **_: Any
+) -> list[float | None]:
+    """Return the rewards that `_Run.rollouts` found, and log the number of sequences."""
+    log_metric(SEQUENCES, fmean(sequences))
     return reward
 
 
