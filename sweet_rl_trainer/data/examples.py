@@ -17,7 +17,7 @@ from colbench.errors import DataError
 from sweet_rl_trainer.console import shown
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.pairs import SOLVED, Pair
-from sweet_rl_trainer.data.privileged import Template, state
+from sweet_rl_trainer.data.privileged import Template, preface_of
 from sweet_rl_trainer.data.token_weights import Rule, weigh
 from sweet_rl_trainer.data.tokens import OUTSIDE, Encoded, Layout, Tokens, encode
 from sweet_rl_trainer.data.trajectories import Trajectory
@@ -181,7 +181,7 @@ class _Builder:
     def _make(self, trajectory: Trajectory) -> tuple[Side, Encoded]:
         preface, inside = "", True
         if self.privileged:
-            stated = state(trajectory.privileged, trajectory.domain, self.privileged)
+            stated = preface_of(trajectory, self.privileged)
             preface, inside = stated.text, stated.inside
         encoded = encode(trajectory, self.chat, preface=preface, inside=inside, layout=self.layout)
         turns = [turn for each in encoded.sequences for turn in each.turns]

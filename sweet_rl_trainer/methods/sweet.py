@@ -221,8 +221,8 @@ def critic_pairs(data: Data, chat: Chat, recipe: Recipe) -> Made:
 def _unfit(recipe: Recipe) -> Iterator[str]:
     """Yield the mismatches between the scores and the critic."""
     scores, critic = recipe.table(RankSettings).scores, recipe.table(CriticSettings)
-    if scores == "returns" and recipe.data.official and not recipe.data.runs:
-        yield "rank.scores 'returns': nobody can play on in official files; name runs (data.runs)"
+    if scores == "returns" and recipe.data.given and not recipe.data.runs:
+        yield "rank.scores 'returns': only dialogues of runs can be continued; name some (data.runs)"
     for term in TERMS[scores]:
         if term.of != "critic":
             continue

@@ -36,11 +36,12 @@ class Iteration:
         """The model and the dialogues. Raises UserError if there are none, and none can be collected."""
         recipe = self.recipe
         named = inputs.sources(recipe.data)
-        if self._first and (recipe.data.runs or recipe.data.official):
+        if self._first and recipe.data.given:
             return {"model": self.model, **named}
         if not recipe.collect:
             raise UserError(
-                "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] table"
+                "data.runs: give run folders (--runs), trajectory files (data.official), own dialogues (data.chats) "
+                "or a [[collect]] table"
             )
         collected = self._collected(inputs.COLLECTED, recipe.collect)
         extra = {name: each for name, each in named.items() if name.startswith(inputs.NEGATIVES)}

@@ -20,7 +20,7 @@ from colbench.task import Task
 from sweet_rl_trainer.agents.continuations import Opening
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example
-from sweet_rl_trainer.data.privileged import Template, state
+from sweet_rl_trainer.data.privileged import Template, preface_of
 from sweet_rl_trainer.data.token_weights import Rule, weigh
 from sweet_rl_trainer.data.tokens import OUTSIDE, encode_prompt
 from sweet_rl_trainer.data.trajectories import Trajectory
@@ -120,7 +120,7 @@ def _prompt(candidates: Candidates, chat: Chat, privileged: Template | None) -> 
         trajectory = replace(trajectory, sampled=(None,) * number + (seen,))
     if privileged is None:
         return encode_prompt(trajectory, number, chat)
-    stated = state(trajectory.privileged, trajectory.domain, privileged)
+    stated = preface_of(trajectory, privileged)
     return encode_prompt(trajectory, number, chat, preface=stated.text, inside=stated.inside)
 
 

@@ -6,7 +6,7 @@ turn). So no reply is tokenized again. One thing differs from `colbench eval`: p
 
 Where the template does not keep a reply (it strips earlier thoughts, say) or does not continue its own prompts, the
 next prompt is the template's text for the dialogue so far, as in `colbench eval`; each turn is then a sequence of its
-own (`sequences`). In both cases the gradient is that of the sampled tokens, after the very prompt they were sampled for.
+own (`sequences`). In both cases the gradient is that of the sampled tokens, after their own prompt.
 """
 
 from __future__ import annotations
