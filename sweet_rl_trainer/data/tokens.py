@@ -99,8 +99,8 @@ def _turn(trajectory: Trajectory, number: int, chat: Chat) -> TurnTokens:
     prompt, source = _prompt(trajectory, number, chat)
     reply = trajectory.replies[number]
     if trajectory.sampled and (sampled := trajectory.sampled[number]):
-        chat.check(sampled.ids, reply, where=where)
         ids = list(sampled.ids)
+        chat.check(ids, reply, where=where)
     else:
         ids = chat.reply(reply, where=where)
     said = chat.encode(trajectory.said[number].strip())
