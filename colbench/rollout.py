@@ -6,6 +6,7 @@ cell that was retried; the last line counts. A torn last line is what a killed p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -113,22 +114,29 @@ def encode_rollout(rollout: Rollout) -> bytes:
 
 
 def read_rollouts(path: Path) -> list[Rollout]:
-    """The rollouts of a file: the last one of each key, in order of first appearance.
+    """Return the rollouts of a file: the last one of each key, in order of first appearance; see `iter_rollouts`."""
+    return list({rollout.key: rollout for rollout in iter_rollouts(path)}.values())
+
+
+def iter_rollouts(path: Path) -> Iterator[Rollout]:
+    """Yield the rollouts of a file one at a time, those that a later one of the same key replaces included.
 
     Raises DataError naming the line if one other than a torn last line is malformed.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as cause:
-        raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
     decoder = msgspec.json.Decoder(Rollout)
-    latest: dict[str, Rollout] = {}
-    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+    for number, line in enumerate(_whole_lines(path), start=1):
         try:
             rollout = decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as cause:
             raise DataError(f"{path}, line {number}: not a rollout: {cause}") from cause
         if rollout.schema != SCHEMA:
             raise DataError(f"{path}, line {number}: schema {rollout.schema}, expected {SCHEMA}")
-        latest[rollout.key] = rollout
-    return list(latest.values())
+        yield rollout
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from (line[:-1] for line in file if line.endswith(b"\n"))
+    except OSError as cause:
+        raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause

@@ -14,6 +14,8 @@ FIXED = {"date_string": "26 Jul 2024"}
 """For templates that state the date (Llama 3.1 and later): their own default, so that ids are the same on every day."""
 PROBE = "Qzxjkv"
 """A text that no template holds."""
+THOUGHT = "<think>"
+"""What opens a thought. Templates such as DeepSeek-R1's write it at the end of the prompt, so the reply lacks it."""
 
 
 class Chat:
@@ -36,14 +38,14 @@ class Chat:
             )
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, in which special tokens are read as plain words."""
+        """Return the ids of a text, in which special tokens are read as plain words."""
         ids: list[int] = self.tokenizer(
             text, add_special_tokens=False, split_special_tokens=True
         ).input_ids
         return ids
 
     def encode_prompt(self, text: str) -> list[int]:
-        """The ids of a prompt string, special tokens among them, with one BOS if the tokenizer adds it to texts."""
+        """Return the ids of a prompt string, special tokens included, with one BOS if the tokenizer adds it."""
         ids: list[int] = self.tokenizer(text, add_special_tokens=False).input_ids
         usual: list[int] = self.tokenizer("").input_ids[:1]
         return ids if usual != self.bos or ids[:1] == self.bos else [*self.bos, *ids]
@@ -55,7 +57,7 @@ class Chat:
         return [] if bos is None else [bos]
 
     def render(self, messages: Sequence[Message], *, where: str, generate: bool = True) -> str:
-        """The template's text for messages. Raises DataError naming it and `where` if it refuses them."""
+        """Return the template's text for messages. Raises DataError naming it and `where` if it refuses them."""
         said = [{"role": each.role, "content": each.content} for each in messages]
         try:
             text: str = self.tokenizer.apply_chat_template(
@@ -70,7 +72,7 @@ class Chat:
         return text
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:
-        """The ids of what a server makes of messages when it is asked for the next one.
+        """Return the ids of the prompt that a server makes of messages.
 
         Raises DataError if the template refuses them, or leaves out what the system or the human said.
         """
@@ -85,7 +87,13 @@ class Chat:
         return ids
 
     def reply(self, text: str, *, where: str) -> list[int]:
-        """The ids of a reply and the token that ends it. Raises DataError if they do not decode to the reply."""
+        """Return the ids of a reply and the token that ends it.
+
+        What a reply repeats of the prompt, the opening of its thought, is left out. Raises DataError if the ids do not
+        decode to the reply.
+        """
+        if self.opens_thought:
+            text = _after_opening(text)
         ids = self.encode(text)
         if not _same(self._decode(ids), text):
             raise DataError(
@@ -129,8 +137,14 @@ class Chat:
         added = self.tokenizer.added_tokens_decoder
         return frozenset({self.end, *(number for number, token in added.items() if token.special)})
 
+    @cached_property
+    def opens_thought(self) -> bool:
+        """True if the template's prompts end with the opening of a thought."""
+        question = [Message(role="user", content=PROBE)]
+        return self.render(question, where="a question").rstrip().endswith(THOUGHT)
+
     def header(self, messages: Sequence[Message], *, where: str) -> list[int]:
-        """The ids of what a prompt holds before the words of its first message; none if that cannot be said."""
+        """Return the ids of a prompt before the words of its first message; none if they cannot be found."""
         marked = [Message(role=messages[0].role, content=PROBE), *messages[1:]]
         before, found, _ = self.render(marked, where=where).partition(PROBE)
         ids: list[int] = self.tokenizer(before if found else "", add_special_tokens=False).input_ids
@@ -156,7 +170,12 @@ class Chat:
         return text
 
 
+def _after_opening(text: str) -> str:
+    begun = text.lstrip()
+    return begun.removeprefix(THOUGHT).lstrip("\n") if begun.startswith(THOUGHT) else text
+
+
 def _same(one: str, other: str) -> bool:
-    """Whether texts are equal but for how characters are composed and the space around them."""
+    """Return True if texts are equal except for how characters are composed and the space around them."""
     first, second = (unicodedata.normalize("NFKC", text).strip() for text in (one, other))
     return first == second

@@ -17,13 +17,15 @@ from colbench.errors import DataError
 from sweet_rl_trainer.console import shown
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.pairs import SOLVED, Pair
-from sweet_rl_trainer.data.privileged import Template, state
+from sweet_rl_trainer.data.privileged import Template, preface_of
 from sweet_rl_trainer.data.token_weights import Rule, Weigh, weigh
 from sweet_rl_trainer.data.tokens import (
     OUTSIDE,
     DialogueEncoder,
     Encoded,
+    Form,
     Layout,
+    Source,
     Tokens,
     encode,
 )
@@ -181,27 +183,27 @@ class _Builder:
         self.max_length = max_length
         self.layout: Layout = layout
         self.dropped = Counter[str]()
-        self._known: dict[int, tuple[Side, Encoded]] = {}
-        """By the identity of the trajectory, which whoever gave it to us still holds."""
+        self._known: dict[int, tuple[Side, Form, tuple[Source, ...]]] = {}
+        """By the identity of the trajectory, which the caller still holds."""
 
     @property
     def _too_long(self) -> str:
         return f"longer than {self.max_length} tokens"
 
     def side(self, trajectory: Trajectory) -> Side:
-        """The trajectory as examples, however long."""
+        """Return the trajectory as examples, however long."""
         known = self._known.get(id(trajectory))
         if known is None:
             known = self._known[id(trajectory)] = self._make(trajectory)
         return known[0]
 
     def fits(self, *sides: Side) -> bool:
-        """Whether no example is too long; counted if one is."""
+        """Return True if no example is too long; count it if one is."""
         fit = all(len(each.ids) <= self.max_length for side in sides for each in side.examples)
         self.dropped[self._too_long] += not fit
         return fit
 
-    def _make(self, trajectory: Trajectory) -> tuple[Side, Encoded]:
+    def _make(self, trajectory: Trajectory) -> tuple[Side, Form, tuple[Source, ...]]:
         encoded = self._encode(trajectory)
         turns = [turn for each in encoded.sequences for turn in each.turns]
         side = Side(
@@ -211,19 +213,19 @@ class _Builder:
             turns=len(trajectory.said),
             reply_tokens=sum(turn != OUTSIDE for turn in turns),
         )
-        return side, encoded
+        return side, encoded.form, encoded.sources
 
     def _encode(self, trajectory: Trajectory) -> Encoded:
         if not isinstance(self.chat, Chat):
             return self.chat.encode_trajectory(trajectory)
         preface, inside = "", True
         if self.privileged:
-            stated = state(trajectory.privileged, trajectory.domain, self.privileged)
+            stated = preface_of(trajectory, self.privileged)
             preface, inside = stated.text, stated.inside
         return encode(trajectory, self.chat, preface=preface, inside=inside, layout=self.layout)
 
     def report(self, what: str, given: int, taken: int, sides: Sequence[Side]) -> Report:
-        """The report. Raises DataError if nothing was taken."""
+        """Return the report. Raises DataError if nothing was taken."""
         dropped = {reason: count for reason, count in self.dropped.items() if count}
         if not taken:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
@@ -232,19 +234,19 @@ class _Builder:
                 too_long=self._too_long in dropped,
             )
         used = {side.trajectory for side in sides}
-        encoded = [known for side, known in self._known.values() if side.trajectory in used]
+        known = [each for each in self._known.values() if each[0].trajectory in used]
         return Report(
             taken=taken,
             dropped=dropped,
             tokens=sum(side.tokens for side in sides),
             longest=max(len(each.ids) for side in sides for each in side.examples),
-            forms=Counter(each.form for each in encoded),
-            sources=Counter(source for each in encoded for source in each.sources),
+            forms=Counter(form for _, form, _ in known),
+            sources=Counter(source for *_, sources in known for source in sources),
         )
 
 
 def _examples(sequences: Sequence[Tokens], weights: Sequence[float]) -> Iterator[Example]:
-    """The sequences with their shares of the weights, which are those of the whole trajectory."""
+    """Yield the sequences with their shares of the weights, which are those of the whole trajectory."""
     start = 0
     for each in sequences:
         end = start + len(each.ids)

@@ -7,8 +7,10 @@ FOLDER/held_out.msgpack   those of the held-out tasks
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 import msgspec
 import numpy as np
@@ -24,9 +26,9 @@ _Number = Annotated[int, Meta(ge=0)]
 
 
 class _Example(Struct, frozen=True, array_like=True):
-    ids: bytes
+    ids: memoryview
     """Little-endian int32."""
-    token_weights: bytes
+    token_weights: memoryview
     """Little-endian float32."""
     pictures: tuple[str, ...] = ()
 
@@ -47,19 +49,79 @@ class _Stored(Struct, frozen=True, kw_only=True):
     """The numbers of chosen and rejected side, and the task's hash; None: the sides are the examples."""
 
 
-def write(path: Path, examples: Examples) -> None:
-    """Write examples; all of them or nothing."""
+class Writer:
+    """A file that examples are added to, which need not be in memory together; its content is a `_Stored`."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._alone = False
+        self._pairs: list[tuple[int, int, str]] = []
+        self._sides = 0
+        file.write(_MAP_OF_TWO + msgspec.msgpack.encode("sides"))
+        self._head = file.tell()
+        file.write(_list_head(0))
+
+    def add(self, examples: Examples) -> None:
+        """Add examples. A side in several pairs is written once."""
+        numbers: dict[int, int] = {}
+
+        def number(side: Side) -> int:
+            if id(side) not in numbers:
+                numbers[id(side)] = self._write(side)
+            return numbers[id(side)]
+
+        for each in examples:
+            if isinstance(each, PairExample):
+                self._pairs.append((number(each.chosen), number(each.rejected), each.task_hash))
+            else:
+                self._alone = True
+                self._write(each)
+
+    def finish(self) -> None:
+        """Write what follows the sides, and their number."""
+        pairs = None if self._alone else self._pairs
+        self._file.write(msgspec.msgpack.encode("pairs") + msgspec.msgpack.encode(pairs))
+        self._file.seek(self._head)
+        self._file.write(_list_head(self._sides))
+
+    def _write(self, side: Side) -> int:
+        self._file.write(msgspec.msgpack.encode(_store(side)))
+        self._sides += 1
+        return self._sides - 1
+
+
+_MAP_OF_TWO = b"\x82"
+"""In MessagePack, the head of an object with two keys."""
+
+
+def _list_head(count: int) -> bytes:
+    """Return MessagePack's head of a list, with room for any number."""
+    return b"\xdd" + count.to_bytes(4, "big")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Writer]:
+    """Write examples bit by bit; all of them or, after an error, nothing."""
     part = path.with_suffix(".part")
-    part.write_bytes(msgspec.msgpack.encode(_stored(examples)))
+    with part.open("wb") as file:
+        writer = Writer(file)
+        yield writer
+        writer.finish()
     part.rename(path)
 
 
+def write(path: Path, examples: Examples) -> None:
+    """Write examples; all of them or nothing."""
+    with writing(path) as writer:
+        writer.add(examples)
+
+
 def read(path: Path) -> Examples:
-    """The examples of a file. Raises DataError if it is damaged."""
+    """Return the examples of a file. Raises DataError if it is damaged."""
     try:
         return _examples(msgspec.msgpack.decode(path.read_bytes(), type=_Stored))
     except (msgspec.DecodeError, ValueError, IndexError) as cause:
-        raise DataError(f"{path}: {cause}; delete its folder to have it made anew") from cause
+        raise DataError(f"{path}: {cause}; delete its folder to have it made again") from cause
 
 
 def _examples(stored: _Stored) -> Examples:
@@ -70,27 +132,6 @@ def _examples(stored: _Stored) -> Examples:
         PairExample(chosen=sides[chosen], rejected=sides[rejected], task_hash=task)
         for chosen, rejected, task in stored.pairs
     ]
-
-
-def _stored(examples: Examples) -> _Stored:
-    numbers: dict[int, int] = {}
-    sides: list[_Side] = []
-
-    def number(side: Side) -> int:
-        if id(side) not in numbers:
-            numbers[id(side)] = len(sides)
-            sides.append(_store(side))
-        return numbers[id(side)]
-
-    pairs = [
-        (number(each.chosen), number(each.rejected), each.task_hash)
-        for each in examples
-        if isinstance(each, PairExample)
-    ]
-    if pairs or not examples:
-        return _Stored(sides=sides, pairs=pairs)
-    alone = [_store(each) for each in examples if isinstance(each, Side)]
-    return _Stored(sides=alone, pairs=None)
 
 
 def _store(side: Side) -> _Side:
@@ -123,11 +164,11 @@ def _side(stored: _Side) -> Side:
     )
 
 
-def _bytes(values: array[int] | array[float]) -> bytes:
-    return np.asarray(values, dtype=f"<{values.typecode}4").tobytes()
+def _bytes(values: array[int] | array[float]) -> memoryview:
+    return memoryview(np.asarray(values, dtype=f"<{values.typecode}4").tobytes())
 
 
-def _array(kind: str, content: bytes) -> array[Any]:
+def _array(kind: str, content: memoryview) -> array[Any]:
     found = array(kind)
-    found.frombytes(np.frombuffer(content, f"<{kind}4").astype(kind).tobytes())
+    found.frombytes(np.frombuffer(content, f"<{kind}4").astype(kind, copy=False).tobytes())
     return found

@@ -14,8 +14,10 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from colbench.domain import Domain
 from colbench.errors import UserError
 from colbench.registry import get_domain
+from sweet_rl_trainer.data.trajectories import Trajectory
 
 Template = Literal["preamble", "released-order"]
 TEMPLATES: tuple[Template, ...] = get_args(Template)
@@ -28,13 +30,26 @@ class Preface(Struct, frozen=True, kw_only=True):
     inside: bool
 
 
+def preface_of(trajectory: Trajectory, template: Template) -> Preface:
+    """Return the text that states a trajectory's c. Raises UserError that names the trajectory if c is missing."""
+    try:
+        return state(trajectory.privileged, trajectory.domain, template)
+    except UserError as cause:
+        raise UserError(f"{trajectory.id}: {cause}") from cause
+
+
 def state(privileged: str, domain: str, template: Template) -> Preface:
-    """Return the text that states c by a template. Raises UserError for an unknown template or an empty c."""
+    """Return the text that states c by a template; without a domain, in words for any task.
+
+    Raises UserError for an unknown template or an empty c.
+    """
     if template not in TEMPLATES:
         raise UserError(f"privileged {template!r}: there are {', '.join(TEMPLATES)}")
     if not privileged.strip():
         raise UserError(
-            "there is no privileged information to state: the task has an empty reference"
+            "there is no privileged information to state; give it (a task's reference, or `privileged` in a line of "
+            'data.chats), or train a critic that does not see it (critic.privileged = "none")'
         )
-    text = get_domain(domain).privileged_note.replace("{reference}", privileged.strip("\n"))
+    note = get_domain(domain).privileged_note if domain else Domain.privileged_note
+    text = note.replace("{reference}", privileged.strip("\n"))
     return Preface(text=text, inside=template == "preamble")

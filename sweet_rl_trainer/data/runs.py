@@ -7,17 +7,30 @@ that the run recorded; if they cannot be found, the user gives them.
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from colbench.errors import DataError, UserError
+from colbench.messages import Sampled
 from colbench.registry import get_domain
-from colbench.rollout import Rollout
+from colbench.rollout import Rollout, iter_rollouts
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.selection import load_tasks
 from colbench.task import BACKEND, Task
-from sweet_rl_trainer.data.trajectories import Trajectory, messages_of
+from sweet_rl_trainer.data.trajectories import SampledTurn, Trajectory, messages_of
+
+
+class Recorded(Struct, frozen=True, kw_only=True):
+    """A rollout, whose tokens are kept apart."""
+
+    rollout: Rollout
+    """Without its turns' tokens."""
+    sampled: tuple[SampledTurn | None, ...]
 
 
 class TasksMissingError(DataError):
@@ -44,20 +57,39 @@ def read_run(
     Dialogues without a reward, and those that the agent broke off by failing, are left out and counted by reason in
     `dropped`. Raises DataError if a task is missing or changed, or if nothing is left.
     """
-    files = RunFolder(folder)
-    record, rollouts = files.record(), files.rollouts()
+    record, recorded = RunFolder(folder).record(), _recorded(folder)
     if tasks is None:
         tasks = tasks_of(record, folder)
-    by_hash = _tasks_of(rollouts, tasks, folder)
+    by_hash = _tasks_of([each.rollout for each in recorded], tasks, folder)
     lost = Counter[str]()
-    kept = [rollout for rollout in rollouts if _usable(rollout, lost)]
+    kept = [each for each in recorded if _usable(each.rollout, lost)]
     if dropped is not None:
         dropped += lost
     if not kept:
         raise NoRewardsError(_nothing(folder, lost))
-    domains = {rollout.domain for rollout in kept}
+    domains = {each.rollout.domain for each in kept}
     prompts = {domain: system_prompt(record, domain, system, folder) for domain in sorted(domains)}
-    return [_from_rollout(each, by_hash[each.task_hash], prompts[each.domain]) for each in kept]
+    return [
+        _trajectory(each, by_hash[each.rollout.task_hash], prompts[each.rollout.domain])
+        for each in kept
+    ]
+
+
+def _recorded(folder: Path) -> list[Recorded]:
+    """Return the rollouts of a run, the last one of each key; only one has its tokens as numbers at a time."""
+    path = RunFolder(folder).rollouts_path
+    found = iter_rollouts(path) if path.exists() else ()
+    return list({rollout.key: _compact(rollout) for rollout in found}.values())
+
+
+def _compact(rollout: Rollout) -> Recorded:
+    turns = tuple(replace(turn, sampled=None) for turn in rollout.turns)
+    sampled = tuple(_arrays(turn.sampled) if turn.sampled else None for turn in rollout.turns)
+    return Recorded(rollout=replace(rollout, turns=turns), sampled=sampled)
+
+
+def _arrays(sampled: Sampled) -> SampledTurn:
+    return SampledTurn(prompt=array("i", sampled.prompt), ids=array("i", sampled.ids))
 
 
 def _tasks_of(rollouts: Iterable[Rollout], tasks: Sequence[Task], folder: Path) -> dict[str, Task]:
@@ -97,11 +129,11 @@ def _nothing(folder: Path, lost: Mapping[str, int]) -> str:
     )
 
 
-def _from_rollout(rollout: Rollout, task: Task, system: str) -> Trajectory:
+def _trajectory(recorded: Recorded, task: Task, system: str) -> Trajectory:
+    rollout, sampled = recorded.rollout, recorded.sampled
     score = rollout.scores["default"].value
     if score is None or rollout.ended_by == "failure":
         raise ValueError(f"rollout {rollout.key} has no reward")
-    sampled = tuple(turn.sampled for turn in rollout.turns)
     heard = [rollout.request, *(turn.human or "" for turn in rollout.turns[:-1])]
     return Trajectory(
         id=f"{rollout.task_id}/{rollout.trial}",

@@ -61,12 +61,14 @@ class DialogueEncoder(Protocol):
         """Return another reply at a turn (from 0) after what was said before; only its tokens are a turn's."""
 
 
-class _Turn(Struct, frozen=True, kw_only=True):
+class TurnTokens(Struct, frozen=True, kw_only=True):
+    """A turn: what the agent was given, and what it wrote."""
+
     prompt: list[int]
     reply: list[int]
-    said: list[int]
-    """What later prompts hold of the reply, if they hold it as it was said."""
-    source: Source
+    said: list[int] = []
+    """What later prompts hold of the reply if they repeat it as it was said; only the layout `joined` needs it."""
+    source: Source = "sampled"
 
 
 def encode(
@@ -77,7 +79,7 @@ def encode(
     inside: bool = True,
     layout: Layout = "exact",
 ) -> Encoded:
-    """A trajectory in tokens; `preface` is said before the conversation.
+    """Return a trajectory in tokens; `preface` is said before the conversation.
 
     It stands at the beginning of the first message or, not `inside` it, before that, after BOS; so it does too where
     a recorded prompt does not begin as the template does. Raises DataError naming trajectory, turn and template where
@@ -90,31 +92,31 @@ def encode(
         turns = [
             replace(turn, prompt=_prefaced(turn.prompt, header, words, chat.bos)) for turn in turns
         ]
-    form, sequences = _laid_out(turns, layout)
+    form, sequences = arrange(turns, layout)
     return Encoded(sequences=sequences, form=form, sources=tuple(turn.source for turn in turns))
 
 
 def encode_prompt(
     trajectory: Trajectory, turn: int, chat: Chat, *, preface: str = "", inside: bool = True
 ) -> list[int]:
-    """The ids of what the agent saw before a turn (from 0), as in `encode`: what candidates are sampled after."""
+    """Return the ids of what the agent saw before a turn (from 0), as in `encode`; candidates follow them."""
     prompt, _ = _prompt(trajectory, turn, chat)
     if not preface:
         return prompt
     return _prefaced(prompt, *_preface(trajectory, chat, preface, inside), chat.bos)
 
 
-def _turn(trajectory: Trajectory, number: int, chat: Chat) -> _Turn:
+def _turn(trajectory: Trajectory, number: int, chat: Chat) -> TurnTokens:
     where = f"{trajectory.id}, turn {number + 1}"
     prompt, source = _prompt(trajectory, number, chat)
     reply = trajectory.replies[number]
     if trajectory.sampled and (sampled := trajectory.sampled[number]):
-        chat.check(sampled.ids, reply, where=where)
         ids = list(sampled.ids)
+        chat.check(ids, reply, where=where)
     else:
         ids = chat.reply(reply, where=where)
     said = chat.encode(trajectory.said[number].strip())
-    return _Turn(prompt=prompt, reply=ids, said=said, source=source)
+    return TurnTokens(prompt=prompt, reply=ids, said=said, source=source)
 
 
 def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int], Source]:
@@ -142,7 +144,10 @@ def _prefaced(prompt: list[int], header: list[int], words: list[int], bos: list[
     return [*start, *words, *prompt[len(start) :]]
 
 
-def _laid_out(turns: Sequence[_Turn], layout: Layout) -> tuple[Form, tuple[Tokens, ...]]:
+def arrange(
+    turns: Sequence[TurnTokens], layout: Layout = "exact"
+) -> tuple[Form, tuple[Tokens, ...]]:
+    """Return the sequences of a dialogue's turns: one if every prompt continues the last, else one for each."""
     following = list(pairwise(turns))
     if all(_continues(one, other, one.reply) for one, other in following):
         return "one sequence", (_exact(turns),)
@@ -152,7 +157,7 @@ def _laid_out(turns: Sequence[_Turn], layout: Layout) -> tuple[Form, tuple[Token
     return "a sequence for each turn", tuple(alone)
 
 
-def _continues(turn: _Turn, following: _Turn, reply: list[int]) -> bool:
+def _continues(turn: TurnTokens, following: TurnTokens, reply: list[int]) -> bool:
     """Whether the next prompt is this one, the reply and more, token by token."""
     start = len(turn.prompt)
     end = start + len(reply)
@@ -160,7 +165,7 @@ def _continues(turn: _Turn, following: _Turn, reply: list[int]) -> bool:
     return prompt[:start] == turn.prompt and prompt[start:end] == reply
 
 
-def _exact(turns: Sequence[_Turn]) -> Tokens:
+def _exact(turns: Sequence[TurnTokens]) -> Tokens:
     pieces: list[tuple[list[int], int]] = []
     done = 0
     for number, turn in enumerate(turns):
@@ -169,7 +174,7 @@ def _exact(turns: Sequence[_Turn]) -> Tokens:
     return _tokens(pieces)
 
 
-def _joined(turns: Sequence[_Turn]) -> Tokens:
+def _joined(turns: Sequence[TurnTokens]) -> Tokens:
     """Each reply in place of what the next prompt holds of it."""
     pieces = [(turns[0].prompt, OUTSIDE), (turns[0].reply, 0)]
     for number, (last, turn) in enumerate(pairwise(turns), start=1):

@@ -6,6 +6,7 @@ its later prompts (`said`): the harness and the released data do not play an age
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
@@ -13,12 +14,21 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Sampled
+from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message
 from colbench_tasks.trajectories import Trajectory as Recorded
 
 EndedBy = Literal["answer", "limit", "unknown"]
 OFFICIAL_LIMIT = 10
 """Turns after which a dialogue of the official files ended (paper, section 5)."""
+
+
+class SampledTurn(Struct, frozen=True, kw_only=True):
+    """The recorded tokens of a turn: a tenth of the memory of tuples of numbers."""
+
+    prompt: array[int]
+    """int32: everything that the model was given."""
+    ids: array[int]
+    """int32: what it wrote, the token that ended it included."""
 
 
 class Trajectory(Struct, frozen=True, kw_only=True):
@@ -42,7 +52,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     ended_by: EndedBy
     prompts: tuple[str, ...] = ()
     """The recorded prompt string of each turn; empty where they were not recorded."""
-    sampled: tuple[Sampled | None, ...] = ()
+    sampled: tuple[SampledTurn | None, ...] = ()
     """The tokens of each turn; empty where none were recorded."""
 
     @property

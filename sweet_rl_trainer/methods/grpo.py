@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from colbench.config import ArgValue, RunConfig
 from colbench.task import Task
 from sweet_rl_trainer.data.runs import named, training_tasks
+from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.pipeline import dialogues
 from sweet_rl_trainer.pipeline.base import RUN, loading, model_in
 from sweet_rl_trainer.pipeline.iteration import Iteration, plain
@@ -47,6 +48,8 @@ class GrpoTask(Struct, frozen=True, kw_only=True):
     """A training, for its processes."""
 
     base: str
+    origin: str
+    """The digest of the base, so that its processes need not hash it."""
     settings: GrpoSettings
     dialogues: RunConfig
     adapters: LoraSettings | None
@@ -77,8 +80,10 @@ def train(job: Job, recipe: Recipe) -> dict[str, Any]:
     require_trl()
     table = recipe.table(GrpoTable)
     source = table.dialogues.tasks or training_tasks(recipe.domain)
+    base = model_in(job.inputs["model"])
     task = GrpoTask(
-        base=str(model_in(job.inputs["model"])),
+        base=str(base),
+        origin=model_digest(base),
         settings=table.train,
         dialogues=replace(table.dialogues, tasks=source),
         adapters=recipe.lora,
@@ -100,7 +105,6 @@ def estimate(known: Known, settings: GrpoSettings) -> Amount:  # noqa: ARG001 - 
 def train_processes(folder: Path) -> None:
     """Train, in each of the processes, as the task in a stage's folder says."""
     from sweet_rl_trainer.model.checkpoint import load_tokenizer
-    from sweet_rl_trainer.model.digest import model_digest
     from sweet_rl_trainer.model.load import enough_memory, load_model
     from sweet_rl_trainer.train.grpo.training import train_grpo
 
@@ -114,7 +118,7 @@ def train_processes(folder: Path) -> None:
             tasks_of(task.dialogues),
             task.settings,
             folder=folder / RUN,
-            origin=model_digest(base),
+            origin=task.origin,
             config=task.dialogues,
             adapters=task.adapters,
             template_args=task.template_args,

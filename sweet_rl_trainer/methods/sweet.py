@@ -277,8 +277,8 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
     scores, critic = recipe.table(RankSettings).scores, recipe.table(CriticSettings)
     if critic.vision:
         yield from _unfit_for_sight(recipe, critic)
-    if scores == "returns" and recipe.data.official and not recipe.data.runs:
-        yield "rank.scores 'returns': nobody can play on in official files; name runs (data.runs)"
+    if scores == "returns" and recipe.data.given and not recipe.data.runs:
+        yield "rank.scores 'returns': only dialogues of runs can be continued; name some (data.runs)"
     for term in TERMS[scores]:
         if term.of != "critic":
             continue

@@ -1,8 +1,14 @@
-"""The digest of a checkpoint: what tells a model from all others."""
+"""The digest of a checkpoint: what tells a model from all others.
+
+A process hashes a checkpoint once. The digest is found again by the files' names, inodes, sizes and times, unless a
+file was changed shortly before: then a later change might leave no trace in them.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,18 +17,32 @@ from colbench.errors import UserError
 WEIGHT_FILES = ("model*.safetensors", "pytorch_model*.bin")
 
 
+SETTLED = 2.0
+"""Seconds after which a change of a file shows in its time, on any file system."""
+
+Signature = tuple[tuple[str, int, int, int, int, int], ...]
+"""Of each file: name, device, inode, size, and the times of the last change of content and of anything else, in ns."""
+_known: dict[Signature, str] = {}
+
+
 def model_digest(folder: Path) -> str:
-    """SHA-256 over the configuration and the weights of a checkpoint: their names and bytes.
+    """Return the SHA-256 over the configuration and the weights of a checkpoint: their names and bytes.
 
     Raises UserError when the folder holds none.
     """
     if not is_whole(folder):
         raise UserError(f"{folder} is no checkpoint: it needs config.json and {WEIGHT_FILES[0]}")
     files = sorted([folder / "config.json", *_weights(folder)])
+    signature, begun = _signature(files), time.time_ns()
+    if found := _known.get(signature):
+        return found
     digest = hashlib.sha256()
     with ThreadPoolExecutor() as pool:
         for path, content in zip(files, pool.map(_digest, files), strict=True):
             digest.update(f"{path.name}\0".encode() + content)
+    latest = max(changed for *_, changed in signature)
+    if latest < begun - SETTLED * 1e9 and _signature(files) == signature:
+        _known[signature] = digest.hexdigest()
     return digest.hexdigest()
 
 
@@ -33,6 +53,13 @@ def is_whole(folder: Path) -> bool:
 
 def _weights(folder: Path) -> list[Path]:
     return [path for pattern in WEIGHT_FILES for path in folder.glob(pattern)]
+
+
+def _signature(files: Sequence[Path]) -> Signature:
+    found = [(path.name, path.stat()) for path in files]
+    return tuple(
+        (name, s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in found
+    )
 
 
 def _digest(path: Path) -> bytes:

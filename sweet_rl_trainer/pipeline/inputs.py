@@ -16,6 +16,7 @@ from colbench.run_folder import RunFolder
 from colbench.task import Task
 from colbench_tasks.trajectories import read_trajectories
 from sweet_rl_trainer.data import runs
+from sweet_rl_trainer.data.own import read_own
 from sweet_rl_trainer.data.runs import read_run
 from sweet_rl_trainer.data.splits import part, split
 from sweet_rl_trainer.data.trajectories import Trajectory, from_official
@@ -24,7 +25,7 @@ from sweet_rl_trainer.pipeline.recipe import DataSettings
 from sweet_rl_trainer.pipeline.stage import Source
 
 ROLLOUTS = "rollouts.jsonl"
-RUNS, OFFICIAL, COLLECTED = "runs", "official", "collected"
+RUNS, OFFICIAL, CHATS, COLLECTED = "runs", "official", "chats", "collected"
 NEGATIVES, TRUNCATED, PRIVILEGED = "negatives", "truncated", "privileged"
 """Names of the inputs, before their number; truncated and privileged dialogues are collected as well."""
 
@@ -48,31 +49,29 @@ class Data(Struct, frozen=True, kw_only=True):
 
 
 def sources(data: DataSettings) -> dict[str, Source]:
-    """The files that a recipe names. Raises UserError for one that is not there."""
+    """Return the files that a recipe names. Raises UserError for one that does not exist."""
     named = {
-        RUNS: [_rollouts(each) for each in data.runs],
-        OFFICIAL: [Path(each) for each in data.official],
-        NEGATIVES: [_rollouts(each) for each in data.negatives],
+        RUNS: list(map(_run, data.runs)),
+        OFFICIAL: list(map(_file, data.official)),
+        CHATS: list(map(_file, data.chats)),
+        NEGATIVES: list(map(_run, data.negatives)),
     }
     return {
-        f"{name}{number}": Source(
-            path=path if name == OFFICIAL else path.parent,
-            key=_digest(path) if name == OFFICIAL else _run_digest(path),
-        )
-        for name, paths in named.items()
-        for number, path in enumerate(paths)
+        f"{name}{number}": source
+        for name, sources in named.items()
+        for number, source in enumerate(sources)
     }
 
 
 def settings(data: DataSettings) -> dict[str, object]:
-    """What of the settings matters to the trajectories, besides the files; tasks are found by their hashes."""
+    """Return the settings that the trajectories depend on besides the files; tasks are found by their hashes."""
     system = None if data.system is None else digest(_read(data.system))
     kept: dict[str, object] = {"held_out": data.held_out, "seed": data.seed, "system": system}
     return kept if data.share == 1 else kept | {"share": data.share}
 
 
 def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
-    """The trajectories of the inputs of a stage. Raises UserError where they cannot be read or split."""
+    """Return the trajectories of the inputs of a stage. Raises UserError if they cannot be read or split."""
     dropped = Counter[str]()
     tasks = runs.named(data.tasks) if data.tasks else None
     system = None if data.system is None else _read(data.system)
@@ -84,7 +83,11 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
     def of_file(path: Path) -> list[Trajectory]:
         return list(from_official(read_trajectories(path), system=system or "", dropped=dropped))
 
-    read = [*map(of_run, run_folders(inputs)), *map(of_file, _named(inputs, OFFICIAL))]
+    read = [
+        *map(of_run, run_folders(inputs)),
+        *map(of_file, _named(inputs, OFFICIAL)),
+        *(list(read_own(path)) for path in _named(inputs, CHATS)),
+    ]
     train, held_out = split(_distinct(read), data.held_out, seed=data.seed)
     train = part(train, data.share, seed=data.seed)
     wanted = {each.task_hash for each in train}
@@ -101,7 +104,7 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
 
 
 def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
-    """The tasks of the runs among the inputs, by their hash; official files hold none that matter to facts."""
+    """Return the tasks of the runs among the inputs by hash; the other files hold none with facts."""
     named = runs.named(data.tasks) if data.tasks else None
     return {
         task.hash: task
@@ -111,7 +114,7 @@ def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
 
 
 def run_folders(inputs: Mapping[str, Path]) -> list[Path]:
-    """The runs among the inputs, without those of extra negatives."""
+    """Return the runs among the inputs, without those of extra negatives."""
     return [*_named(inputs, RUNS), *(path / RUN for path in _named(inputs, COLLECTED))]
 
 
@@ -130,11 +133,16 @@ def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[
     ]
 
 
-def _rollouts(folder: str) -> Path:
+def _file(name: str) -> Source:
+    path = Path(name)
+    return Source(path=path, key=_digest(path))
+
+
+def _run(folder: str) -> Source:
     path = Path(folder) / ROLLOUTS
     if not path.is_file():
         raise UserError(f"{folder} is no run folder of `colbench eval`: it has no {ROLLOUTS}")
-    return path
+    return Source(path=path.parent, key=_run_digest(path))
 
 
 def _run_digest(rollouts: Path) -> str:

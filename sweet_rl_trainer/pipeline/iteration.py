@@ -42,7 +42,7 @@ class Iteration:
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)
-        if self._first and (recipe.data.runs or recipe.data.official):
+        if self._first and recipe.data.given:
             return {"model": self.model, **named}
         if not recipe.collect and self.offline:
             absent = Source(path=None, key=inputs.RUNS, missing=missing.no_dialogues(recipe))

@@ -31,12 +31,14 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The dialogues to learn from. Without `runs` and `official`, they are collected first (`[[collect]]`)."""
+    """The dialogues to learn from. Without `runs`, `official` and `chats`, they are collected first (`[[collect]]`)."""
 
     runs: tuple[str, ...] = ()
     """Run folders of `colbench eval`."""
     official: tuple[str, ...] = ()
     """Trajectory files in the official format."""
+    chats: tuple[str, ...] = ()
+    """Files of own dialogues: JSONL with `messages` and `reward` (docs/own-dialogues.md)."""
     negatives: tuple[str, ...] = ()
     """Run folders of which only the dialogues that ran into the turn limit count, as rejected ones."""
     tasks: str = ""
@@ -49,6 +51,11 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Share of the other tasks that are trained on: for curves over the number of tasks. Ours."""
     seed: int = 0
     """Seed of both choices."""
+
+    @property
+    def given(self) -> bool:
+        """True if there are dialogues to learn from."""
+        return bool(self.runs or self.official or self.chats)
 
 
 class LaunchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,7 +8,6 @@ import msgspec
 
 from sweet_rl_trainer.data.files import HELD_OUT, TRAIN, read
 from sweet_rl_trainer.model.checkpoint import load_processor, load_tokenizer
-from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import enough_memory, load_model
 from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.pipeline.base import RUN, loading
@@ -27,7 +26,7 @@ def train_examples(folder: Path) -> None:
             read(examples / TRAIN),
             task.settings,
             folder=folder / RUN,
-            origin=model_digest(base),
+            origin=task.origin,
             references=None if task.references is None else Path(task.references),
             adapters=task.adapters,
             held_out=read(examples / HELD_OUT),

@@ -19,6 +19,7 @@ from msgspec.structs import astuple
 
 from colbench.errors import UserError
 from sweet_rl_trainer.model.checkpoint import is_hub_id
+from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.memory_estimate import Size, known_size, size_of, training_bytes
 from sweet_rl_trainer.pipeline.base import PICTURES, REFERENCES, RUN, model_in
 from sweet_rl_trainer.pipeline.outcome import in_words
@@ -46,6 +47,8 @@ class Task(Struct, frozen=True, kw_only=True):
     """A training on examples, for its processes: paths, and how to train."""
 
     base: str
+    origin: str
+    """The digest of the base, so that its processes need not hash it."""
     examples: str
     references: str | None
     """None: the objective has no reference."""
@@ -68,8 +71,10 @@ def train(
 
     Raises UserError if a process stops with an error, which it has printed.
     """
+    base = model_in(job.inputs["model"])
     task = Task(
-        base=str(model_in(job.inputs["model"])),
+        base=str(base),
+        origin=model_digest(base),
         examples=str(job.inputs["data"]),
         references=str(job.shared / REFERENCES) if reference else None,
         settings=settings,

@@ -106,8 +106,9 @@ class ReferenceCache:
         kind: Kind = "sum",
         budget: int,
         share: bool = False,
+        name: str = "",
     ) -> None:
-        """Compute and keep what is not known yet of the groups' sequences.
+        """Compute and keep what is not known yet of the groups' sequences; `name` is for the console.
 
         `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as
         `objective.row_logprobs` does; `share` as in `packing.lay_out`. Who writes the same file is waited for.
@@ -117,7 +118,7 @@ class ReferenceCache:
             self.reload()
             missing = self._missing(groups, kind)
             lengths = [packed_length(group, share=share) for group in missing]
-            with progress("log-probabilities", sum(map(len, missing))) as advance:
+            with progress(f"log-probabilities {name}".rstrip(), sum(map(len, missing))) as advance:
                 for numbers in pack(lengths, row_budget(missing, budget), seed=0):
                     chosen = [missing[number] for number in numbers]
                     row = lay_out(chosen, share=share)

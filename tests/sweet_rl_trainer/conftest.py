@@ -33,6 +33,48 @@ KINDS = {
 }
 
 
+QWEN3 = """{%- if messages[0].role == 'system' %}
+{{- '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }}{%- endif %}
+{%- set ns = namespace(last_query=0) %}
+{%- for message in messages %}
+{%- if message.role == 'user' %}{%- set ns.last_query = loop.index0 %}{%- endif %}
+{%- endfor %}
+{%- for message in messages %}
+{%- set content = message.content %}
+{%- if message.role == 'user' %}
+{{- '<|im_start|>user\n' + content + '<|im_end|>\n' }}
+{%- elif message.role == 'assistant' %}
+{%- set thought = '' %}
+{%- if '</think>' in content %}
+{%- set thought = content.split('</think>')[0].rstrip('\n').split('<think>')[-1].lstrip('\n') %}
+{%- set content = content.split('</think>')[-1].lstrip('\n') %}
+{%- endif %}
+{{- '<|im_start|>assistant\n' }}
+{%- if loop.index0 > ns.last_query %}{{- '<think>\n' + thought + '\n</think>\n\n' }}{%- endif %}
+{{- content + '<|im_end|>\n' }}
+{%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}
+{%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}{%- endif %}
+{%- endif %}"""
+"""As Qwen3's, without tools: earlier thoughts are stripped, and a prompt without thinking holds an empty one."""
+
+DEEPSEEK = """{{- bos_token }}
+{%- for message in messages %}
+{%- if message.role == 'assistant' %}
+{{- '<|im_start|>assistant\n' + message.content.split('</think>')[-1] + '<|im_end|>' }}
+{%- else %}{{- '<|im_start|>' + message.role + '\n' + message.content }}{%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n<think>\n' }}{%- endif %}"""
+"""As DeepSeek-R1's: earlier thoughts are stripped, and the prompt opens the next one."""
+
+
+@pytest.fixture(scope="session")
+def thinking_templates():
+    """Chat templates of thinking models by name."""
+    return {"qwen3": QWEN3, "deepseek": DEEPSEEK}
+
+
 @pytest.fixture
 def make_model():
     """`make_model("llama", …)`: a causal language model in float32; further arguments change its configuration."""

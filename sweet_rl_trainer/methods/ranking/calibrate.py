@@ -8,7 +8,7 @@ answer, where it ended with a failure it mostly was not. The constant is the one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from statistics import fmean
 
@@ -43,18 +43,14 @@ def offset(turns: Iterable[Scored]) -> float | None:
     return max(ranges)[2] if ranges else None
 
 
-def shifted(turns: Sequence[Scored], by: float) -> list[Scored]:
-    """The same candidates, with that much added to the score of each answer."""
-    return [
-        replace(
-            turn,
-            scores=tuple(
-                score + by if score is not None and answers else score
-                for answers, score in _marked(turn)
-            ),
+def shifted(turns: Iterable[Scored], by: float) -> Iterator[Scored]:
+    """Yield the same candidates, with that much added to the score of each answer."""
+    for turn in turns:
+        scores = tuple(
+            score + by if score is not None and answers else score
+            for answers, score in _marked(turn)
         )
-        for turn in turns
-    ]
+        yield replace(turn, scores=scores)
 
 
 def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:

@@ -3,16 +3,16 @@
     FILE        JSONL; a line for each turn's candidates, in the order in which they were finished
 
 A line is found by what its candidates depend on: the context, the sampler, the seed and N. So a run that was killed
-goes on where it stopped, and turns with the same context (the first turns of a task's dialogues) share their
-candidates. `server` samples from any OpenAI-compatible server, `local` from a model in this process.
+continues where it stopped, and turns with the same context (the first turns of a task's dialogues) share their
+candidates. They are read from the file when they are asked for. `server` samples from any OpenAI-compatible server,
+`local` from a model in this process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,7 @@ from msgspec import Struct
 from colbench.config import digest
 from colbench.errors import DataError, UserError
 from colbench.run_folder import LineWriter, hold
+from sweet_rl_trainer.methods.ranking.lines import line_at, places
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
 
 
@@ -64,20 +65,21 @@ class CandidateFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._records = {record.key: record for record in _read(path)}
+        self._starts = dict(_index(path))
+        """Where the line of each key starts."""
         self._lines: LineWriter | None = None
 
     def __contains__(self, key: str) -> bool:
-        return key in self._records
+        return key in self._starts
 
     def __getitem__(self, key: str) -> Record:
-        return self._records[key]
+        return _decode(line_at(self.path, self._starts[key]))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Be the file's one writer. Raises UserError when another process is, or it cannot be written."""
         with hold(self.path.with_suffix(".lock"), self.path):
-            self._records |= {record.key: record for record in _read(self.path)}
+            self._starts |= dict(_index(self.path))
             self._lines = LineWriter(self.path)
             try:
                 yield
@@ -89,22 +91,42 @@ class CandidateFile:
         """Keep one more."""
         if self._lines is None:
             raise RuntimeError("candidates are added outside `with file.writing()`")
+        start = self.path.stat().st_size
         self._lines.write(msgspec.json.encode(record) + b"\n")
-        self._records[record.key] = record
+        self._starts[record.key] = start
 
-    def collect(self, turns: Sequence[Turn], keys: Sequence[str]) -> list[Candidates]:
-        """The candidates of those turns that have any; `keys` are theirs."""
+    def collect(self, turns: Iterable[Turn], keys: Iterable[str]) -> Found:
+        """Return the candidates of those turns that have any; `keys` are theirs."""
         pairs = zip(turns, keys, strict=True)
-        return [self._records[key].of(turn) for turn, key in pairs if key in self._records]
+        return Found(self, [(turn, key) for turn, key in pairs if key in self])
 
 
-def _read(path: Path) -> Iterator[Record]:
-    decoder: Any = msgspec.json.Decoder(Record)
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-    for number, line in enumerate(lines, 1):
+class Found:
+    """Candidates of some turns, in order, each read when it is asked for."""
+
+    def __init__(self, file: CandidateFile, turns: list[tuple[Turn, str]]) -> None:
+        self._file = file
+        self._turns = turns
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def __iter__(self) -> Iterator[Candidates]:
+        for turn, key in self._turns:
+            yield self._file[key].of(turn)
+
+
+def _index(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield each key and where its line starts. Raises DataError naming file and line of a damaged one."""
+    for number, (start, line) in enumerate(places(path), 1):
         try:
-            yield decoder.decode(line)
+            yield _decode(line).key, start
         except msgspec.DecodeError as cause:
             raise DataError(
-                f"{path}:{number}: {cause}; take the line out to sample it anew"
+                f"{path}:{number}: {cause}; take the line out to sample it again"
             ) from cause
+
+
+def _decode(line: bytes) -> Record:
+    record: Record = msgspec.json.decode(line, type=Record)
+    return record

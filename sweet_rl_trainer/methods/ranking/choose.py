@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection
 from itertools import permutations, product
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from colbench.config import derive_seed
 from colbench.errors import DataError, UserError
@@ -85,7 +85,38 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
 
 
 def chosen_pairs(
-    turns: Sequence[Scored],
+    turns: Collection[Scored],
+    chat: Chat,
+    rule: Rule = "halves",
+    *,
+    max_length: int,
+    dropped: Counter[str] | None = None,
+    **options: Any,
+) -> list[PairExample]:
+    """Return the pairs of all turns; see `turn_pairs`. Raises DataError if there is none."""
+    lost = Counter[str]()
+    pairs = [
+        pair
+        for scored in turns
+        for pair in turn_pairs(scored, chat, rule, max_length=max_length, dropped=lost, **options)
+    ]
+    if dropped is not None:
+        dropped += lost
+    if not pairs:
+        raise no_pairs(len(turns), lost)
+    return pairs
+
+
+def no_pairs(turns: int, dropped: Counter[str]) -> DataError:
+    """Return the error that no pair is left of this many ranked turns."""
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
+    return DataError(
+        f"of {turns} ranked turns no pair is left to train on ({reasons or 'none was given'})"
+    )
+
+
+def turn_pairs(
+    scored: Scored,
     chat: Chat,
     rule: Rule = "halves",
     *,
@@ -94,42 +125,27 @@ def chosen_pairs(
     margin: float = 0.0,
     seed: int = 0,
     max_length: int,
-    dropped: Counter[str] | None = None,
+    dropped: Counter[str],
 ) -> list[PairExample]:
-    """Return pairs for the actor, which does not see c; `reward` is the score.
+    """Return a turn's pairs for the actor, which does not see c; `reward` is the score.
 
-    A pair with a side longer than `max_length` tokens is left out and counted in `dropped`, as are turns without a
-    pair. Raises DataError if no pair is left; see also `choose`.
+    A pair with a side longer than `max_length` tokens is left out and counted in `dropped`, as is a turn without pairs.
+    See also `choose`.
     """
-    lost = Counter[str]()
-    pairs = []
-    for scored in turns:
-        choices = choose(scored, rule, pairs_per_turn=pairs_per_turn, margin=margin, seed=seed)
-        lost["turns without a pair"] += not choices
-        examples = encode_candidates(scored.candidates, chat, token_weights) if choices else []
-        for choice in choices:
-            if all(len(examples[n].ids) <= max_length for n in choice):
-                pairs.append(_pair(scored, examples, choice))
-            else:
-                lost[f"pairs longer than {max_length} tokens"] += 1
-    lost = +lost
-    if dropped is not None:
-        dropped += lost
-    if not pairs:
-        reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
-        raise DataError(
-            f"of {len(turns)} ranked turns no pair is left to train on ({reasons or 'none was given'})"
-        )
-    return pairs
-
-
-def _pair(scored: Scored, examples: Sequence[Example], choice: Choice) -> PairExample:
-    chosen, rejected = (_side(scored, examples[n], n) for n in choice)
-    return PairExample(
-        chosen=chosen,
-        rejected=rejected,
-        task_hash=scored.candidates.turn.trajectory.task_hash,
-    )
+    choices = choose(scored, rule, pairs_per_turn=pairs_per_turn, margin=margin, seed=seed)
+    if not choices:
+        dropped["turns without a pair"] += 1
+        return []
+    examples = encode_candidates(scored.candidates, chat, token_weights)
+    fitting = [c for c in choices if all(len(examples[n].ids) <= max_length for n in c)]
+    if lost := len(choices) - len(fitting):
+        dropped[f"pairs longer than {max_length} tokens"] += lost
+    sides = {n: _side(scored, examples[n], n) for choice in fitting for n in choice}
+    task = scored.candidates.turn.trajectory.task_hash
+    return [
+        PairExample(chosen=sides[one], rejected=sides[other], task_hash=task)
+        for one, other in fitting
+    ]
 
 
 def _side(scored: Scored, example: Example, number: int) -> Side:

@@ -6,13 +6,14 @@ FOLDER/scored.jsonl    the same with their scores
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.methods.ranking.lines import places
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Scored, Turn
 
 SAMPLED, SCORED = "sampled.jsonl", "scored.jsonl"
@@ -38,9 +39,9 @@ class Line(Struct, frozen=True, kw_only=True):
 
 
 def read_scored(folder: Path, trajectories: Mapping[str, Trajectory]) -> list[Scored]:
-    """Return the candidates of these trajectories, with their scores."""
+    """Return the candidates of these trajectories, with their scores and without their tokens."""
     decoder = msgspec.json.Decoder(Line)
-    lines = map(decoder.decode, (folder / SCORED).read_bytes().splitlines())
+    lines = (decoder.decode(line) for _, line in places(folder / SCORED))
     return [
         Scored(
             candidates=Candidates(
@@ -88,15 +89,20 @@ def write_sampled(folder: Path, found: Iterable[Candidates]) -> None:
     part.rename(path)
 
 
-def read_sampled(folder: Path, trajectories: dict[str, Trajectory]) -> list[Candidates]:
-    """Return the candidates that were sampled at turns of these trajectories."""
-    decoder = msgspec.json.Decoder(Sampled)
-    lines = map(decoder.decode, (folder / SAMPLED).read_bytes().splitlines())
-    return [
-        Candidates(
-            turn=Turn(trajectory=trajectories[line.trajectory], number=line.turn),
-            replies=line.replies,
-            prompt=line.prompt,
-        )
-        for line in lines
-    ]
+class SampledFile:
+    """The candidates in `sampled.jsonl`, each read when it is asked for; `trajectories` are by id."""
+
+    def __init__(self, folder: Path, trajectories: Mapping[str, Trajectory]) -> None:
+        self._path = folder / SAMPLED
+        self._trajectories = trajectories
+        self._count = sum(1 for _ in places(self._path))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Candidates]:
+        decoder = msgspec.json.Decoder(Sampled)
+        for _, content in places(self._path):
+            line = decoder.decode(content)
+            turn = Turn(trajectory=self._trajectories[line.trajectory], number=line.turn)
+            yield Candidates(turn=turn, replies=line.replies, prompt=line.prompt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,8 +11,8 @@ from colbench.config import derive_seed
 from sweet_rl_trainer.console import progress
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.tokens import encode_prompt
-from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Record, Sampler
-from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
+from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Found, Record, Sampler
+from sweet_rl_trainer.methods.ranking.turns import Reply, Turn
 from sweet_rl_trainer.model.generate import context_of, ends_of, generate
 
 ROWS = 64
@@ -26,15 +27,15 @@ def sample_in_process(
     file: CandidateFile,
     *,
     dropped: Counter[str] | None = None,
-) -> list[Candidates]:
-    """The candidates of the turns, in their order; what the file has is not sampled again.
+) -> Found:
+    """Return the candidates of the turns, in their order; what the file has is not sampled again.
 
     Each reply has a seed of its own, so it does not depend on what else is sampled. Replies follow the very tokens that
     the agent saw, recorded ones where there are. Turns that leave no room for a reply of `max_tokens` in the model's
     context are left out and counted in `dropped`. The model is put into evaluation mode.
     """
-    prompts = [encode_prompt(turn.trajectory, turn.number, chat) for turn in turns]
-    keys = [sampler.key(prompt) for prompt in prompts]
+    prompts = [array("i", encode_prompt(turn.trajectory, turn.number, chat)) for turn in turns]
+    keys = [sampler.key(list(prompt)) for prompt in prompts]
     room = context_of(model) - sampler.max_tokens
     model.eval()
     with file.writing():
@@ -54,11 +55,11 @@ def sample_in_process(
     return file.collect(turns, keys)
 
 
-def _batches(missing: Mapping[str, list[int]], size: int) -> Iterator[dict[str, list[int]]]:
-    """Prompts of about the same length, so that little is filled up."""
+def _batches(missing: Mapping[str, array[int]], size: int) -> Iterator[dict[str, list[int]]]:
+    """Yield prompts of about the same length together, so that there is little padding."""
     by_length = sorted(missing.items(), key=lambda each: len(each[1]))
     for first in range(0, len(by_length), size):
-        yield dict(by_length[first : first + size])
+        yield {key: list(prompt) for key, prompt in by_length[first : first + size]}
 
 
 def _sample(

@@ -10,24 +10,23 @@ A critic that sees is shown the candidates' pages, whose pictures are next to th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from colbench.errors import DataError, UserError
+from colbench.errors import UserError
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import PairExample, Side
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
 from sweet_rl_trainer.methods.ranking.calibrate import offset, shifted
-from sweet_rl_trainer.methods.ranking.choose import CANDIDATE, Rule, chosen_pairs
-from sweet_rl_trainer.methods.ranking.files import read_sampled, write_scored
+from sweet_rl_trainer.methods.ranking.choose import CANDIDATE, Rule, no_pairs, turn_pairs
+from sweet_rl_trainer.methods.ranking.files import SampledFile, write_scored
 from sweet_rl_trainer.methods.ranking.returns import score_by_returns
-from sweet_rl_trainer.methods.ranking.score import Preset, score_candidates
+from sweet_rl_trainer.methods.ranking.score import Preset, score_turns
 from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
-from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored, Scores
 from sweet_rl_trainer.methods.ranking.vision import BASE, Sight
 from sweet_rl_trainer.pipeline.base import PICTURES, REFERENCES, chat_of, model_in, trained
 from sweet_rl_trainer.pipeline.dialogues import continuations
@@ -35,7 +34,7 @@ from sweet_rl_trainer.pipeline.inputs import load
 from sweet_rl_trainer.pipeline.inputs import tasks as tasks_of
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
-from sweet_rl_trainer.pipeline.view import ShownPair, ShownSide, spread, write_examples
+from sweet_rl_trainer.pipeline.view import COUNT, ShownPair, ShownSide, write_examples
 from sweet_rl_trainer.settings import Count, NotNegative, TrainSettings
 
 CRITIC = "critic"
@@ -67,54 +66,118 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Tokens; a pair with a longer reply and context is left out. Paper."""
 
 
+class Ranked:
+    """Candidates with their scores, which are all that is in memory; those without scores are left out."""
+
+    def __init__(self, candidates: Iterable[Candidates], scores: Sequence[Scores | None]) -> None:
+        self._candidates = candidates
+        self._scores = scores
+
+    def __iter__(self) -> Iterator[Scored]:
+        for each, scores in zip(self._candidates, self._scores, strict=True):
+            if scores:
+                yield scores.of(each)
+
+
 def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Score all candidates, and choose the pairs of both sides."""
     settings = recipe.table(RankSettings)
     data = load(recipe.data, job.inputs)
     chat = chat_of(model_in(job.inputs["model"]), recipe.model)
     dropped = Counter[str]()
-    candidates = read_sampled(job.inputs["candidates"], data.by_id)
+    candidates = SampledFile(job.inputs["candidates"], data.by_id)
     score = _by_returns if settings.scores == "returns" else _by_model
-    scored = score(candidates, job, recipe, chat, dropped)
+    ranked: Iterable[Scored] = Ranked(candidates, score(candidates, job, recipe, chat, dropped))
     inside = {each.id for each in data.train}
     calibrated = {}
     if settings.calibrate:
-        calibrated["offset"] = _offset(scored, inside)
-        scored = shifted(scored, calibrated["offset"])
-    write_scored(job.folder, scored)
-    sides = [
-        [each for each in scored if (each.candidates.turn.trajectory.id in inside) == wanted]
-        for wanted in (True, False)
-    ]
-    train = _pairs(sides[0], recipe, chat, dropped)
-    try:
-        held_out = _pairs(sides[1], recipe, chat, Counter())
-    except DataError:
-        held_out = []
-    files.write(job.folder / files.TRAIN, train)
-    files.write(job.folder / files.HELD_OUT, held_out)
-    write_examples(job.folder, map(partial(_shown, turns=_by_name(scored)), spread(train)))
-    said = {"turns": len(scored), "pairs": len(train), "held_out": len(held_out)}
-    tokens = sum(side.tokens for pair in train for side in (pair.chosen, pair.rejected))
-    return {**said, **calibrated, "tokens": tokens, "left out": dict(dropped)}
+        calibrated["offset"] = _offset(ranked, inside)
+        ranked = shifted(ranked, calibrated["offset"])
+    pairing = _Pairing(recipe, chat, inside, len(candidates))
+    with (
+        files.writing(job.folder / files.TRAIN) as train,
+        files.writing(job.folder / files.HELD_OUT) as held_out,
+    ):
+        write_scored(job.folder, pairing.written(ranked, train, held_out))
+        pairing.check()
+    write_examples(job.folder, pairing.shown[:COUNT])
+    said = {"turns": pairing.turns, "pairs": pairing.pairs, "held_out": pairing.held_out}
+    return {
+        **said,
+        **calibrated,
+        "tokens": pairing.tokens,
+        "left out": dict(+(dropped + pairing.dropped)),
+    }
 
 
-def _by_name(scored: Iterable[Scored]) -> dict[str, Candidates]:
-    return {each.candidates.turn.name: each.candidates for each in scored}
+class _Pairing:
+    """Writes the pairs of turns, one turn after the other, and counts."""
+
+    def __init__(self, recipe: Recipe, chat: Chat, inside: Collection[str], turns: int) -> None:
+        self._chat = chat
+        self._inside = inside
+        self._settings = recipe.table(RankSettings)
+        self._actor = recipe.table(ActorSettings)
+        self.turns = self.pairs = self.held_out = self.tokens = 0
+        self._to_train = 0
+        """Turns to train on."""
+        self.shown: list[ShownPair] = []
+        self._every = max(1, turns // COUNT)
+        self.dropped = Counter[str]()
+        """Of the turns to train on."""
+
+    def written(
+        self, turns: Iterable[Scored], train: files.Writer, held_out: files.Writer
+    ) -> Iterator[Scored]:
+        """Yield the turns, each after its pairs have been written."""
+        for each in turns:
+            self.turns += 1
+            if each.candidates.turn.trajectory.id in self._inside:
+                self._to_train += 1
+                pairs = self._pairs(each, self.dropped)
+                self.pairs += len(pairs)
+                self.tokens += sum(p.chosen.tokens + p.rejected.tokens for p in pairs)
+                train.add(pairs)
+                if pairs and self.turns % self._every == 1 % self._every:
+                    self.shown.append(_shown(pairs[0], each.candidates))
+            else:
+                pairs = self._pairs(each, Counter())
+                self.held_out += len(pairs)
+                held_out.add(pairs)
+            yield each
+
+    def check(self) -> None:
+        """Raise DataError if there is no pair to train on."""
+        if not self.pairs:
+            raise no_pairs(self._to_train, self.dropped)
+
+    def _pairs(self, scored: Scored, dropped: Counter[str]) -> list[PairExample]:
+        settings, actor = self._settings, self._actor
+        return turn_pairs(
+            scored,
+            self._chat,
+            settings.pairs,
+            token_weights=actor.token_weights,
+            pairs_per_turn=settings.pairs_per_turn,
+            margin=settings.margin,
+            seed=settings.seed,
+            max_length=actor.max_length,
+            dropped=dropped,
+        )
 
 
-def _shown(pair: PairExample, turns: Mapping[str, Candidates]) -> ShownPair:
-    turn = turns[pair.chosen.trajectory.rpartition(CANDIDATE)[0]].turn
+def _shown(pair: PairExample, candidates: Candidates) -> ShownPair:
+    turn = candidates.turn
     return ShownPair(
-        chosen=_shown_side(pair.chosen, turns),
-        rejected=_shown_side(pair.rejected, turns),
+        chosen=_shown_side(pair.chosen, candidates),
+        rejected=_shown_side(pair.rejected, candidates),
         context=turn.trajectory.context(turn.number)[-1].content,
     )
 
 
-def _shown_side(side: Side, turns: Mapping[str, Candidates]) -> ShownSide:
-    name, _, number = side.trajectory.rpartition(CANDIDATE)
-    text = turns[name].replies[int(number) - 1].text
+def _shown_side(side: Side, candidates: Candidates) -> ShownSide:
+    number = int(side.trajectory.rpartition(CANDIDATE)[2])
+    text = candidates.replies[number - 1].text
     return ShownSide(name=side.trajectory, score=side.reward, tokens=side.reply_tokens, text=text)
 
 
@@ -129,15 +192,15 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 
 
 def _by_model(
-    candidates: list[Candidates], job: Job, recipe: Recipe, chat: Chat, dropped: Counter[str]
-) -> list[Scored]:
+    candidates: SampledFile, job: Job, recipe: Recipe, chat: Chat, dropped: Counter[str]
+) -> Sequence[Scores | None]:
     settings, table = recipe.table(RankSettings), recipe.table(CriticSettings)
     if BASE in job.inputs:
         return _by_sight(candidates, job, recipe, dropped)
     base = model_in(job.inputs["model"])
     with Scorers(recipe, base, job.shared / REFERENCES) as scorers:
         critic = scorers.critic(trained(job.inputs[CRITIC])) if CRITIC in job.inputs else None
-        return score_candidates(
+        return score_turns(
             candidates,
             chat,
             settings.scores,
@@ -151,8 +214,8 @@ def _by_model(
 
 
 def _by_sight(
-    candidates: list[Candidates], job: Job, recipe: Recipe, dropped: Counter[str]
-) -> list[Scored]:
+    candidates: SampledFile, job: Job, recipe: Recipe, dropped: Counter[str]
+) -> Sequence[Scores]:
     """Return the scores of a critic that sees pages."""
     settings, table = recipe.table(RankSettings), recipe.table(CriticSettings)
     assert table.vision  # noqa: S101
@@ -161,7 +224,7 @@ def _by_sight(
     sight.take_candidates(candidates)
     dropped.update(sight.unseen)
     with Scorers(recipe, base, job.shared / REFERENCES, pictures) as scorers:
-        return score_candidates(
+        return score_turns(
             candidates,
             sight.chat,
             settings.scores,
@@ -173,8 +236,8 @@ def _by_sight(
 
 
 def _by_returns(
-    candidates: list[Candidates], job: Job, recipe: Recipe, chat: Chat, dropped: Counter[str]
-) -> list[Scored]:
+    candidates: SampledFile, job: Job, recipe: Recipe, chat: Chat, dropped: Counter[str]
+) -> Sequence[Scores | None]:
     tasks = tasks_of(recipe.data, job.inputs)
     count, played = recipe.table(RankSettings).continuations, continuations(job)
     return score_by_returns(candidates, tasks, chat, played, count=count, dropped=dropped)
@@ -189,20 +252,3 @@ def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
             "candidates are needed); set it to false"
         )
     return found
-
-
-def _pairs(
-    scored: list[Scored], recipe: Recipe, chat: Chat, dropped: Counter[str]
-) -> list[PairExample]:
-    settings, actor = recipe.table(RankSettings), recipe.table(ActorSettings)
-    return chosen_pairs(
-        scored,
-        chat,
-        settings.pairs,
-        token_weights=actor.token_weights,
-        pairs_per_turn=settings.pairs_per_turn,
-        margin=settings.margin,
-        seed=settings.seed,
-        max_length=actor.max_length,
-        dropped=dropped,
-    )

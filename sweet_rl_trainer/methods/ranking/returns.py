@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from colbench.task import Task
 from sweet_rl_trainer.agents.continuations import Continuations
+from sweet_rl_trainer.console import SizedIterable
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
-    Scored,
+    Scores,
     encode_candidates,
     opening,
     reply_lengths,
@@ -22,37 +23,44 @@ from sweet_rl_trainer.methods.ranking.turns import (
 
 
 def score_by_returns(
-    turns: Sequence[Candidates],
+    turns: SizedIterable[Candidates],
     tasks: Mapping[str, Task],
     chat: Chat,
     continuations: Continuations,
     *,
     count: int,
     dropped: Counter[str],
-) -> list[Scored]:
-    """The mean reward of `count` continuations after each candidate; the same words are played on once.
+) -> list[Scores | None]:
+    """Return the mean reward of `count` continuations after each candidate; the same words are continued once.
 
-    `tasks` are by their hash. Turns of other tasks are left out, and a candidate without any continuation that has a
+    `tasks` are by their hash. Turns of other tasks have None, and a candidate without any continuation that has a
     reward has no score; both are counted in `dropped`.
     """
-    known = [each for each in turns if each.turn.trajectory.task_hash in tasks]
-    lost = Counter({"turns of unknown tasks": len(turns) - len(known)})
-    wordings = [list(dict.fromkeys(map(str.strip, _texts(each)))) for each in known]
     openings = [
         opening(each.turn, text, tasks)
-        for each, texts in zip(known, wordings, strict=True)
-        for text in texts
+        for each in turns
+        if each.turn.trajectory.task_hash in tasks
+        for text in _wordings(each)
     ]
     rewards = iter(continuations(openings, count))
-    found = []
-    for each, texts in zip(known, wordings, strict=True):
-        by_text = {text: _mean(next(rewards)) for text in texts}
+    found = list[Scores | None]()
+    for each in turns:
+        if each.turn.trajectory.task_hash not in tasks:
+            found.append(None)
+            continue
+        by_text = {text: _mean(next(rewards)) for text in _wordings(each)}
         scores = tuple(by_text[text.strip()] for text in _texts(each))
-        lost["candidates without a return"] += scores.count(None)
-        lengths = reply_lengths(encode_candidates(each, chat, "sum"))
-        found.append(Scored(candidates=each, scores=scores, lengths=lengths))
-    dropped += lost
+        found.append(
+            Scores(scores=scores, lengths=reply_lengths(encode_candidates(each, chat, "sum")))
+        )
+    dropped["turns of unknown tasks"] += found.count(None)
+    dropped["candidates without a return"] += sum(each.scores.count(None) for each in found if each)
     return found
+
+
+def _wordings(candidates: Candidates) -> list[str]:
+    """Return the different replies."""
+    return list(dict.fromkeys(map(str.strip, _texts(candidates))))
 
 
 def _texts(candidates: Candidates) -> list[str]:

@@ -19,11 +19,11 @@ from colbench.config import ArgValue
 from colbench.errors import DataError, UserError
 from colbench.models.openai_chat import OpenAIChat
 from colbench_agents.vllm import VLLMServer
-from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Sampler
+from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Found, Sampler
 from sweet_rl_trainer.methods.ranking.files import write_sampled
 from sweet_rl_trainer.methods.ranking.local import sample_in_process
 from sweet_rl_trainer.methods.ranking.server import sample_from_server
-from sweet_rl_trainer.methods.ranking.turns import Candidates, Turn, turns_of
+from sweet_rl_trainer.methods.ranking.turns import Turn, turns_of
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import load_model
 from sweet_rl_trainer.pipeline.base import chat_of, model_in
@@ -143,10 +143,10 @@ async def _from_server(
     sampler: Sampler,
     file: CandidateFile,
     dropped: Counter[str],
-) -> list[Candidates]:
+) -> Found:
     settings = recipe.table(SampleSettings)
 
-    async def ask(spec: str) -> list[Candidates]:
+    async def ask(spec: str) -> Found:
         async with OpenAIChat(spec, concurrency=settings.concurrency) as chat:
             return await sample_from_server(
                 wanted, chat, sampler, file, tokens=settings.record_tokens, dropped=dropped

@@ -28,15 +28,15 @@ from __future__ import annotations
 import dataclasses
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, takewhile
 from typing import Any, Literal
 
 from msgspec import Struct
 from torch import Tensor
 
 from colbench.errors import UserError
-from sweet_rl_trainer.console import shown
+from sweet_rl_trainer.console import SizedIterable
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example, PairExample, Side
 from sweet_rl_trainer.data.privileged import Template
@@ -45,6 +45,7 @@ from sweet_rl_trainer.data.tokens import DialogueEncoder
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
     Scored,
+    Scores,
     encode_candidates,
     reply_lengths,
 )
@@ -54,6 +55,9 @@ from sweet_rl_trainer.model.value_head import has_value_head
 from sweet_rl_trainer.settings import Score
 from sweet_rl_trainer.train.loss import READERS
 from sweet_rl_trainer.train.reference_cache import Kind, ReferenceCache
+
+TURNS = 256
+"""Turns whose candidates are in memory together."""
 
 Preset = Literal[
     "critic",
@@ -132,7 +136,15 @@ def scorer(model: Any, config: Any, cache: ReferenceCache) -> Scorer:
 
 
 def score_candidates(
-    turns: Sequence[Candidates],
+    turns: SizedIterable[Candidates], chat: Chat | DialogueEncoder, preset: Preset, **options: Any
+) -> list[Scored]:
+    """Return all candidates with their scores; see `score_turns`."""
+    found = score_turns(turns, chat, preset, **options)
+    return [scores.of(each) for each, scores in zip(turns, found, strict=True)]
+
+
+def score_turns(
+    turns: SizedIterable[Candidates],
     chat: Chat | DialogueEncoder,
     preset: Preset,
     *,
@@ -142,12 +154,13 @@ def score_candidates(
     budget: int,
     max_length: int,
     dropped: Counter[str] | None = None,
-) -> list[Scored]:
+) -> list[Scores]:
     """Return the scores of all candidates. `privileged` is the template that states c to a model that sees it.
 
-    Rows hold at most `budget` tokens, or one turn. Replies that make more than `max_length` tokens with what is before
-    them have no score and are counted in `dropped`. Raises UserError for another preset, one that needs a model that is
-    not there or is of the other kind (with or without a value head), or values that are not finite.
+    The turns are read once for each model, and only some are in memory at a time. Rows hold at most `budget` tokens, or
+    one turn. Replies that make more than `max_length` tokens with what is before them have no score and are counted in
+    `dropped`. Raises UserError for another preset, one that needs a model that is missing or is of the other kind (with
+    or without a value head), or values that are not finite.
     """
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
@@ -157,16 +170,32 @@ def score_candidates(
     for term in TERMS[preset]:
         model = _fit_for(preset, term, models[term.of])
         template = privileged if term.privileged else None
-        sequences = [_weighted(each, chat, term, template) for each in shown("turns", turns)]
-        values.append(_fitting(sequences, model, budget, max_length))
+        found, lengths = list[list[float | None]](), list[tuple[int, ...]]()
+        for sequences in _batches(turns, chat, term, template):
+            name = f"turns {len(found) + 1}-{len(found) + len(sequences)} of {len(turns)}"
+            found += _fitting(sequences, model, budget, max_length, name)
+            lengths += map(reply_lengths, sequences)
+        values.append(found)
     scored = [
-        Scored(candidates=each, scores=_scores(*terms), lengths=reply_lengths(examples))
-        for each, examples, *terms in zip(turns, sequences, *values, strict=True)
+        Scores(scores=_scores(*terms), lengths=each)
+        for each, *terms in zip(lengths, *values, strict=True)
     ]
     if dropped is not None:
         lost = sum(score is None for each in scored for score in each.scores)
         dropped.update({f"longer than {max_length} tokens": lost} if lost else {})
     return scored
+
+
+def _batches(
+    turns: SizedIterable[Candidates],
+    chat: Chat | DialogueEncoder,
+    term: Term,
+    template: Template | None,
+) -> Iterator[list[list[Example]]]:
+    """Yield the candidates of some turns at a time, in tokens."""
+    sequences = (_weighted(each, chat, term, template) for each in turns)
+    while batch := list(islice(sequences, TURNS)):
+        yield batch
 
 
 def _fit_for(preset: Preset, term: Term, model: Scorer | None) -> Scorer:
@@ -249,26 +278,33 @@ def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
 
 
 def _fitting(
-    turns: Sequence[Sequence[Example]], model: Scorer, budget: int, max_length: int
+    turns: Sequence[Sequence[Example]], model: Scorer, budget: int, max_length: int, name: str
 ) -> list[list[float | None]]:
-    """Σ w log π, or Σ w v, of each reply of each turn, None for what is too long."""
+    """Return Σ w log π, or Σ w v, of each reply of each turn, None for what is too long."""
     fit = [[len(each.ids) <= max_length for each in examples] for examples in turns]
     groups = [
         [[each] for each, fits in zip(examples, fits_all, strict=True) if fits]
         for examples, fits_all in zip(turns, fit, strict=True)
     ]
-    found = (iter(values) for values in _values(groups, model, budget))
+    found = (iter(values) for values in _values(groups, model, budget, name))
     return [
         [next(values) if fits else None for fits in fits_all]
         for fits_all, values in zip(fit, found, strict=True)
     ]
 
 
-def _values(groups: Sequence[Group], model: Scorer, budget: int) -> list[list[float]]:
-    """Σ w log π, or Σ w v, of each of the `Parts` of each group, which are kept together only if that saves tokens."""
+def _values(
+    groups: Sequence[Group], model: Scorer, budget: int, name: str = "dialogues"
+) -> list[list[float]]:
+    """Return Σ w log π, or Σ w v, of each of the `Parts` of each group.
+
+    A group is kept together only if that saves tokens. `name` says on the console what is computed.
+    """
     kind: Kind = "value" if model.score == "value" else "sum"
     together = groups if model.share else [[parts] for group in groups for parts in group]
-    model.cache.fill(together, model.logprobs, kind=kind, budget=budget, share=model.share)
+    model.cache.fill(
+        together, model.logprobs, kind=kind, budget=budget, share=model.share, name=name
+    )
     return [[model.cache.get(parts, kind).item() for parts in group] for group in groups]
 
 

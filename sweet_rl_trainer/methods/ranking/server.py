@@ -14,8 +14,8 @@ from colbench.errors import UserError
 from colbench.messages import Message
 from colbench.models.openai_chat import OpenAIChat, RequestRefusedError
 from sweet_rl_trainer.console import progress
-from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Record, Sampler
-from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
+from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Found, Record, Sampler
+from sweet_rl_trainer.methods.ranking.turns import Reply, Turn
 
 AHEAD = 2
 """Turns are begun until this many times as many requests wait as may be in flight."""
@@ -29,8 +29,8 @@ async def sample_from_server(
     *,
     tokens: bool = True,
     dropped: Counter[str] | None = None,
-) -> list[Candidates]:
-    """The candidates of the turns, in their order; what the file has is not asked for again.
+) -> Found:
+    """Return the candidates of the turns, in their order; what the file has is not asked for again.
 
     `chat` is entered already. With `tokens` the ids of prompts and replies are recorded, which vLLM returns from
     0.10.2 on; without, replies are tokenised again for scoring, and one that was cut at `max_tokens` gets an end. The

@@ -15,15 +15,14 @@ from msgspec.structs import replace
 
 from colbench.config import derive_seed
 from colbench.errors import UserError
-from colbench.messages import Sampled
 from colbench.task import Task
 from sweet_rl_trainer.agents.continuations import Opening
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example
-from sweet_rl_trainer.data.privileged import Template, state
+from sweet_rl_trainer.data.privileged import Template, preface_of
 from sweet_rl_trainer.data.token_weights import Rule, weigh
 from sweet_rl_trainer.data.tokens import OUTSIDE, DialogueEncoder, encode_prompt
-from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.data.trajectories import SampledTurn, Trajectory
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -56,14 +55,23 @@ class Candidates(Struct, frozen=True, kw_only=True):
     """What they were sampled after; empty where it was not recorded."""
 
 
-class Scored(Struct, frozen=True, kw_only=True):
-    """Candidates with their scores."""
+class Scores(Struct, frozen=True, kw_only=True):
+    """The scores of a turn's candidates."""
 
-    candidates: Candidates
     scores: tuple[float | None, ...]
     """Of each reply; None where it is too long to be scored."""
     lengths: tuple[int, ...]
     """Tokens of each reply."""
+
+    def of(self, candidates: Candidates) -> Scored:
+        """Return the candidates with these scores."""
+        return Scored(candidates=candidates, scores=self.scores, lengths=self.lengths)
+
+
+class Scored(Scores, frozen=True, kw_only=True):
+    """Candidates with their scores."""
+
+    candidates: Candidates
 
 
 def turns_of(
@@ -141,11 +149,11 @@ def reply_lengths(examples: Sequence[Example]) -> tuple[int, ...]:
 def _prompt(candidates: Candidates, chat: Chat, privileged: Template | None) -> list[int]:
     trajectory, number = candidates.turn.trajectory, candidates.turn.number
     if candidates.prompt:
-        seen = Sampled(prompt=candidates.prompt, ids=(), logprobs=())
+        seen = SampledTurn(prompt=array("i", candidates.prompt), ids=array("i"))
         trajectory = replace(trajectory, sampled=(None,) * number + (seen,))
     if privileged is None:
         return encode_prompt(trajectory, number, chat)
-    stated = state(trajectory.privileged, trajectory.domain, privileged)
+    stated = preface_of(trajectory, privileged)
     return encode_prompt(trajectory, number, chat, preface=stated.text, inside=stated.inside)
 
 

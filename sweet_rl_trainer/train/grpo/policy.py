@@ -1,9 +1,12 @@
-"""The model that is trained, as an agent of the harness whose dialogue is one sequence of tokens.
+"""The model that is trained, as an agent of the harness that knows the tokens of its dialogue.
 
-Each prompt is what the model was given last, what it said, and what the chat template writes after a reply: the end
-of the turn, the human's words, the beginning of the next. So no reply is tokenised again, and a gradient is of what
-was sampled, after what it was sampled after. One thing differs from `colbench eval`: what the model says in private
-stays before it.
+Where the chat template allows it, a dialogue is one sequence: each prompt is what the model was given last, what it
+said, and what the template writes after a reply (the end of the turn, the human's words, the beginning of the next
+turn). So no reply is tokenized again. One thing differs from `colbench eval`: private parts stay in the prompts.
+
+Where the template does not keep a reply (it strips earlier thoughts, say) or does not continue its own prompts, the
+next prompt is the template's text for the dialogue so far, as in `colbench eval`; each turn is then a sequence of its
+own (`sequences`). In both cases the gradient is that of the sampled tokens, after their own prompt.
 """
 
 from __future__ import annotations
@@ -14,36 +17,36 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from colbench.errors import AgentError, DataError
+from colbench.errors import AgentError
 from colbench.messages import Message, Sampled
 from sweet_rl_trainer.data.chat import PROBE, Chat
 
 
 class Said(Struct, frozen=True, kw_only=True):
-    """A sampled reply: its ids, the end of the turn included, and their log-probabilities where they are known."""
+    """A sampled reply: its ids, the end of the turn included, and their log-probabilities if they are known."""
 
     ids: tuple[int, ...]
     logprobs: tuple[float, ...] = ()
 
 
 class Sampler(Protocol):
-    """What samples replies; entered for the dialogues of one step."""
+    """A source of replies; entered for the dialogues of one step."""
 
     async def __aenter__(self) -> Sampler: ...
 
     async def __aexit__(self, *error: object) -> None: ...
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:
-        """A reply to a prompt in tokens. Raises AgentError where there is no room for one."""
+        """Return a reply to a prompt in tokens. Raises AgentError if there is no room for one."""
         ...
 
     def left(self) -> None:
-        """A dialogue is over."""
+        """Note that a dialogue is over."""
         ...
 
 
 class Episode(Protocol):
-    """What the harness says of a dialogue (`colbench.interfaces.Episode`)."""
+    """A dialogue as the harness announces it (`colbench.interfaces.Episode`)."""
 
     @property
     def id(self) -> str: ...  # noqa: D102
@@ -71,7 +74,7 @@ class Policy:
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[_Speaker]:
-        """The agent of one dialogue."""
+        """Open the agent of one dialogue."""
         try:
             yield _Speaker(self._chat, self._sampler, self._prompts[episode.domain], episode.id)
         finally:
@@ -84,7 +87,11 @@ class _Speaker:
         self._sampler = sampler
         self._system = [Message(role="system", content=system)] if system else []
         self._dialogue = dialogue
+        self._continues = continues(chat, system)
         self._ids: list[int] = []
+        """The last prompt and the reply to it."""
+        self._last = ""
+        """The last reply as text."""
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
         prompt = self._prompt([*self._system, *dialogue])
@@ -92,37 +99,46 @@ class _Speaker:
         if not said.ids:
             raise AgentError("the model said nothing")
         self._ids = [*prompt, *said.ids]
-        text: str = self._chat.tokenizer.decode(
+        self._last = self._chat.tokenizer.decode(
             list(said.ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
         sampled = Sampled(prompt=tuple(prompt), ids=said.ids, logprobs=said.logprobs)
-        return Message(role="assistant", content=text, sampled=sampled)
+        return Message(role="assistant", content=self._last, sampled=sampled)
 
     def _prompt(self, messages: Sequence[Message]) -> list[int]:
-        if not self._ids:
-            return self._chat.prompt(messages, where=f"dialogue {self._dialogue}")
-        after = after_reply(self._chat, messages, where=f"dialogue {self._dialogue}")
+        where = f"dialogue {self._dialogue}"
+        if not (self._ids and self._continues and self._keeps_reply(messages, where)):
+            return self._chat.prompt(messages, where=where)
+        after = after_reply(self._chat, messages, where=where)
         ended = self._ids[-1:] == after[:1]
         return [*self._ids, *(after[1:] if ended else after)]
 
+    def _keeps_reply(self, messages: Sequence[Message], where: str) -> bool:
+        """Return True if the template writes the last reply as it was said, thoughts included."""
+        text = self._chat.render(_with_reply(messages, self._last), where=where)
+        return self._last.strip() in text
+
+
+def _with_reply(messages: Sequence[Message], text: str) -> list[Message]:
+    """Return the messages with another text as the last reply; the last message is the human's."""
+    return [*messages[:-2], Message(role="assistant", content=text), messages[-1]]
+
 
 def after_reply(chat: Chat, messages: Sequence[Message], *, where: str) -> list[int]:
-    """What the template writes after the last reply, up to the next; the last of the messages is the human's."""
-    marked = [*messages[:-2], Message(role="assistant", content=PROBE), messages[-1]]
-    rest = chat.render(marked, where=where).rpartition(PROBE)[2]
+    """Return what the template writes after the last reply, up to the next; the last message is the human's."""
+    rest = chat.render(_with_reply(messages, PROBE), where=where).rpartition(PROBE)[2]
     ids: list[int] = chat.tokenizer(rest, add_special_tokens=False).input_ids
     return ids
 
 
-def check_template(chat: Chat, system: str) -> None:
-    """Raise DataError unless a template's prompts continue one another, token by token."""
+def continues(chat: Chat, system: str) -> bool:
+    """Return True if a template's prompts continue one another, token by token, for replies without thoughts.
+
+    Raises DataError if the template refuses the messages.
+    """
     where = "a question, a reply and a question"
     first = [Message(role="system", content=system)] if system else []
     first = [*first, Message(role="user", content="One.")]
     both = [*first, Message(role="assistant", content=PROBE), Message(role="user", content="Two.")]
     prompt, whole = chat.prompt(first, where=where), chat.prompt(both, where=where)
-    if [*prompt, *chat.encode(PROBE), *after_reply(chat, both, where=where)] != whole:
-        raise DataError(
-            f"{chat.name}: its chat template writes a conversation otherwise when it goes on, so a dialogue is not one "
-            "sequence of tokens, which GRPO needs; give it a template whose prompts continue one another"
-        )
+    return [*prompt, *chat.encode(PROBE), *after_reply(chat, both, where=where)] == whole

@@ -1,31 +1,42 @@
-"""From a dialogue to what GRPO trains on: one sequence of tokens, and which of them the agent said."""
+"""From a dialogue to a row for TRL's trainer: its sequences one after the other, and which tokens the agent wrote.
+
+A dialogue is one sequence if every prompt continues the one before and the reply to it. If not, as with a chat template
+that strips earlier thoughts, each turn is a sequence of its own (`data.tokens.arrange`), as in every other method.
+"""
 
 from __future__ import annotations
+
+from itertools import chain
 
 from msgspec import Struct
 
 from colbench.errors import DataError, EndpointError
 from colbench.rollout import Rollout
+from sweet_rl_trainer.data.tokens import OUTSIDE, Tokens, TurnTokens, arrange
+
+Part = tuple[int, int]
+"""The lengths of a sequence's two parts: up to its first reply, and from there on."""
 
 
-class Sequence(Struct, frozen=True, kw_only=True):
-    """A dialogue in tokens: the first prompt, and everything after it."""
+class DialogueRow(Struct, frozen=True, kw_only=True):
+    """A dialogue in tokens: the first prompt, and everything after it, further sequences included."""
 
     prompt: list[int]
     completion: list[int]
     mask: list[int]
-    """Of the completion: 1 where the agent said it, 0 for the human's words and the template's marks."""
+    """Of the completion: 1 for what the agent wrote, 0 for the rest."""
     logprobs: list[float]
-    """Of the completion as it was sampled, 0 where `mask` is; empty where they are not known."""
+    """Of the completion when it was sampled, 0 where `mask` is; empty if they are not known."""
     turns: list[int]
-    """Of the completion: the number of each token's turn, from 0; what is said before a reply counts to its turn."""
+    """Of the completion: the number of the turn, from 0, in which the agent wrote a token; 0 for the rest."""
+    parts: list[Part]
+    """Of each sequence in the row."""
 
 
-def sequence(rollout: Rollout) -> Sequence:
-    """A dialogue whose turns have their tokens, each prompt continuing the one before and the reply to it.
+def dialogue_row(rollout: Rollout) -> DialogueRow:
+    """Return the row of a dialogue whose turns have recorded tokens.
 
-    Raises DataError, or EndpointError where a server was to blame, if nothing was said; DataError naming the turn that
-    does not continue what was before it.
+    Raises DataError, or EndpointError where a server was to blame, if nothing was said.
     """
     turns = [turn.sampled for turn in rollout.turns if turn.sampled]
     if not turns:
@@ -33,27 +44,25 @@ def sequence(rollout: Rollout) -> Sequence:
         lost = rollout.failure is not None and rollout.failure.boundary == "endpoint"
         kind = EndpointError if lost else DataError
         raise kind(f"{rollout.task_id}: nothing of its dialogue can be trained: {reason}")
-    ids = list(turns[0].prompt)
-    mask: list[int] = []
-    logprobs: list[float] = []
-    numbers: list[int] = []
-    for number, turn in enumerate(turns, start=1):
-        if list(turn.prompt[: len(ids)]) != ids:
-            raise DataError(
-                f"{rollout.task_id}, turn {number}: its prompt does not continue the turns before it, so the dialogue "
-                "is not one sequence"
-            )
-        between = len(turn.prompt) - len(ids)
-        ids = [*turn.prompt, *turn.ids]
-        mask += [0] * between + [1] * len(turn.ids)
-        logprobs += [0.0] * between + list(turn.logprobs)
-        numbers += [number - 1] * (between + len(turn.ids))
+    _, sequences = arrange(
+        [TurnTokens(prompt=list(turn.prompt), reply=list(turn.ids)) for turn in turns]
+    )
+    ids = [token for each in sequences for token in each.ids]
     start = len(turns[0].prompt)
+    numbers = [turn for each in sequences for turn in each.turns][start:]
+    mask = [int(number != OUTSIDE) for number in numbers]
     known = all(len(turn.logprobs) == len(turn.ids) for turn in turns)
-    return Sequence(
+    logprobs = chain.from_iterable(turn.logprobs for turn in turns)
+    return DialogueRow(
         prompt=ids[:start],
         completion=ids[start:],
         mask=mask,
-        logprobs=logprobs if known else [],
-        turns=numbers,
+        logprobs=[next(logprobs) if wrote else 0.0 for wrote in mask] if known else [],
+        turns=[max(number, 0) for number in numbers],
+        parts=list(map(_part, sequences)),
     )
+
+
+def _part(sequence: Tokens) -> Part:
+    start = next(place for place, turn in enumerate(sequence.turns) if turn != OUTSIDE)
+    return start, len(sequence.ids) - start

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -36,16 +37,19 @@ from sweet_rl_trainer.train.arguments import tracked_as
 from sweet_rl_trainer.train.callbacks import Alarms, LogFile, OnConsole
 from sweet_rl_trainer.train.grpo.credit import REWARD, SETTLED, TURNS, shares_told
 from sweet_rl_trainer.train.grpo.environment import Environment, system_prompts
-from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, check_template
+from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, continues
 from sweet_rl_trainer.train.grpo.samplers import Server, in_process
-from sweet_rl_trainer.train.grpo.sequences import sequence
+from sweet_rl_trainer.train.grpo.sequences import dialogue_row
 from sweet_rl_trainer.train.grpo.settings import GrpoSettings, check, require_trl
 from sweet_rl_trainer.train.history import LOG
 from sweet_rl_trainer.train.run import MODEL, open_folder, save_whole
 from sweet_rl_trainer.train.sharding import use_cpu
 
 if TYPE_CHECKING:
-    from trl import GRPOTrainer
+    from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
+
+SEQUENCES = "sequences"
+"""Logged: sequences of a dialogue. More than one where prompts do not continue one another."""
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
@@ -151,17 +155,21 @@ class _Run:
             raise UserError("two tasks have the same id; see colbench.task.distinguish")
         self._prompts = system_prompts(config)
         for domain in {task.domain for task in tasks}:
-            check_template(chat, self._prompts[domain])
+            continues(
+                chat, self._prompts[domain]
+            )  # a template that refuses the prompt is refused now
 
-    def rollouts(self, names: Sequence[str], trainer: GRPOTrainer) -> dict[str, Any]:
-        """A dialogue on each of the tasks of these ids, as TRL wants it: tokens, masks and rewards."""
+    def rollouts(self, names: Sequence[str], trainer: DialogueTrainer) -> dict[str, Any]:
+        """Run a dialogue on each of the tasks of these ids; return tokens, masks and rewards as TRL wants them."""
         step, rank = trainer.state.global_step, trainer.accelerator.process_index
         agent = Policy(self.chat, self._sampler(trainer, len(names)), self._prompts)
         tasks = [self.tasks[name] for name in names]
         rollouts = self.environment.play(tasks, agent, name=f"{step:06d}.{rank:03d}")
         self._keep(rollouts, f"{step:06d}-{rank:03d}.jsonl")
-        self.measured = dialogue_measures(rollouts)
-        found = [sequence(each) for each in rollouts]
+        found = [dialogue_row(each) for each in rollouts]
+        trainer.hold([each.parts for each in found])
+        sequences = fmean(len(each.parts) for each in found)
+        self.measured = {**dialogue_measures(rollouts), SEQUENCES: sequences}
         known = all(each.logprobs for each in found)
         return {
             "prompt_ids": [each.prompt for each in found],
@@ -225,11 +233,11 @@ def _some(rewards: list[float | None], rollouts: Sequence[Rollout]) -> list[floa
 def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
     from datasets import Dataset
     from transformers import PrinterCallback
-    from trl import GRPOTrainer
 
+    from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
     from sweet_rl_trainer.train.grpo.turn_trainer import TurnTrainer
 
-    kind = TurnTrainer if run.settings.credit == "turn" else GRPOTrainer
+    kind = TurnTrainer if run.settings.credit == "turn" else DialogueTrainer
     trainer = kind(
         model=model,
         reward_funcs=[run.reward],

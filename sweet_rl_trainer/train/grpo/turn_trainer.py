@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from trl import GRPOTrainer
 
 from sweet_rl_trainer.train.grpo.credit import REWARD, SETTLED, TURNS, turn_advantages
+from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
 
 
-class TurnTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
+class TurnTrainer(DialogueTrainer):
     """GRPO with the credit of each turn. TRL's loss takes advantages of tokens from a subclass."""
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:

@@ -116,17 +116,18 @@ def trained(*, pieces):
 
 
 @pytest.fixture(scope="session")
-def tokenizer():
+def tokenizer(thinking_templates):
     """`tokenizer(name)`: a tokenizer with the template of that name; it starts texts with BOS, as Llama's does."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     made = {pieces: trained(pieces=pieces) for pieces in (False, True)}
+    templates = {**TEMPLATES, **thinking_templates}
 
     def build(name, *, pieces=False, **options):
         fast = transformers.PreTrainedTokenizerFast(
             tokenizer_object=made[pieces],
             **{"bos_token": "<s>", "eos_token": "</s>", "name_or_path": f"tiny-{name}", **options},
         )
-        fast.chat_template = TEMPLATES.get(name)
+        fast.chat_template = templates.get(name)
         return fast
 
     return build

@@ -129,7 +129,7 @@ async def test_contexts_are_what_the_model_was_sent(prompt, tmp_path, monkeypatc
         assert trajectory.said == ("What about case 0?", "What about case 1?", "")
         assert trajectory.replies[0] == "  I wonder about 0. OUTPUT: What about case 0?\n"
         for turn, sampled in zip(trajectory.replies, trajectory.sampled, strict=True):
-            assert bytes(sampled.ids[:-1]).decode() == turn
+            assert bytes(list(sampled.ids[:-1])).decode() == turn
 
 
 async def test_a_prompt_that_is_gone_must_be_given(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from threading import Thread
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from colbench.run_folder import hold
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.digest import SETTLED, model_digest
 from sweet_rl_trainer.model.packing import lay_out
 from sweet_rl_trainer.train.loss import pair_losses, row_logprobs, scores
 from sweet_rl_trainer.train.reference_cache import ReferenceCache, content_key
@@ -218,6 +219,37 @@ def test_the_digest_is_of_configuration_and_weights_and_of_nothing_else(make_mod
         model.lm_head.weight[0, 0] += 1
     model.save_pretrained(tmp_path / "b")
     assert model_digest(tmp_path / "b") != digest
+
+
+def test_a_model_is_hashed_again_only_when_its_files_have_changed(make_model, tmp_path):
+    make_model().save_pretrained(tmp_path)
+    folder, weights = tmp_path, tmp_path / "model.safetensors"
+    first = model_digest(folder)
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)  # of the same size, at once
+    assert (second := model_digest(folder)) != first
+    time.sleep(SETTLED + 0.1)
+    assert model_digest(folder) == second
+    assert model_digest(folder) == second
+    before = weights.stat()
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    os.utime(weights, ns=(before.st_atime_ns, before.st_mtime_ns))  # as `cp --preserve` does
+    assert model_digest(folder) == first
+
+
+def test_a_model_that_is_known_is_not_read_again(make_model, tmp_path):
+    make_model().config.save_pretrained(tmp_path)
+    with (tmp_path / "model.safetensors").open("wb") as file:
+        file.truncate(2**29)
+    time.sleep(SETTLED + 0.1)
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        model_digest(tmp_path)
+        seconds.append(time.perf_counter() - start)
+    assert seconds[1] < seconds[0] / 5
 
 
 def test_a_folder_without_weights_is_refused(make_model, tmp_path):

@@ -16,7 +16,7 @@ from colbench.models.openai_chat import OpenAIChat
 from colbench.models.scripted_server import Fault, ScriptedServer
 from sweet_rl_trainer.data.tokens import encode_prompt
 from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Sampler
-from sweet_rl_trainer.methods.ranking.local import sample_in_process
+from sweet_rl_trainer.methods.ranking.local import sample_in_process as sample_lazily
 from sweet_rl_trainer.methods.ranking.server import sample_from_server
 from sweet_rl_trainer.methods.ranking.turns import encode_candidates, turns_of
 
@@ -33,12 +33,16 @@ def counting():
 
 async def ask(server, turns, file, sampler=FOUR, retries=0, **options):
     async with OpenAIChat(f"scripted@{server.base_url}", retries=retries, concurrency=8) as chat:
-        return await sample_from_server(turns, chat, sampler, file, **options)
+        return list(await sample_from_server(turns, chat, sampler, file, **options))
 
 
 @pytest.fixture
 def file(tmp_path):
     return CandidateFile(tmp_path / "candidates.jsonl")
+
+
+def sample_in_process(*values, **options):
+    return list(sample_lazily(*values, **options))
 
 
 def again(file):

@@ -33,9 +33,9 @@ def test_each_wording_is_played_on_once_and_its_mean_reward_is_the_score(chat, d
     ]
     dropped = Counter()
     tasks = {TASK.hash: TASK}
-    (found,) = score_by_returns(turns, tasks, chat, continuations, count=2, dropped=dropped)
+    found, other = score_by_returns(turns, tasks, chat, continuations, count=2, dropped=dropped)
     assert asked == [("x", 2), ("y", 2), ("z", 2)]
-    assert found.candidates == turns[0]
+    assert other is None
     assert found.scores == (0.75, 0.0, 0.75, None)
     assert found.lengths == (2, 2, 3, 2), "bytes, and the token that ends a reply"
     assert dropped == {"turns of unknown tasks": 1, "candidates without a return": 1}

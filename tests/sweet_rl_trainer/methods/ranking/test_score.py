@@ -16,9 +16,11 @@ from sweet_rl_trainer.data.privileged import TEMPLATES, state
 from sweet_rl_trainer.data.token_weights import RULES
 from sweet_rl_trainer.methods.ranking.score import (
     TERMS,
+    TURNS,
     score_candidates,
     score_pairs,
     score_sides,
+    score_turns,
     scorer,
 )
 from sweet_rl_trainer.methods.ranking.turns import (
@@ -131,6 +133,33 @@ def test_scores_are_those_of_a_plain_loop(preset, kind, candidates, byte_model, 
             scale = length if preset == "critic-sum" else 1
             assert score == pytest.approx(expected, rel=0, abs=1e-5 * scale)
             assert length == len(reply.text.encode()) + (reply.text != "cut sho")
+
+
+def test_turns_beyond_those_in_memory_together_have_the_same_scores(
+    dialogue, byte_model, make_scorer, chat
+):
+    """And the turns are read once for each model."""
+    words = (Reply(text="No."), Reply(text="Yes?"))
+    turns = [
+        Candidates(turn=turn, replies=words)
+        for number in range(TURNS // 2 + 3)
+        for turn in turns_of([dialogue(str(number), heard=(f"Write {number}.", "No."))])
+    ]
+    reads = []
+
+    class Counted(list):
+        def __iter__(self):
+            reads.append(len(self))
+            return super().__iter__()
+
+    reference = make_scorer(byte_model())
+    found = score_turns(Counted(turns), chat, "pmi", reference=reference, **LIMITS)
+    assert reads == [len(turns)] * 2
+    for place in (0, TURNS - 1, TURNS, len(turns) - 1):
+        fresh = make_scorer(byte_model(), f"alone {place}")
+        (alone,) = score_turns([turns[place]], chat, "pmi", reference=fresh, **LIMITS)
+        assert found[place].scores == pytest.approx(alone.scores, abs=1e-5)
+        assert found[place].lengths == alone.lengths
 
 
 @pytest.mark.parametrize(

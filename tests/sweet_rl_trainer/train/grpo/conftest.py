@@ -12,19 +12,21 @@ SPECIAL = ["<s>", "</s>", "<|im_start|>", "<|im_end|>"]
 ANSWER = "I WANT TO ANSWER:\ndef late(days):\n    return "
 WORDS = [f"{ANSWER}days > 1  # ", f"{ANSWER}True  # ", "How late? "]
 """Tokens of their own, which text is never split into: read again, they are other tokens. The last answer counts."""
+THOUGHTFUL = [f"<think>{thought}</think>{word}" for thought, word in zip("abc", WORDS, strict=True)]
+"""The same, each after a thought."""
 
 
 @pytest.fixture(scope="session")
 def make_chat():
-    """`make_chat(template)`: 256 tokens for bytes, the special ones, and WORDS."""
+    """`make_chat(template, thoughts=True)`: 256 tokens for bytes, the special ones, and WORDS, or THOUGHTFUL."""
     tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     from sweet_rl_trainer.data.chat import Chat
 
-    def make(template=CHATML):
+    def make(template=CHATML, *, thoughts=False):
         level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        words = [level.pre_tokenize_str(word)[0][0] for word in WORDS]
+        words = [level.pre_tokenize_str(word)[0][0] for word in (THOUGHTFUL if thoughts else WORDS)]
         entries = [*SPECIAL, *sorted(level.alphabet()), *words]
         vocabulary = {token: number for number, token in enumerate(entries)}
         tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, []))

@@ -18,9 +18,9 @@ from colbench.errors import AgentError, DataError, EndpointError
 from colbench.interfaces import Episode, StatefulAgent
 from colbench.messages import Message, Sampled
 from colbench.rollout import Failure, Rollout, Turn
-from sweet_rl_trainer.train.grpo.policy import Policy, check_template
+from sweet_rl_trainer.train.grpo.policy import Policy, continues
 from sweet_rl_trainer.train.grpo.samplers import Rounds, Server
-from sweet_rl_trainer.train.grpo.sequences import sequence
+from sweet_rl_trainer.train.grpo.sequences import dialogue_row
 from sweet_rl_trainer.train.grpo.settings import GrpoSettings
 
 torch.set_num_threads(1)
@@ -83,11 +83,50 @@ async def test_the_end_of_a_turn_is_written_once(make_chat):
     assert chat.tokenizer.decode(asked[1][0]) == whole
 
 
-def test_a_template_whose_prompts_do_not_continue_one_another_is_refused(make_chat):
-    check_template(make_chat(), "Ask.")
-    check_template(make_chat(), "")
-    with pytest.raises(DataError, match="words: its chat template writes a conversation otherwise"):
-        check_template(make_chat(MOVING), "Ask.")
+def test_a_template_continues_its_prompts_or_not(make_chat, thinking_templates):
+    qwen3, deepseek = thinking_templates["qwen3"], thinking_templates["deepseek"]
+    chatml = make_chat().tokenizer.chat_template
+    known = {chatml: True, MOVING: False, qwen3: True, deepseek: False}
+    for template, expected in known.items():
+        assert [continues(make_chat(template), system) for system in ("Ask.", "")] == [expected] * 2
+
+
+def test_a_template_that_refuses_the_system_prompt_is_named(make_chat):
+    refusing = "{{- raise_exception('no') if messages[0].role == 'system' else '' }}"
+    with pytest.raises(DataError, match="the chat template of words refuses"):
+        continues(make_chat(refusing), "Ask.")
+
+
+@pytest.mark.parametrize("name", ["qwen3", "deepseek", "moving"])
+async def test_a_prompt_is_rendered_where_the_template_does_not_keep_the_last_reply(
+    name, make_chat, thinking_templates
+):
+    chat = make_chat({**thinking_templates, "moving": MOVING}[name], thoughts=True)
+    question = len(chat.tokenizer) - 1
+    sampler, asked = rounds([[question, chat.end]] * 3, dialogues=1)
+    policy = Policy(chat, sampler, {"backend": "Ask."})
+    said = [user("Write it.")]
+    async with policy, policy.open(Episode(id="1", seed=0, max_turns=3)) as agent:
+        for heard in ("Very.", "Two days.", "Yes."):
+            reply = await agent.reply(said)
+            said += [Message(role="assistant", content=reply.content), user(heard)]
+    assert reply.content == "<think>c</think>How late? "
+    for turn, (prompt,) in enumerate(asked):
+        messages = [Message(role="system", content="Ask."), *said[: 1 + 2 * turn]]
+        assert prompt == chat.prompt(messages, where="")
+        assert ("<think>c" in chat.tokenizer.decode(prompt)) == (name == "moving" and turn > 0)
+
+
+async def test_a_thinking_model_that_does_not_think_has_one_sequence(make_chat, thinking_templates):
+    chat = make_chat(thinking_templates["qwen3"])
+    question = len(chat.tokenizer) - 1
+    sampler, asked = rounds([[question, chat.end]] * 2, dialogues=1)
+    policy = Policy(chat, sampler, {"backend": "Ask."})
+    async with policy, policy.open(Episode(id="1", seed=0, max_turns=3)) as agent:
+        reply = await agent.reply([user("Write it.")])
+        await agent.reply([user("Write it."), reply, user("Very.")])
+    first = [*asked[0][0], question, chat.end]
+    assert asked[1][0][: len(first)] == first
 
 
 async def test_a_round_is_of_all_who_are_not_done_in_their_order(make_chat):
@@ -189,7 +228,7 @@ def rollout(*sampled, **fields):
 
 
 def test_a_dialogue_is_one_sequence_in_which_the_agents_tokens_are_marked():
-    found = sequence(
+    found = dialogue_row(
         rollout(
             Sampled(prompt=(1, 2), ids=(3, 4), logprobs=(-0.1, -0.2)),
             Sampled(prompt=(1, 2, 3, 4, 5, 6), ids=(7,), logprobs=(-0.3,)),
@@ -198,20 +237,28 @@ def test_a_dialogue_is_one_sequence_in_which_the_agents_tokens_are_marked():
     assert (found.prompt, found.completion) == ([1, 2], [3, 4, 5, 6, 7])
     assert found.mask == [1, 1, 0, 0, 1]
     assert found.logprobs == [-0.1, -0.2, 0.0, 0.0, -0.3]
-    assert found.turns == [0, 0, 1, 1, 1]
+    assert found.turns == [0, 0, 0, 0, 1]
+    assert found.parts == [(2, 5)]
 
 
-def test_a_dialogue_that_is_not_one_sequence_is_refused():
-    turns = [Sampled(prompt=p, ids=(3,), logprobs=()) for p in ((1, 2), (1, 2, 4))]
-    with pytest.raises(DataError, match="late, turn 2: its prompt does not continue"):
-        sequence(rollout(*turns))
+def test_a_dialogue_whose_prompts_do_not_continue_has_a_sequence_for_each_turn():
+    found = dialogue_row(
+        rollout(
+            Sampled(prompt=(1, 2), ids=(3, 4), logprobs=(-0.1, -0.2)),
+            Sampled(prompt=(1, 2, 4, 5), ids=(7,), logprobs=(-0.3,)),
+        )
+    )
+    assert (found.prompt, found.completion) == ([1, 2], [3, 4, 1, 2, 4, 5, 7])
+    assert found.mask == [1, 1, 0, 0, 0, 0, 1]
+    assert found.logprobs == [-0.1, -0.2, 0.0, 0.0, 0.0, 0.0, -0.3]
+    assert found.parts == [(2, 2), (4, 1)]
 
 
 @pytest.mark.parametrize(("boundary", "error"), [("agent", DataError), ("endpoint", EndpointError)])
 def test_a_dialogue_in_which_nothing_was_said_is_an_error(boundary, error):
     failure = Failure(boundary=boundary, reason="no room")
     with pytest.raises(error, match="late: nothing of its dialogue can be trained: no room"):
-        sequence(rollout(failure=failure))
+        dialogue_row(rollout(failure=failure))
 
 
 WITHOUT = """

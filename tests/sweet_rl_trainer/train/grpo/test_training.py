@@ -26,7 +26,7 @@ from colbench.plugins import resolve_tasks
 from colbench.rollout import read_rollouts
 from colbench.sandbox import CodeSandbox
 from sweet_rl_trainer.settings import LoraSettings
-from sweet_rl_trainer.train.grpo.sequences import sequence
+from sweet_rl_trainer.train.grpo.sequences import dialogue_row
 from sweet_rl_trainer.train.grpo.settings import GrpoSettings
 from sweet_rl_trainer.train.grpo.training import train_grpo
 
@@ -159,6 +159,38 @@ def test_with_one_turn_the_credit_is_that_of_the_dialogue(
     assert any(not torch.equal(one[n], p) for n, p in make_guesser().state_dict().items())
 
 
+@pytest.mark.parametrize(("name", "iterations"), [("qwen3", 1), ("qwen3", 2), ("deepseek", 1)])
+def test_a_model_whose_thoughts_are_stripped_learns_each_turn_after_what_it_saw(
+    name, iterations, make_guesser, make_chat, thinking_templates, late, tmp_path
+):
+    """With two iterations the probabilities when sampled are computed apart; the first step is the same."""
+    chat = make_chat(thinking_templates[name], thoughts=True)
+    given = settings(batch_size=16, rows=2, iterations=iterations, steps=iterations)
+    given = replace(given, save_every=iterations)
+    model = make_guesser()
+    callbacks = [FirstStep()]
+    run(model, chat, twice(late), tmp_path / "run", given, callbacks=callbacks)
+    found = rollouts(tmp_path / "run")
+    thoughtful = [each for each in found if any(turn.raw for turn in each.turns[:-1])]
+    assert thoughtful
+    for rollout in thoughtful:
+        assert len(dialogue_row(rollout).parts) == len(rollout.turns) > 1
+        prompts = [chat.tokenizer.decode(turn.sampled.prompt) for turn in rollout.turns]
+        assert not any("</think>" in prompt for prompt in prompts)
+        assert all("</think>" in turn.raw for turn in rollout.turns if turn.raw)
+    check_step(make_guesser(), tmp_path / "run", after=callbacks[0].weights)
+    mean = sum(len(dialogue_row(each).parts) for each in found) / len(found)
+    assert log(tmp_path / "run")[0]["sequences"] == pytest.approx(mean)
+
+
+class FirstStep(TrainerCallback):
+    """Keeps the weights after the first step."""
+
+    def on_step_end(self, args, state, control, model, **_):
+        if state.global_step == 1:
+            self.weights = {name: each.clone() for name, each in model.state_dict().items()}
+
+
 def test_dialogues_are_had_with_the_variables_of_the_template(
     make_guesser, make_chat, late, tmp_path
 ):
@@ -169,7 +201,7 @@ def test_dialogues_are_had_with_the_variables_of_the_template(
         assert chat.tokenizer.decode(rollout.turns[0].sampled.prompt).startswith("Mood: calm\n")
 
 
-def check_step(model, folder, credit=by_dialogue):
+def check_step(model, folder, credit=by_dialogue, after=None):
     """That the step in a folder is that of the plain loop, from a model as it was before."""
     found = rollouts(folder)
     for task in {each.task_id for each in found}:
@@ -177,7 +209,7 @@ def check_step(model, folder, credit=by_dialogue):
         assert len({each.scores["default"].value for each in group}) > 1
         assert len({len(each.turns) for each in group}) > 1
     expected_loss(model, found, credit).backward()
-    after = weights(folder / "model")
+    after = after or weights(folder / "model")
     moved = 0.0
     for name, parameter in model.named_parameters():
         step = 0.1 * parameter.grad
@@ -227,7 +259,7 @@ def test_what_is_masked_is_the_template_and_the_human(make_guesser, make_chat, l
     several = [each for each in rollouts(tmp_path / "run") if len(each.turns) > 1]
     assert several
     for rollout in several:
-        found = sequence(rollout)
+        found = dialogue_row(rollout)
         own = [t for t, agents in zip(found.completion, found.mask, strict=True) if agents]
         assert own == [token for turn in rollout.turns for token in turn.sampled.ids]
         others = [t for t, agents in zip(found.completion, found.mask, strict=True) if not agents]

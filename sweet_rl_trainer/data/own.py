@@ -1,0 +1,123 @@
+"""Own dialogues: JSONL files with a dialogue in each line, as in docs/own-dialogues.md.
+
+A line holds `messages` and a `reward`, and may hold `task`, `privileged` and `domain`. The messages are taken as they
+are: an earlier message is shown to the agent as it was written, except for what the chat template leaves out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from colbench.config_errors import explain
+from colbench.errors import DataError, UserError
+from colbench.messages import ANSWER_MARKER, Message, Role
+from colbench.registry import get_domain
+from sweet_rl_trainer.data.trajectories import Trajectory
+
+FOLLOWS: dict[Role, Role] = {"system": "user", "user": "assistant", "assistant": "user"}
+"""The role of the next message."""
+
+
+class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A message in a file."""
+
+    role: Role
+    content: str
+
+
+class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A dialogue in a file."""
+
+    messages: tuple[Said, ...]
+    reward: float
+    """Higher is better; 1 is a success."""
+    task: str = ""
+    """Dialogues of the same task are compared; by default those with the same first user message."""
+    privileged: str = ""
+    """The information c that a critic may see and the agent may not."""
+    domain: str = ""
+    """The domain whose words state c; by default words for any task."""
+
+
+def read_own(path: Path) -> Iterator[Trajectory]:
+    """Yield the trajectories of a file. Raises DataError that names file, line and fix if one is wrong."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as cause:
+        raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
+    if not any(map(bytes.strip, lines)):
+        raise DataError(f"{path}: it holds no dialogue; write one JSON object to a line")
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield _trajectory(_decoded(line, f"{path}:{number}"), f"{path.name}:{number}")
+
+
+def _decoded(content: bytes, place: str) -> Line:
+    values = _values(content, place)
+    try:
+        line = msgspec.convert(values, Line, strict=True)
+    except msgspec.ValidationError as cause:
+        raise DataError(f"{place}: {explain(cause, Line, values)}") from cause
+    try:
+        _check(line)
+    except UserError as cause:
+        raise DataError(f"{place}: {cause}") from cause
+    return line
+
+
+def _values(content: bytes, place: str) -> object:
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError as cause:
+        raise DataError(
+            f"{place}: {cause}; write one JSON object to a line, with finite numbers"
+        ) from cause
+
+
+def _check(line: Line) -> None:
+    """Raise UserError unless user and assistant alternate, to an assistant message, in an installed domain."""
+    roles = [each.role for each in line.messages]
+    if not roles:
+        raise UserError(
+            "messages: there are none; a dialogue needs a user and an assistant message"
+        )
+    if roles[0] == "assistant":
+        raise UserError("messages[0]: the assistant speaks first; put the user's message before it")
+    for place, (one, other) in enumerate(pairwise(roles), start=1):
+        if other != FOLLOWS[one]:
+            raise UserError(
+                f"messages[{place}]: {other} after {one}; user and assistant must take turns, after at most one system "
+                f"message: expected {FOLLOWS[one]}"
+            )
+    if roles[-1] != "assistant":
+        raise UserError(
+            f"messages: the last one is the {roles[-1]}'s; remove it, or add the assistant's reply"
+        )
+    if line.domain:
+        try:
+            get_domain(line.domain)
+        except UserError as cause:
+            raise UserError(f"domain: {cause}") from cause
+
+
+def _trajectory(line: Line, place: str) -> Trajectory:
+    messages = tuple(Message(role=each.role, content=each.content) for each in line.messages)
+    said = tuple(each.content for each in messages if each.role == "assistant")
+    task = line.task or next(each.content for each in messages if each.role == "user")
+    return Trajectory(
+        id=place,
+        task_id=line.task or place,
+        task_hash=hashlib.sha256(task.encode()).hexdigest(),
+        domain=line.domain,
+        privileged=line.privileged,
+        messages=messages,
+        said=said,
+        reward=line.reward,
+        ended_by="answer" if ANSWER_MARKER in said[-1] else "unknown",
+    )

@@ -1,0 +1,25 @@
+"""Lines of a file that are read when they are asked for, so that a file need not fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def places(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield each whole line of a file, without its end, and where it starts; none if there is no file."""
+    if not path.exists():
+        return
+    start = 0
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                yield start, line[:-1]
+            start += len(line)
+
+
+def line_at(path: Path, start: int) -> bytes:
+    """Return the line that starts at a place."""
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.readline()
