@@ -95,7 +95,7 @@ def test_its_pairs_are_those_that_are_trained_on(done):
 
 def test_each_training_ends_with_a_summary_and_a_picture(done):
     out, said = done
-    for folder in (each.parent for each in out.glob("*/run/log.jsonl")):
+    for folder in (each.parent.parent for each in out.glob("*/run/log.jsonl")):
         assert (folder / "training.png").is_file()
         shown = view(folder)
         rows = {row[0] for row in shown.tables[0].rows}
