@@ -22,7 +22,7 @@ PLAIN_INTERVAL = 10.0
 T_co = TypeVar("T_co", covariant=True)
 
 
-class _Several(Sized, Iterable[T_co], Protocol[T_co]):
+class Several(Sized, Iterable[T_co], Protocol[T_co]):
     """Things whose number is known."""
 
 
@@ -41,7 +41,7 @@ def progress(
         yield _Lines(name, total, every).advance
 
 
-def shown(name: str, things: _Several[T_co]) -> Iterator[T_co]:
+def shown(name: str, things: Several[T_co]) -> Iterator[T_co]:
     """The things, each of which is done when the next one is asked for."""
     with progress(name, len(things)) as advance:
         for each in things:

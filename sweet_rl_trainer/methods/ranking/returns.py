@@ -7,10 +7,11 @@ a few dialogues are played on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from colbench.task import Task
 from sweet_rl_trainer.agents.continuations import Continuations
+from sweet_rl_trainer.console import Several
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
@@ -22,7 +23,7 @@ from sweet_rl_trainer.methods.ranking.turns import (
 
 
 def score_by_returns(
-    turns: Collection[Candidates],
+    turns: Several[Candidates],
     tasks: Mapping[str, Task],
     chat: Chat,
     continuations: Continuations,

@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ from msgspec import Struct
 from torch import Tensor
 
 from colbench.errors import UserError
+from sweet_rl_trainer.console import Several
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example, PairExample, Side
 from sweet_rl_trainer.data.privileged import Template
@@ -129,7 +130,7 @@ def scorer(model: Any, config: Any, cache: ReferenceCache) -> Scorer:
 
 
 def score_candidates(
-    turns: Collection[Candidates], chat: Chat, preset: Preset, **options: Any
+    turns: Several[Candidates], chat: Chat, preset: Preset, **options: Any
 ) -> list[Scored]:
     """Return all candidates with their scores; see `score_turns`."""
     found = score_turns(turns, chat, preset, **options)
@@ -137,7 +138,7 @@ def score_candidates(
 
 
 def score_turns(
-    turns: Collection[Candidates],
+    turns: Several[Candidates],
     chat: Chat,
     preset: Preset,
     *,
@@ -180,7 +181,7 @@ def score_turns(
 
 
 def _batches(
-    turns: Collection[Candidates], chat: Chat, term: Term, template: Template | None
+    turns: Several[Candidates], chat: Chat, term: Term, template: Template | None
 ) -> Iterator[list[list[Example]]]:
     """Yield the candidates of some turns at a time, in tokens."""
     sequences = (_weighted(each, chat, term, template) for each in turns)

@@ -21,7 +21,7 @@ Forward = tuple[Tensor, Tensor | None, Tensor | None]
 """Log-probabilities, entropies, and the load-balancing loss of a mixture of experts."""
 
 
-class DialogueTrainer(GRPOTrainer):
+class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]
     """TRL's GRPO trainer, whose rows are dialogues. `hold` is called with each batch of dialogues."""
 
     _parts: Tensor
@@ -55,14 +55,14 @@ class DialogueTrainer(GRPOTrainer):
                 model, input_ids, attention_mask, logits_to_keep, batch_size, **options
             )
             return whole
+        size = batch_size or len(parts)
         found: list[Forward] = []
-        for first in range(0, len(parts), batch_size or len(parts)):
-            rows = slice(first, first + (batch_size or len(parts)))
+        for rows in (slice(first, first + size) for first in range(0, len(parts), size)):
             ids = list(map(_unpadded, input_ids[rows], attention_mask[rows]))
-            batch = self._batch(ids, parts[rows])
-            logps, entropies, aux = forward(model, *batch, **options)
-            back = [_in_rows(each, parts[rows], logits_to_keep) for each in (logps, entropies)]
-            found.append((back[0], back[1], aux))
+            logps, entropies, aux = forward(model, *self._batch(ids, parts[rows]), **options)
+            if entropies is not None:
+                entropies = _in_rows(entropies, parts[rows], logits_to_keep)
+            found.append((_in_rows(logps, parts[rows], logits_to_keep), entropies, aux))
         return _joined(found)
 
     def _batch(
@@ -70,7 +70,7 @@ class DialogueTrainer(GRPOTrainer):
     ) -> tuple[Tensor, Tensor, int]:
         """Return the sequences of some dialogues as a batch as TRL has it: ids, mask, and tokens to keep."""
         sizes = [size for row in parts for part in row for size in part]
-        pieces = torch.cat(list(rows)).split(sizes)
+        pieces = torch.split(torch.cat(list(rows)), sizes)
         ids = _padded(pieces, self._tokenizer.pad_token_id)
         mask = _padded([torch.ones_like(piece) for piece in pieces], 0)
         return ids, mask, max(map(len, pieces[1::2]))
@@ -87,10 +87,8 @@ def _unpadded(ids: Tensor, mask: Tensor) -> Tensor:
     return ids[mask.bool()]
 
 
-def _in_rows(values: Tensor | None, parts: Sequence[Sequence[Part]], width: int) -> Tensor | None:
+def _in_rows(values: Tensor, parts: Sequence[Sequence[Part]], width: int) -> Tensor:
     """Return values of the sequences' completions at their places in the dialogues' completions; elsewhere 0."""
-    if values is None:
-        return None
     sequences = iter(values)
     rows = [torch.cat(list(_pieces(row, sequences))) for row in parts]
     return torch.stack([torch.nn.functional.pad(row, (0, width - len(row))) for row in rows])
