@@ -245,9 +245,10 @@ def test_a_wrong_change_is_named_with_its_key(change, message):
         read("tiny-cpu", [change])
 
 
-def test_returns_of_dialogues_that_nobody_can_play_on_are_refused():
-    changes = ["rank.scores=returns", "data.official=['x.jsonl']"]
-    with pytest.raises(UserError, match="'returns': nobody can play on in official files"):
+@pytest.mark.parametrize("source", ["official", "chats"])
+def test_returns_of_dialogues_that_cannot_be_continued_are_refused(source):
+    changes = ["rank.scores=returns", f"data.{source}=['x.jsonl']"]
+    with pytest.raises(UserError, match="'returns': only dialogues of runs can be continued"):
         read("tiny-cpu", changes)
     assert read("tiny-cpu", [*changes, "data.runs=['x']"]).tables["rank"].scores == "returns"
 
