@@ -36,7 +36,7 @@ TRACKERS: Mapping[Tracker, tuple[str, ...]] = {
 
 def trackers(names: Sequence[Tracker] | Tracker) -> tuple[Tracker, ...]:
     """Return the names as a tuple; one of them may be a plain word."""
-    return (cast(Tracker, names),) if isinstance(names, str) else tuple(names)
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def not_installed(names: Sequence[str]) -> str:

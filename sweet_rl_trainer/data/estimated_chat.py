@@ -47,7 +47,7 @@ class EstimatedChat(Chat):
         return [*self.encode(text.strip()), self.end]
 
     @property
-    def end(self) -> int:  # type: ignore[override]
+    def end(self) -> int:
         """The mark that ends a turn."""
         return self.encode(MARKS[-1])[0]
 

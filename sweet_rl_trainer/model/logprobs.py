@@ -79,7 +79,8 @@ def _dtype(hidden: Tensor, weight: Tensor) -> torch.dtype:
 
 
 def _chunk(weight: Tensor) -> int:
-    return max(1, 2 ** ((CHUNK_BYTES // (4 * len(weight))).bit_length() - 1))
+    """Return the number of positions whose logits `CHUNK_BYTES` hold, a power of two."""
+    return 1 << max(0, (CHUNK_BYTES // (4 * len(weight))).bit_length() - 1)
 
 
 class _Selected(torch.autograd.Function):

@@ -58,7 +58,7 @@ def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
     made = maker(data, chat_of(model_in(job.inputs["model"]), recipe.model))
     files.write(job.folder / files.TRAIN, made.train)
     files.write(job.folder / files.HELD_OUT, made.held_out)
-    write_examples(job.folder, map(_shown, spread(made.train)))
+    write_examples(job.folder, map(_shown, spread(list[PairExample | Side](made.train))))
     return {
         "dialogues": len(data.train) + len(data.held_out) + len(data.privileged),
         **summary(made),

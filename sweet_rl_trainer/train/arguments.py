@@ -71,7 +71,7 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
     return found
 
 
-def tracked_as(folder: Path) -> dict[str, str]:
+def tracked_as(folder: Path) -> dict[str, Any]:
     """Return the names under which trackers show a run: the project, and the stage of the run's folder."""
     return {"run_name": "/".join(folder.resolve().parts[-2:]), "project": PROJECT}
 
