@@ -53,11 +53,11 @@ def killed(recipe, out, pattern):
 
 
 def times(out):
-    """When each file was last written, but for the lock."""
+    """Return when each file was last written, without the lock and the page, which every call writes."""
     return {
         path.relative_to(out): path.stat().st_mtime_ns
         for path in out.rglob("*")
-        if path.is_file() and path.name != ".lock"
+        if path.is_file() and path.name not in {".lock", "index.html"}
     }
 
 
