@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -107,3 +109,11 @@ def test_an_empty_file_and_a_missing_one_are_errors(tmp_path):
         read(tmp_path, "", " ")
     with pytest.raises(DataError, match="gone.jsonl: cannot be read"):
         list(read_own(tmp_path / "gone.jsonl"))
+
+
+def test_the_example_of_the_page_is_read(tmp_path):
+    page = (Path(__file__).parents[3] / "docs" / "own-dialogues.md").read_text("utf-8")
+    (example,) = re.findall(r"```json\n(.*?)\n```", page, re.DOTALL)
+    (found,) = read(tmp_path, example)
+    assert (len(found.replies), found.reward, found.task_id) == (2, 1.0, "booking-17")
+    assert found.privileged
