@@ -106,7 +106,7 @@ def test_two_processes_train_as_one_does(one, two, run, file):
         tied = {"accuracy"} if theirs["step"] < 3 else set()  # the first step is of rate 0
         assert ours.keys() == theirs.keys()
         for name in ours.keys() - tied:
-            near = {"abs": 1e-3, "rel": ROUNDING} if run == "adapters" else {"abs": 1e-5}
+            near = {"abs": 2e-3, "rel": ROUNDING} if run == "adapters" else {"abs": 1e-5}
             assert ours[name] == pytest.approx(theirs[name], **near), name
     expected = weights(one / run, file)
     found = weights(two / run, file)
