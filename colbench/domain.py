@@ -49,12 +49,12 @@ class Metric(Struct, frozen=True, kw_only=True):
     """Name for people, in lower case."""
     role: Role = "detail"
     bounds: tuple[float, float] = (0.0, 1.0)
-    """Least and greatest possible value; infinite where there is none."""
+    """Least and greatest possible value; infinite if the metric is unbounded."""
     unit: str = "%"
     """With `%` the metric is a share, shown times 100. Any other unit, such as `s`, follows the number itself; empty
     for a plain number. Only metrics of the role `detail` may have another than `%`."""
     direction: Literal["higher", "lower"] = "higher"
-    """Which values are better; `lower` only for the role `detail`."""
+    """The better values; `lower` only for the role `detail`."""
     digits: int | None = None
     """Decimal places that agree on all machines; None: all of them."""
     lacking: str = ""

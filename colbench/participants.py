@@ -51,7 +51,7 @@ def describe_for(participant: object, domains: Collection[str]) -> dict[str, str
     """Return a participant's description with its parts for these domains, whose keys are `DOMAIN_KEY`."""
     parts = {
         f"{name}_{key}": value
-        for name in domains
+        for name in sorted(domains)
         for key, value in describe_domain(participant, name).items()
     }
     return describe(participant) | parts

@@ -108,7 +108,7 @@ def describe(plugin: object) -> dict[str, str]:
 
 
 def describe_domain(plugin: object, domain: str) -> dict[str, str]:
-    """Return what a plug-in records for tasks of one domain alone, such as the hash of its prompt.
+    """Return a plug-in's description for tasks of one domain alone, such as the hash of its prompt.
 
     Raises UserError if its `describe_domain` fails.
     """

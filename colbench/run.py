@@ -88,11 +88,13 @@ class Run:
         baseline = load_baseline(self.config, self.tasks)
         return write_report(self.folder, self.tasks, self.config, baseline)
 
-    def print_report(self) -> None:
-        """Write the report, and print its table, its warnings and where its pages are, as `colbench eval` does."""
+    def print_report(self) -> RunReport:
+        """Write the report, print its table, its warnings and its pages, as `colbench eval` does, and return it."""
         from colbench.report.console import print_report
 
-        print_report(self.write_report(), self.path)
+        report = self.write_report()
+        print_report(report, self.path)
+        return report
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one flat row for each dialogue, in the order of `rollouts`.

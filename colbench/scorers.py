@@ -70,7 +70,7 @@ def plain_metric(name: str) -> Metric:
 
 
 def _metrics(point: EntryPoint) -> Sequence[Metric]:
-    """Return what a scorer declares; nothing if it cannot be loaded, which is no reason not to show a report."""
+    """Return the metrics that a scorer declares; none if it cannot be loaded, so that a report is shown without it."""
     try:
         loaded = point.load()
         declared = getattr(loaded, "metrics", None)

@@ -78,7 +78,7 @@ class _Lines:
 
 
 def quiet() -> None:
-    """Silence bitsandbytes, and the progress bars of transformers where standard error is no terminal.
+    """Silence bitsandbytes, and the progress bars of transformers if standard error is not a terminal.
 
     It must be called before what imports them.
     """

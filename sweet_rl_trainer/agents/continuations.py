@@ -35,9 +35,9 @@ class Opening(Struct, frozen=True, kw_only=True):
 
     task: Task
     heard: tuple[str, ...]
-    """What the human said, the request first."""
+    """The human's messages, the request first."""
     replies: tuple[str, ...]
-    """What the agent said, as it was sampled; as many."""
+    """The agent's replies as they were sampled; equally many."""
 
 
 Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]

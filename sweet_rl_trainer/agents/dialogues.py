@@ -59,8 +59,8 @@ def _run(config: dict[str, Any], out: str) -> int:
     except colbench.EndpointError as error:
         print(f"sweet-rl: stopped: {error}", file=sys.stderr)
         run = colbench.load_run(out)
-    run.print_report()
-    return UNSCORED if any(domain.unscored for domain in run.report.domains.values()) else 0
+    domains = run.print_report().domains.values()
+    return UNSCORED if any(domain.unscored for domain in domains) else 0
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ class Encoded(Struct, frozen=True, kw_only=True):
 
 
 class DialogueEncoder(Protocol):
-    """What writes dialogues in tokens in its own way, such as `vision.VisionChat`, in place of `encode`."""
+    """An encoder of dialogues in place of `encode`, such as `vision.VisionChat`."""
 
     def encode_trajectory(self, trajectory: Trajectory) -> Encoded:
         """Return a trajectory in tokens."""
@@ -67,7 +67,7 @@ class TurnTokens(Struct, frozen=True, kw_only=True):
     prompt: list[int]
     reply: list[int]
     said: list[int] = []
-    """What later prompts hold of the reply if they repeat it as it was said; only the layout `joined` needs it."""
+    """The part of the reply that later prompts repeat as it was said; only the layout `joined` needs it."""
     source: Source = "sampled"
 
 

@@ -137,7 +137,7 @@ class VisionChat:
         return Tokens(ids=ids, turns=turns, pictures=tuple(each.name for each in pictures))
 
     def _widened(self, ids: Sequence[int], sizes: Iterator[int]) -> Iterator[int]:
-        """Yield the tokens, each placeholder as often as its picture has tokens."""
+        """Yield the tokens, each image token as often as its picture has tokens."""
         for token in ids:
             yield from [token] * next(sizes) if token == self._image else [token]
 

@@ -53,11 +53,8 @@ from sweet_rl_trainer.pipeline.stage import Source, Stage
 from sweet_rl_trainer.pipeline.view import examples
 
 PAPER_ACTOR_EPOCHS = 1
-PAPER_FRONTEND: Mapping[str, Any] = {
-    "critic": {"train": {"score": "value"}, "vision": {"model": "Qwen/Qwen2-VL-7B-Instruct"}},
-    "rank": {"scores": "value"},
-}
-"""The critic of frontend design: a regression head on a model that sees."""
+PAPER_CRITIC = "Qwen/Qwen2-VL-7B-Instruct"
+"""The model of the critic of frontend design."""
 
 
 ranked_view = partial(examples, measure="score")
@@ -82,6 +79,13 @@ class Sweet(Method):
         "actor": "train the actor on the pairs (phase 2), and export it",
     }
 
+    paper_tables: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        FRONTEND: {
+            "critic": {"train": {"score": "value"}, "vision": {"model": PAPER_CRITIC}},
+            "rank": {"scores": "value"},
+        }
+    }
+
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the paper's epochs and pairs; a regression head has no likelihood."""
         if table == "critic":
@@ -90,10 +94,6 @@ class Sweet(Method):
                 settings |= {"score": "value", "likelihood_weight": 0.0}
             return {"train": settings, "pairs": PAPER_PAIRS.get(domain, {})}
         return {"train": {"epochs": PAPER_ACTOR_EPOCHS}} if table == "actor" else {}
-
-    def paper_tables(self, domain: str) -> Mapping[str, Any]:
-        """Return the critic that sees, in frontend design."""
-        return PAPER_FRONTEND if domain == FRONTEND else {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
         """Yield what does not fit: a server, or scores that the critic is not trained for."""

@@ -41,6 +41,8 @@ class Method(ABC):
 
     A field `train` of type TrainSettings needs no default: a recipe's `[train]` sets it for every table. Of a `train`
     of another type it sets only `report_to`."""
+    paper_tables: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """By domain, settings of the paper that a recipe must ask for, because the defaults are simpler."""
     goals: ClassVar[Mapping[str, str]]
     """Stages at which a run can end (`--until`), each with a description. The last one trains the policy."""
 
@@ -52,10 +54,6 @@ class Method(ABC):
             domain: The domain that is trained on.
             train: What the user has set of the training.
         """
-        return {}
-
-    def paper_tables(self, domain: str) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return what a recipe must set to be the paper's: settings that ask for more than the defaults do."""
         return {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:

@@ -81,7 +81,9 @@ def convert(table: Mapping[str, Any], place: str) -> Recipe:
 def paper_recipe(domain: str) -> Recipe:
     """Return the recipe with the paper's values for a domain, and no model."""
     tables = {
-        name: table for method in methods() for name, table in method.paper_tables(domain).items()
+        name: table
+        for method in methods()
+        for name, table in method.paper_tables.get(domain, {}).items()
     }
     return convert({"domain": domain, "model": {"name": "…"}, **tables}, "paper")
 

@@ -28,7 +28,7 @@ class Sampler(Struct, frozen=True, kw_only=True):
     """What replies are sampled from, and how. By default as in the paper."""
 
     model: str
-    """What tells its weights from all others: `model.digest.model_digest`, or the name that the server knows it by."""
+    """Identity of its weights: `model.digest.model_digest`, or the model's name on the server."""
     count: int = 16
     """N."""
     temperature: float = 1.0

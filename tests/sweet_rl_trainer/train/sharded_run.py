@@ -4,6 +4,7 @@ FOLDER/whole/run      two steps, an evaluation and a checkpoint, and a third ste
 FOLDER/cut/run        the same, stopped after its second step and gone on with
 FOLDER/narrow/run     one step in bfloat16, with a row for each pair
 FOLDER/adapters/run   as `whole`, with adapters on bfloat16 and a row for each pair
+FOLDER/exact-adapters/run   as `whole`, with adapters, all in float32
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def three_steps(model, folder, *callbacks, **changes):
 def main(folder):
     make = conftest.make_model.__wrapped__()
     models = [
-        make(**LARGE) for _ in range(5)
+        make(**LARGE) for _ in range(6)
     ]  # before ZeRO-3 is heard of, which would share them out at once
     three_steps(models[0], folder / "whole", Kind(folder / "kind.txt"))
     stopped = three_steps(models[1], folder / "cut", t.StopAt(2))
@@ -61,6 +62,7 @@ def main(folder):
     three_steps(models[3], folder / "narrow", max_steps=1, **narrow)
     frozen = models[4].bfloat16()
     three_steps(frozen, folder / "adapters", adapters=LoraSettings(rank=4), **narrow)
+    three_steps(models[5], folder / "exact-adapters", adapters=LoraSettings(rank=4))
 
 
 if __name__ == "__main__":
