@@ -15,7 +15,7 @@ if [[ $stamp -nt $root/pyproject.toml && $stamp -nt $0 ]]; then
     exit
 fi
 "${PYTHON:-python3}" -m venv "$folder"
-"$python" -m pip install --quiet --editable "$root[openai-agents,langgraph,smolagents]" pytest pytest-asyncio
+"$python" -m pip install --quiet --editable "$root[openai-agents,langgraph,smolagents]" hypothesis pytest pytest-asyncio
 # CollabLLM asks for vLLM and more, litellm, by which it calls models, for an older huggingface_hub. Its collaborator
 # needs none of that; setuptools stands in for distutils, which newer Pythons lack.
 "$python" -m pip install --quiet fastuuid 'httpx[http2]' importlib_metadata pydantic-settings setuptools tokenizers
