@@ -3,13 +3,14 @@
 ColBenchError
  ├── UserError        what the user gave is wrong: exit code 2, never a traceback
  │    └── DataError   a task file, run folder or record is malformed
- ├── AgentError       the agent under test failed: its dialogue scores 0
- └── InfrastructureError   nobody under test is to blame: the score stays None, the cell is retried
-      ├── EndpointError    a model server did not answer
-      ├── SimulatorError   the simulated human failed
-      ├── SandboxError     the code sandbox failed
-      ├── RenderError      the browser failed
-      └── ScorerError      the scorer failed
+ └── BoundaryError    something failed at a boundary; `kind` says how
+      ├── AgentError           the agent under test failed: its dialogue scores 0
+      └── InfrastructureError  nobody under test is to blame: the score stays None, the cell is retried
+           ├── EndpointError   a model server did not answer
+           ├── SimulatorError  the simulated human failed
+           ├── SandboxError    the code sandbox failed
+           ├── RenderError     the browser failed
+           └── ScorerError     the scorer failed
 """
 
 from __future__ import annotations
@@ -22,6 +23,33 @@ from pathlib import Path
 from typing import Literal
 
 Boundary = Literal["agent", "endpoint", "simulator", "sandbox", "render", "scorer"]
+Kind = Literal[
+    "",
+    "timeout",
+    "connection",
+    "overload",
+    "server_error",
+    "malformed",
+    "rejected",
+    "context",
+    "empty",
+    "exception",
+    "reply",
+]
+"""The kind of a failure at a boundary.
+
+timeout       no answer in time
+connection    the server could not be reached, or the connection broke
+overload      the server refused for load until patience ran out
+server_error  HTTP 5xx, or a refusal that is known to pass
+malformed     the answer could not be read
+rejected      the server refused this request (HTTP 4xx)
+context       the dialogue is longer than the model's context
+empty         every reply was empty: cut before its first word, filtered, or just empty
+exception     an exception in the agent's, the human's or the scorer's own code, or a crash of its program
+reply         what was returned is no message
+(empty text)  unknown: files of earlier versions do not say
+"""
 
 
 class ColBenchError(Exception):
@@ -36,13 +64,23 @@ class DataError(UserError):
     """A file that ColBench was given to read is malformed."""
 
 
-class AgentError(ColBenchError):
+class BoundaryError(ColBenchError):
+    """Base of the errors at a boundary. `kind` says what happened there."""
+
+    boundary: Boundary
+
+    def __init__(self, message: str, *, kind: Kind = "exception") -> None:
+        super().__init__(message)
+        self.kind: Kind = kind
+
+
+class AgentError(BoundaryError):
     """The agent under test failed. Its dialogue scores 0 and is not retried."""
 
     boundary: Boundary = "agent"
 
 
-class InfrastructureError(ColBenchError):
+class InfrastructureError(BoundaryError):
     """Something that is not under test failed. The cell stays unscored and is retried on resume."""
 
     boundary: Boundary = "scorer"
@@ -79,7 +117,7 @@ class ScorerError(InfrastructureError):
 
 
 @contextmanager
-def boundary(error: type[ColBenchError]) -> Iterator[None]:
+def boundary(error: type[BoundaryError]) -> Iterator[None]:
     """Turn any foreign exception raised inside into `error`; ColBench's own errors pass unchanged.
 
     The message is the type, text and place of the foreign exception, which stays as the cause.
@@ -89,7 +127,8 @@ def boundary(error: type[ColBenchError]) -> Iterator[None]:
     except ColBenchError:
         raise
     except TimeoutError as cause:
-        raise error(f"no answer in time{f': {cause}' if str(cause) else ''}") from cause
+        reason = f"no answer in time{f': {cause}' if str(cause) else ''}"
+        raise error(reason, kind="timeout") from cause
     except Exception as cause:
         raise error(describe_exception(cause)) from cause
 

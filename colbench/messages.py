@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -43,16 +44,63 @@ class Sampled(Struct, frozen=True, kw_only=True):
     """Natural log-probability of each, under the distribution that the server reports (vLLM: before temperature)."""
 
 
+class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a model server delivered a reply."""
+
+    finish_reason: str = ""
+    """As the server says it, such as `stop`, `length`, `content_filter` or `tool_calls`; empty if it does not."""
+    refused: bool = False
+    """True if the model declined to answer, in the field `refusal` of its message."""
+    request_id: str = ""
+    """The provider's id of the request, for its support."""
+    retries: int = 0
+    """Requests that failed before the one that was answered."""
+    waited: float = 0.0
+    """Seconds before the answered request was sent: for a slot, after refusals, in failed requests."""
+
+    @property
+    def cut(self) -> bool:
+        """True if the reply ended at a limit on its length."""
+        return self.finish_reason in {"length", "max_tokens", "model_length"}
+
+    @property
+    def filtered(self) -> bool:
+        """True if the provider's filter ended the reply."""
+        return self.finish_reason in {"content_filter", "content-filter", "safety", "SAFETY"}
+
+
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message. `usage` is None where no model server was asked or it did not say."""
+    """One message. `usage` and `delivery` are None where no model server was asked or it did not say."""
 
     role: Role
     content: str
+    """The text as it came. Models that think aloud may have their thoughts in it; see `split_thoughts`."""
+    thoughts: str = ""
+    """The model's thoughts where the server returns them apart from the text. They are never said."""
     usage: Usage | None = None
+    delivery: Delivery | None = None
     sampled: Sampled | None = None
     """Where tokens are recorded, those of this message."""
     images: tuple[bytes, ...] = ()
     """Pictures (PNG) that go with the words; only an agent that sets `accepts_images` is handed any."""
+
+
+OPENING = re.compile(r"\s*(?:<(think|thinking)>|\[THINK\])", re.IGNORECASE)
+CLOSING = re.compile(r"</(?:think|thinking)>|\[/THINK\]", re.IGNORECASE)
+
+
+def split_thoughts(text: str) -> tuple[str, str]:
+    """Return the thoughts at the beginning of a reply, and the words after them.
+
+    Thoughts stand in `<think>` tags. The opening tag may be missing, where it belongs to the prompt; the closing tag is
+    missing in a reply that was cut while the model was thinking: such a reply has no words.
+    """
+    opening = OPENING.match(text)
+    begin = opening.end() if opening else 0
+    closing = CLOSING.search(text, begin)
+    if closing:
+        return text[begin : closing.start()].strip(), text[closing.end() :].lstrip()
+    return (text[begin:].strip(), "") if opening else ("", text)
 
 
 def clean(text: str) -> str:

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from colbench.config import derive_seed
-from colbench.errors import AgentError, Boundary, ColBenchError, DataError, InfrastructureError
-from colbench.messages import Sampled, Usage, clean
+from colbench.errors import Boundary, BoundaryError, ColBenchError, DataError, Kind
+from colbench.messages import Delivery, Sampled, Usage, clean
 from colbench.score import Score
 
 SCHEMA = "colbench.rollout/1"
@@ -41,10 +41,16 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the human saw of it: without the private part, and without the answer."""
     human: str | None = None
     """The human's reply; None on the last turn."""
+    thoughts: str = ""
+    """The agent's thoughts, which nobody was shown. Those in `<think>` tags are in `raw` as well."""
+    human_thoughts: str = ""
     sampled: Sampled | None = None
-    """The tokens of `raw`, with `--record-tokens`."""
+    """The tokens of `raw`, with `--record-tokens`; those of thoughts are among them."""
     agent_usage: Usage | None = None
     human_usage: Usage | None = None
+    agent_delivery: Delivery | None = None
+    """How a model server delivered the agent's reply; None where none was asked."""
+    human_delivery: Delivery | None = None
     agent_seconds: float = 0.0
     human_seconds: float = 0.0
     leak: Leak | None = None
@@ -54,11 +60,12 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     None if it showed nothing, or the domain's scorer has no `score_turn`."""
 
 
-class Failure(Struct, frozen=True, kw_only=True):
+class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a dialogue or its scoring ended early, and at which boundary."""
 
     boundary: Boundary
     reason: str
+    kind: Kind = ""
 
 
 class Rollout(Struct, frozen=True, kw_only=True):
@@ -103,8 +110,8 @@ def cell_seed(seed: int, task_id: str, task_hash: str, trial: int) -> int:
 
 def failure_of(error: ColBenchError) -> Failure:
     """The failure that an error at a boundary becomes in a rollout."""
-    if isinstance(error, AgentError | InfrastructureError):
-        return Failure(boundary=error.boundary, reason=clean(str(error)))
+    if isinstance(error, BoundaryError):
+        return Failure(boundary=error.boundary, reason=clean(str(error)), kind=error.kind)
     raise error
 
 
