@@ -18,6 +18,13 @@ class Clock:
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
+        self.loop = asyncio.get_running_loop()
+
+    def stop(self) -> None:
+        """Let it stand."""
+
+    def go(self) -> None:
+        """Let it run."""
 
 
 @contextmanager

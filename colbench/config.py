@@ -33,6 +33,7 @@ EXECUTION_ARGS = {
     "startup_timeout",
     "log",
     "api_key_env",
+    "client",
 }
 """Arguments of the built-in agents and humans that change no number either."""
 

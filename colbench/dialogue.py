@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Literal, TypeVar
@@ -14,9 +15,18 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.errors import AgentError, SimulatorError, boundary
+from colbench.errors import AgentError, EndpointError, SimulatorError, boundary
 from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
-from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Sampled, Usage, clean
+from colbench.messages import (
+    ANSWER_MARKER,
+    PUBLIC_MARKER,
+    Delivery,
+    Message,
+    Sampled,
+    Usage,
+    clean,
+    split_thoughts,
+)
 from colbench.registry import get_domain
 from colbench.rollout import Turn
 from colbench.task import Task
@@ -32,7 +42,10 @@ class Move(Struct, frozen=True, kw_only=True):
     """The part that the human sees."""
     answer: str | None
     """The text after the answer marker; None without one."""
+    thoughts: str
+    """What the agent thought before it spoke; it is shown to nobody."""
     usage: Usage | None
+    delivery: Delivery | None
     sampled: Sampled | None
 
     def turn(self, seconds: float) -> Turn:
@@ -40,8 +53,10 @@ class Move(Struct, frozen=True, kw_only=True):
         return Turn(
             raw=self.raw,
             said=self.said,
+            thoughts=self.thoughts,
             sampled=self.sampled,
             agent_usage=self.usage,
+            agent_delivery=self.delivery,
             agent_seconds=seconds,
         )
 
@@ -110,6 +125,7 @@ class Dialogue:
         if move.answer is not None:
             self.ending = Ending(answer=self._committed(move.answer), ended_by="answer")
         elif len(self.turns) == self._max_turns:
+            self._refuse_silence()
             self.ending = Ending(answer=self._committed(move.said), ended_by="limit")
         return 0.0 if self.ending else await self._respond(move, deadline)
 
@@ -120,11 +136,31 @@ class Dialogue:
             heard = read_words(reply)
         words = clean(heard.content)
         self.turns[-1] = replace(
-            self.turns[-1], human=words, human_usage=heard.usage, human_seconds=seconds
+            self.turns[-1],
+            human=words,
+            human_thoughts=clean(heard.thoughts),
+            human_usage=heard.usage,
+            human_delivery=heard.delivery,
+            human_seconds=seconds,
         )
         seen = heard.images if self._images else ()
         self.messages = (*said, Message(role="user", content=words, images=seen))
         return seconds
+
+    def _refuse_silence(self) -> None:
+        """Raise EndpointError if a model server delivered nothing but empty replies: that is no dialogue to score.
+
+        Recorded tokens are what a policy did, so such a dialogue stands.
+        """
+        if any(turn.said or turn.agent_delivery is None or turn.sampled for turn in self.turns):
+            return
+        found = Counter(t.agent_delivery.finish_reason for t in self.turns if t.agent_delivery)
+        reasons = ", ".join(f"{name or 'unknown'} ({n})" for name, n in found.most_common())
+        raise EndpointError(
+            f"all {len(self.turns)} replies were empty; finish_reason: {reasons}. Where it is `length`, the limit on "
+            "tokens was reached before the first word: --agent-arg max_tokens=N allows more",
+            kind="empty",
+        )
 
     def _committed(self, text: str) -> str:
         return get_domain(self.task.domain).committed(text, [turn.said for turn in self.turns])
@@ -157,29 +193,35 @@ def read_move(reply: object) -> Move:
         reply = Message(role="assistant", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
         raise AgentError(
-            f"reply() returned {type(reply).__name__}; it must return a Message or a str"
+            f"reply() returned {type(reply).__name__}; it must return a Message or a str",
+            kind="reply",
         )
     raw = clean(reply.content)
-    public = raw.partition(PUBLIC_MARKER)[2] if PUBLIC_MARKER in raw else raw
+    thoughts, words = split_thoughts(raw)
+    public = words.partition(PUBLIC_MARKER)[2] if PUBLIC_MARKER in words else words
     said, marker, answer = public.partition(ANSWER_MARKER)
     return Move(
         raw=raw,
         said=said.strip() if marker else public.strip(),
         answer=answer.strip() if marker else None,
+        thoughts=thoughts or clean(reply.thoughts),
         usage=reply.usage,
+        delivery=reply.delivery,
         sampled=reply.sampled,
     )
 
 
 def read_words(reply: object) -> Message:
-    """Return the human's reply as a message. Raises SimulatorError if it is not one."""
+    """Return the human's reply as a message without thoughts. Raises SimulatorError if it is not a message."""
     if isinstance(reply, str):
-        return Message(role="user", content=reply)
+        reply = Message(role="user", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
         raise SimulatorError(
-            f"respond() returned {type(reply).__name__}; it must return a Message or a str"
+            f"respond() returned {type(reply).__name__}; it must return a Message or a str",
+            kind="reply",
         )
-    return reply
+    thoughts, words = split_thoughts(reply.content)
+    return replace(reply, content=words, thoughts=thoughts) if thoughts else reply
 
 
 async def _timed(speak: Callable[[], Awaitable[T]], deadline: float) -> tuple[T, float]:

@@ -22,10 +22,9 @@ from colbench.config import RunConfig
 from colbench.copies import is_copy, token_parts
 from colbench.errors import UserError
 from colbench.facts.human import FactsHuman
-from colbench.interfaces import HumanSimulator, RejectedError, Scorer
+from colbench.interfaces import ChatModel, HumanSimulator, RejectedError, Scorer
 from colbench.items import Items, source_items
 from colbench.models.human import TextHuman, Voice
-from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.render import PageRenderer
 from colbench.pages.store import RenderStore
 from colbench.presentation import AnswerPictures, Draft, ReportPages
@@ -175,7 +174,7 @@ class Domain:
         """Return the simulated human that needs no model; by default it answers from the task's facts."""
         return FactsHuman()
 
-    def model_human(self, chat: OpenAIChat, voice: Voice) -> HumanSimulator:
+    def model_human(self, chat: ChatModel, voice: Voice) -> HumanSimulator:
         """Return the simulated human that a language model plays with a prompt."""
         return TextHuman(chat, voice)
 

@@ -86,6 +86,10 @@ class InfrastructureError(BoundaryError):
     boundary: Boundary = "scorer"
 
 
+class TooLongError(Exception):
+    """The dialogue is longer than the model's context: the failure of whoever asked (`boundary`)."""
+
+
 class EndpointError(InfrastructureError):
     """A model server did not answer, whoever was asking it."""
 
@@ -129,6 +133,8 @@ def boundary(error: type[BoundaryError]) -> Iterator[None]:
     except TimeoutError as cause:
         reason = f"no answer in time{f': {cause}' if str(cause) else ''}"
         raise error(reason, kind="timeout") from cause
+    except TooLongError as cause:
+        raise error(f"longer than the model's context: {cause}", kind="context") from cause
     except Exception as cause:
         raise error(describe_exception(cause)) from cause
 

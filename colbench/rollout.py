@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from colbench.config import derive_seed
 from colbench.errors import Boundary, BoundaryError, ColBenchError, DataError, Kind
-from colbench.messages import Delivery, Sampled, Usage, clean
+from colbench.messages import Delivery, Sampled, Usage, clean, split_thoughts
 from colbench.score import Score
 
 SCHEMA = "colbench.rollout/1"
@@ -58,6 +58,13 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The verdict on what the agent showed in this turn (frontend design: its page), in the last turn on the answer.
 
     None if it showed nothing, or the domain's scorer has no `score_turn`."""
+
+    @property
+    def generated(self) -> str:
+        """All that the model wrote: `raw`, after the thoughts in `<think>` tags if the server returned them apart."""
+        if not self.thoughts or split_thoughts(self.raw)[0]:
+            return self.raw
+        return f"<think>\n{self.thoughts}\n</think>\n\n{self.raw}"
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):

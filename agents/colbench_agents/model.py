@@ -6,13 +6,16 @@ import hashlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
-from colbench.config import derive_seed
+from colbench.config import ArgValue, derive_seed
 from colbench.errors import UserError
 from colbench.interfaces import Agent, ChatModel, Episode
 from colbench.messages import Message, with_newest_picture
-from colbench.models.openai_chat import OpenAIChat
+from colbench.models.dialect import PLAIN_TOKENS, Suggested
+from colbench.models.openai_chat import OpenAIChat, refuse_misspelled
 from colbench.models.pictures import MAX_EDGE
+from colbench.models.transports import Client
 from colbench.registry import get_domain, installed_domains
 
 
@@ -66,10 +69,11 @@ class PromptedAgent:
 
 
 class ModelAgent(PromptedAgent):
-    """`openai:MODEL[@BASE_URL]`. Sampled as in the paper: temperature 1.0, at most 1,024 new tokens.
+    """`openai:MODEL[@URL[,URL…]]`, sampled at temperature 1.0.
 
-    `seed=false` sends no seed, for servers that refuse one. The other arguments are those of PromptedAgent and of
-    OpenAIChat.
+    Without `max_tokens` a reply may have 4,096 tokens, or 32,768 where the model thinks before it speaks; the paper's
+    limit is `max_tokens=1024`. `seed=false` sends no seed. The other arguments are those of PromptedAgent and of
+    OpenAIChat; what neither has goes into each request as a field, such as `reasoning_effort=low`.
     """
 
     def __init__(
@@ -80,14 +84,18 @@ class ModelAgent(PromptedAgent):
         single_turn: bool = False,
         pictures: bool = False,
         temperature: float = 1.0,
-        max_tokens: int = 1024,
+        max_tokens: int | None = None,
         max_image_edge: int = MAX_EDGE,
         seed: bool = True,
         concurrency: int = 256,
         timeout: float = 600.0,
         retries: int = 6,
         api_key_env: str | None = None,
+        client: Client = "openai",
+        azure: bool = False,
+        **fields: ArgValue,
     ) -> None:
+        refuse_misspelled("agent", fields, ModelAgent)
         self.chat = OpenAIChat(
             spec,
             concurrency=concurrency,
@@ -95,6 +103,9 @@ class ModelAgent(PromptedAgent):
             retries=retries,
             api_key_env=api_key_env,
             max_image_edge=max_image_edge,
+            client=client,
+            azure=azure,
+            **fields,
         )
         super().__init__(
             self.chat,
@@ -102,7 +113,7 @@ class ModelAgent(PromptedAgent):
             single_turn=single_turn,
             pictures=pictures,
             temperature=temperature,
-            max_tokens=max_tokens,
+            max_tokens=max_tokens or Suggested(PLAIN_TOKENS),
             seed=seed,
         )
 
@@ -115,7 +126,14 @@ class ModelAgent(PromptedAgent):
 
     def describe(self) -> dict[str, str]:
         """Return what the run's record holds about it."""
-        return {"model": self.chat.model, **super().describe()}
+        own = super().describe()
+        if isinstance(self.max_tokens, Suggested):
+            own["max_tokens"] = "as suits the model"
+        return {"model": self.chat.model, **own}
+
+    def learned(self) -> list[str]:
+        """Return what was learned of the model and its server."""
+        return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:
         """Return what the record of a run with tasks of a domain holds as well."""
@@ -154,3 +172,14 @@ def _read(path: str) -> str:
         return Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as cause:
         raise UserError(f"--agent-prompt: {path} cannot be read: {cause}") from cause
+
+
+class AzureAgent(ModelAgent):
+    """`azure:DEPLOYMENT[@ENDPOINT]`: the same on Azure OpenAI.
+
+    The endpoint, API version and key are read from AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION and AZURE_OPENAI_API_KEY
+    (or AZURE_OPENAI_AD_TOKEN), as its SDK does.
+    """
+
+    def __init__(self, spec: str, **arguments: Any) -> None:
+        super().__init__(spec, azure=True, **arguments)

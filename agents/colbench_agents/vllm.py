@@ -25,6 +25,7 @@ from colbench.config import ArgValue
 from colbench.errors import UserError
 from colbench.interfaces import Agent, Episode
 from colbench.models.pictures import MAX_EDGE
+from colbench.models.transports import Client
 from colbench_agents.model import ModelAgent
 
 HOST = "127.0.0.1"
@@ -156,8 +157,8 @@ class VLLMServer:
 class VLLMAgent:
     """`vllm:MODEL_OR_PATH`: the agent of `openai:` with a vLLM server that lives as long as the run.
 
-    `port`, `startup_timeout` and `log` are those of VLLMServer, the other named arguments those of
-    ModelAgent, and every argument beyond these is a flag of vLLM.
+    `port`, `startup_timeout` and `log` are those of VLLMServer, the other named arguments those of ModelAgent;
+    `extra_body` is a JSON object with further fields of each request. Every argument beyond these is a flag of vLLM.
 
     Requests carry a seed. vLLM's CPU build (0.32) breaks down when such a request's prompt is read in
     chunks; there, give `enable_chunked_prefill=false` and `max_num_batched_tokens` = `max_model_len`.
@@ -173,11 +174,13 @@ class VLLMAgent:
         single_turn: bool = False,
         pictures: bool = False,
         temperature: float = 1.0,
-        max_tokens: int = 1024,
+        max_tokens: int | None = None,
         max_image_edge: int = MAX_EDGE,
         concurrency: int = 256,
         timeout: float = 600.0,
         retries: int = 6,
+        client: Client = "aiohttp",
+        extra_body: str = "{}",
         port: int = 0,
         startup_timeout: float = STARTUP_TIMEOUT,
         log: str | None = None,
@@ -201,6 +204,8 @@ class VLLMAgent:
             concurrency=concurrency,
             timeout=timeout,
             retries=retries,
+            client=client,
+            extra_body=extra_body,
         )
         self._running = AsyncExitStack()
 
@@ -222,6 +227,10 @@ class VLLMAgent:
     def describe(self) -> dict[str, str]:
         """Return what the run's record holds about it."""
         return self.agent.describe()
+
+    def learned(self) -> list[str]:
+        """Return what was learned of the model and its server."""
+        return self.agent.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:
         """Return what the record of a run with tasks of a domain holds as well."""

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from colbench.errors import SimulatorError, UserError
-from colbench.messages import Message
-from colbench.models.openai_chat import OpenAIChat
+from colbench.interfaces import ChatModel
+from colbench.messages import Delivery, Message, split_thoughts
 from colbench.task import Task
 
 SPEAKERS = {"user": "Person", "assistant": "Programmer"}
@@ -23,10 +24,11 @@ class Voice(Struct, frozen=True, kw_only=True):
     prompt: str
     temperature: float
     max_tokens: int
+    """`Suggested` where the user names no limit."""
     max_chars: int
 
     async def speak(
-        self, chat: OpenAIChat, values: Mapping[str, str], images: tuple[bytes, ...] = ()
+        self, chat: ChatModel, values: Mapping[str, str], images: tuple[bytes, ...] = ()
     ) -> Message:
         """Return the model's words as the human. Raises SimulatorError if there are none."""
         prompt = fill(self.prompt, values)
@@ -36,10 +38,11 @@ class Voice(Struct, frozen=True, kw_only=True):
             max_tokens=self.max_tokens,
             seed=0,
         )
-        words = said.content.strip()[: self.max_chars].strip()
-        if not words:
-            raise SimulatorError(f"{chat.model} gave an empty reply")
-        return Message(role="user", content=words, usage=said.usage)
+        inner, text = split_thoughts(said.content)
+        words = text.strip()[: self.max_chars].strip()
+        if not words or (said.delivery and said.delivery.refused):
+            raise _silent(said)
+        return replace(said, role="user", content=words, thoughts=inner or said.thoughts)
 
     def describe(self) -> dict[str, str]:
         """Return what the run's record holds about it."""
@@ -49,6 +52,19 @@ class Voice(Struct, frozen=True, kw_only=True):
             "max_tokens": str(self.max_tokens),
             "max_chars": str(self.max_chars),
         }
+
+
+def _silent(said: Message) -> SimulatorError:
+    """Return the error for a reply of the human without words."""
+    delivery = said.delivery or Delivery()
+    reason = "the human's model gave an empty reply"
+    if delivery.refused:
+        reason = f"the human's model refuses to speak: {said.content[:200]}"
+    elif delivery.cut:
+        reason += ": it was cut before its first word; --human-arg max_tokens=N allows more"
+    elif delivery.filtered:
+        reason = "the provider's filter withheld the human's reply"
+    return SimulatorError(reason, kind="empty")
 
 
 def fill(prompt: str, values: Mapping[str, str]) -> str:
@@ -79,7 +95,7 @@ class TextHuman:
     The placeholders of its prompt are `{problem_description}`, `{hidden_information}` and `{dialogue_history}`.
     """
 
-    def __init__(self, chat: OpenAIChat, voice: Voice) -> None:
+    def __init__(self, chat: ChatModel, voice: Voice) -> None:
         self.chat = chat
         self.voice = voice
 

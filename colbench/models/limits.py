@@ -3,63 +3,82 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
-from types import TracebackType
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-DECREASE = 0.5
-CUT_INTERVAL = 1.0
-"""Seconds in which overload counts once: requests in flight together are refused together."""
+CUT = 0.8
+"""Factor by which the limit falls when the server refuses for load."""
+RECOVERY = 4.0
+"""Slots gained in a round of successes below the last refusal; above it, one."""
+
+
+class Slot:
+    """The right to send one request. Tell it what became of the request."""
+
+    def __init__(self, limit: AdaptiveLimit) -> None:
+        self._limit = limit
+        self._cuts = limit.cuts
+
+    def succeeded(self) -> None:
+        """Raise the limit a little: the request was answered."""
+        self._limit.raise_()
+
+    def refused(self) -> None:
+        """Cut the limit by a fifth, unless it has been cut since the request was sent.
+
+        Requests that are in flight together are refused together; that is one sign of overload, not many.
+        """
+        if self._cuts == self._limit.cuts:
+            self._limit.cut()
 
 
 class AdaptiveLimit:
-    """A semaphore whose size follows the server: it halves on overload and grows by one a round of successes.
+    """A semaphore whose size follows the server.
 
-    `async with limit:` holds a slot. Tell it the outcome by `succeeded()` or `overloaded(seconds)`.
+    `async with limit.slot() as slot:` holds a slot. Those who wait get one in turn; with `again` a request that was
+    refused is first in line.
     """
 
     def __init__(self, maximum: int) -> None:
         self.maximum = maximum
         self.allowed = float(maximum)
-        self._in_flight = 0
+        self.cuts = 0
+        self.in_flight = 0
+        self._refused_at = float("inf")
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._last_cut = float("-inf")
-        self._closed_until = float("-inf")
 
-    async def __aenter__(self) -> None:
-        await self._slot()
+    @property
+    def waiting(self) -> int:
+        """The number of requests that wait for a slot."""
+        return len(self._waiting)
+
+    @asynccontextmanager
+    async def slot(self, *, again: bool = False) -> AsyncIterator[Slot]:
+        """Hold a slot."""
+        await self._acquire(again=again)
         try:
-            await self._opening()
-        except BaseException:
+            yield Slot(self)
+        finally:
             self._release()
-            raise
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._release()
+    def raise_(self) -> None:
+        """Allow a little more."""
+        step = RECOVERY if self.allowed < self._refused_at - 1 else 1.0
+        self.allowed = min(float(self.maximum), self.allowed + step / self.allowed)
 
-    def succeeded(self) -> None:
-        """A request was answered: allow a little more."""
-        self.allowed = min(float(self.maximum), self.allowed + 1 / self.allowed)
+    def cut(self) -> None:
+        """Allow a fifth less than what is in flight."""
+        self.cuts += 1
+        self._refused_at = min(self.allowed, float(self.in_flight))
+        self.allowed = max(1.0, CUT * self._refused_at)
 
-    def overloaded(self, retry_after: float = 0.0) -> None:
-        """The server refused a request for load: halve, and send nothing new for `retry_after` seconds."""
-        now = time.monotonic()
-        self._closed_until = max(self._closed_until, now + retry_after)
-        if now - self._last_cut >= CUT_INTERVAL:
-            self._last_cut = now
-            self.allowed = max(1.0, self.allowed * DECREASE)
-
-    async def _slot(self) -> None:
-        if self._in_flight < int(self.allowed) and not self._waiting:
-            self._in_flight += 1
+    async def _acquire(self, *, again: bool) -> None:
+        if self.in_flight < int(self.allowed) and not self._waiting:
+            self.in_flight += 1
             return
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(slot)
+        self._waiting.appendleft(slot) if again else self._waiting.append(slot)
         try:
             await slot
         except asyncio.CancelledError:
@@ -67,15 +86,10 @@ class AdaptiveLimit:
                 self._release()
             raise
 
-    async def _opening(self) -> None:
-        wait = self._closed_until - time.monotonic()
-        if wait > 0:
-            await asyncio.sleep(wait)
-
     def _release(self) -> None:
-        self._in_flight -= 1
-        while self._waiting and self._in_flight < int(self.allowed):
+        self.in_flight -= 1
+        while self._waiting and self.in_flight < int(self.allowed):
             slot = self._waiting.popleft()
             if not slot.done():
                 slot.set_result(None)
-                self._in_flight += 1
+                self.in_flight += 1

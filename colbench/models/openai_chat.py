@@ -1,134 +1,84 @@
-"""The chat client: every server that speaks OpenAI's chat completions, vLLM first.
+"""The chat client: every server that speaks OpenAI's chat completions.
 
-It speaks the protocol over aiohttp directly. The official client costs seventeen times the CPU a call
-(`docs/benchmarks.md`), and one process has to keep hundreds of dialogues going.
+`openai:` speaks through the official package, `vllm:` and `client=aiohttp` through aiohttp (`transports`). Limits,
+patience, retries and reading are here, and are the same for both.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import random
+import difflib
+import inspect
+import json
+import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from colbench.errors import EndpointError, UserError
-from colbench.messages import Message, Sampled, Usage
-from colbench.models.limits import AdaptiveLimit
+from colbench.clock import waiting
+from colbench.config import ArgValue
+from colbench.errors import EndpointError, TooLongError, UserError
+from colbench.messages import Message, split_thoughts
+from colbench.models.address import OPENAI_URL, api_key_for, azure_key, parse_spec
+from colbench.models.connection import Connection
+from colbench.models.dialect import LIMITS, Dialect, too_long
 from colbench.models.pictures import MAX_EDGE, data_url, fit_pictures
+from colbench.models.refusals import (
+    NotNowError,
+    OtherRequestError,
+    RefusedError,
+    backoff,
+    refusal,
+    words,
+)
+from colbench.models.reply import Completion, MalformedError, ReportedError, read_completion
+from colbench.models.transports import Answer, BrokenError, Client, UnreachableError
 
-if TYPE_CHECKING:
-    import aiohttp
-
-OPENAI_URL = "https://api.openai.com/v1"
-RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
-OVERLOAD = {429, 500, 502, 503, 504, 529}
 PICTURES_REFUSED = {400, 413, 415, 422}
 """What servers say to pictures that they cannot or will not take."""
 SCHEMA_REFUSED = {400, 415, 422, 501}
 """What servers say to `response_format` when they do not have it; they may mean something else."""
-LONGEST_WAIT = 60.0
-LISTED_MODELS = 20
-
-
-class RequestRefusedError(Exception):
-    """The server will never answer this request: the dialogue is longer than the model's context.
-
-    Whoever asked is to blame, so this becomes the failure of the boundary at which it is caught.
-    """
+EMPTY_TRIES = 3
+"""Requests until an empty reply is taken for what the model has to say."""
+REQUEST_IDS = ("x-request-id", "apim-request-id", "request-id")
 
 
 class SchemaRefusedError(Exception):
     """The server refuses a request with a schema for the reply; perhaps it does not have `response_format`."""
 
 
-class _TryAgainError(Exception):
-    def __init__(
-        self, reason: str, retry_after: float | None = None, overload: bool = True
-    ) -> None:
-        super().__init__(reason)
-        self.retry_after = retry_after
-        self.overload = overload
+class _Request(Struct, kw_only=True):
+    """A reply that is asked for, and what it took so far."""
 
-
-class _Request(Struct, frozen=True):
-    url: str
-    body: bytes | None = None
-    """None: a GET."""
-    has_pictures: bool = False
-    has_schema: bool = False
-
-
-class _Said(Struct):
-    content: str | None = None
-
-
-class _Logprob(Struct):
-    logprob: float
-
-
-class _Logprobs(Struct):
-    content: list[_Logprob] | None = None
-
-
-class _Choice(Struct):
-    message: _Said
-    token_ids: tuple[int, ...] | None = None
-    logprobs: _Logprobs | None = None
-
-
-class _Counts(Struct):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class _Completion(Struct):
-    choices: list[_Choice]
-    usage: _Counts | None = None
-    prompt_token_ids: tuple[int, ...] | None = None
-
-
-_COMPLETION = msgspec.json.Decoder(_Completion)
-
-
-def parse_spec(spec: str) -> tuple[str, str]:
-    """Model name and base URL of `MODEL[@BASE_URL]`; without a URL, OPENAI_BASE_URL or OpenAI's own.
-
-    Raises UserError when there is no model name or the URL is none.
-    """
-    model, _, url = spec.partition("@http")
-    if not model:
-        raise UserError(
-            f"`{spec}` names no model; write MODEL@BASE_URL, as in gpt-4o or llama@http://host:8000/v1"
-        )
-    if not url:
-        return model, os.environ.get("OPENAI_BASE_URL", OPENAI_URL).rstrip("/")
-    return model, ("http" + url).rstrip("/")
-
-
-def api_key_for(base_url: str, variable: str | None) -> str | None:
-    """The key to send to a server: the named variable's, or OPENAI_API_KEY where it was meant for that server.
-
-    That is OpenAI's server or the one in OPENAI_BASE_URL. Raises UserError when a key is needed and missing.
-    """
-    trusted = {OPENAI_URL, os.environ.get("OPENAI_BASE_URL", OPENAI_URL).rstrip("/")}
-    name = variable or ("OPENAI_API_KEY" if base_url in trusted else None)
-    key = os.environ.get(name) if name else None
-    if key is None and (variable or base_url == OPENAI_URL):
-        raise UserError(f"{base_url} needs a key: set the environment variable {name}")
-    return key
+    fields: dict[str, Any]
+    max_tokens: int
+    has_pictures: bool
+    has_schema: bool
+    tokens: bool
+    start: float
+    failures: int = 0
+    """Failed requests, refusals for load included."""
+    tries: int = 0
+    """Those that use up a try."""
+    spent: float = 0.0
+    """Seconds in refusals for load and in waiting after them."""
+    empty: int = 0
+    """Empty replies."""
 
 
 class OpenAIChat:
-    """One model on one server, with retries and an adaptive limit on requests in flight.
+    """One model on one server or several, with retries and an adaptive limit on requests in flight.
 
-    `concurrency` is the most requests at once, `timeout` the seconds for one request, `retries` how often
-    a request is tried again after a refusal for load, a server error or no answer. Pictures are made to fit
-    `max_image_edge` pixels (`colbench.models.pictures`).
-    Entering it raises UserError unless the server answers and, where it lists its models, has this one.
+    `spec` is `MODEL[@URL[,URL…]]`, of Azure `DEPLOYMENT[@ENDPOINT]` with `azure`. `concurrency` is the most requests at
+    once on each server, shared by all that talk to it; `timeout` the seconds for one request; `retries` the number of
+    times that a failed request is repeated, refusals for load and lost connections not counted: those are waited for
+    (`--endpoint-patience`). `client` is `openai`, the official package, or `aiohttp`. Pictures are made to fit
+    `max_image_edge` pixels (`colbench.models.pictures`). All other `fields` go into each request as they are, such as
+    `reasoning_effort`; a text that is a JSON object or list is sent as such; those of `extra_body` likewise.
+
+    Entering it raises UserError unless a server answers and, where it lists its models, has this one.
     """
 
     def __init__(
@@ -140,47 +90,56 @@ class OpenAIChat:
         retries: int = 6,
         api_key_env: str | None = None,
         max_image_edge: int = MAX_EDGE,
+        client: Client = "openai",
+        azure: bool = False,
+        **fields: ArgValue,
     ) -> None:
-        self.model, self.base_url = parse_spec(spec)
-        self.limit = AdaptiveLimit(concurrency)
+        if client not in get_args(Client):
+            raise UserError(f"client={client}: unknown; it is {' or '.join(get_args(Client))}")
+        self.concurrency = concurrency
         self.timeout = timeout
         self.retries = retries
         self.max_image_edge = max_image_edge
-        self._key = api_key_for(self.base_url, api_key_env)
-        self._session: aiohttp.ClientSession | None = None
+        self._fields = _request_fields(fields)
+        if azure:
+            self.model, _, endpoint = spec.partition("@")
+            if not self.model:
+                raise UserError("azure: names no deployment; write azure:DEPLOYMENT[@ENDPOINT]")
+            keys = {endpoint: azure_key(api_key_env)}
+        else:
+            self.model, urls = parse_spec(spec)
+            keys = {url: api_key_for(url, api_key_env) for url in urls}
+        self._connections = [
+            Connection(url, key, client=client, azure=azure) for url, key in keys.items()
+        ]
+        self.dialect = Dialect(openai=azure or OPENAI_URL in keys)
+
+    @property
+    def base_url(self) -> str:
+        """The address of the first server."""
+        return self._connections[0].url
 
     async def __aenter__(self) -> OpenAIChat:
-        import aiohttp
-
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
-            timeout=aiohttp.ClientTimeout(total=self.timeout),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
-        )
         try:
-            await self._check()
+            for each in self._connections:
+                each.open(timeout=self.timeout, concurrency=self.concurrency)
+            for each in self._connections:
+                await each.check(self.model)
         except BaseException:
-            await self._session.close()
+            await self._close()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._session:
-            await self._session.close()
+        await self._close()
 
-    async def _check(self) -> None:
-        url = f"{self.base_url}/models"
-        try:
-            listing = msgspec.json.decode(await self._patiently(_Request(url), tries=3))
-            names = [str(entry["id"]) for entry in listing["data"]]
-        except EndpointError as cause:
-            raise UserError(f"no model server answers: {cause}") from cause
-        except (RequestRefusedError, msgspec.DecodeError, KeyError, TypeError):
-            return
-        if names and self.model not in names:
-            shown = ", ".join(names[:LISTED_MODELS]) + (" …" if len(names) > LISTED_MODELS else "")
-            raise UserError(f"{self.base_url} has no model `{self.model}`; it has: {shown}")
+    async def _close(self) -> None:
+        for each in self._connections:
+            await each.close()
+
+    def learned(self) -> list[str]:
+        """Return what was learned of the model and its server, for the run's record."""
+        return list(self.dialect.learned())
 
     async def chat(
         self,
@@ -192,39 +151,196 @@ class OpenAIChat:
         schema: Mapping[str, Any] | None = None,
         tokens: bool = False,
     ) -> Message:
-        """The model's next message; with a JSON Schema, a text that the server holds to it.
+        """Return the model's next message; with a JSON Schema, a text that the server holds to it.
 
-        With `tokens` it carries its token ids and log-probabilities, which vLLM returns from 0.10.2 on.
+        A `Suggested` limit on its tokens is raised for a model that thinks before it speaks. With `tokens` the message
+        carries its token ids and log-probabilities, which vLLM returns from 0.10.2 on.
 
         Raises SchemaRefusedError when a request with a schema is refused, EndpointError when the server does not
-        answer after all retries or does not take pictures, RequestRefusedError when the messages are longer than the
-        model's context, UserError when the key or the address is refused.
+        answer or does not take pictures, TooLongError when the messages are longer than the model's context, UserError
+        when the key or the address is refused before the first answer.
         """
-        limit = "max_completion_tokens" if self.base_url == OPENAI_URL else "max_tokens"
-        body: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": m.role, "content": await self._content(m)} for m in messages],
             "temperature": temperature,
-            limit: max_tokens,
         }
         if seed is not None:
-            body["seed"] = seed
+            fields["seed"] = seed
         if schema is not None:
             named = {"name": "reply", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
+            fields["response_format"] = {"type": "json_schema", "json_schema": named}
         if tokens:
-            body |= {"logprobs": True, "return_token_ids": True}
+            fields |= {"logprobs": True, "return_token_ids": True}
         request = _Request(
-            f"{self.base_url}/chat/completions",
-            msgspec.json.encode(body),
+            fields=fields | self._fields,
+            max_tokens=max_tokens,
             has_pictures=any(m.images for m in messages),
             has_schema=schema is not None,
+            tokens=tokens,
+            start=time.monotonic(),
         )
-        content = await self._patiently(request, tries=self.retries + 1)
-        return _read_completion(content, request.url, tokens=tokens)
+        # always the same server for a dialogue: it has the beginning in its prefix cache
+        first = hash(tuple(m.content for m in messages[:2]))
+        with waiting():
+            return await self._reply(request, first)
+
+    async def _reply(self, request: _Request, first: int) -> Message:
+        """Ask until there is a reply."""
+        while True:
+            connection = self._choose(first + request.failures)
+            try:
+                completion, sent = await self._ask(connection, request)
+            except UnreachableError as cause:
+                request.failures += 1
+                connection.server.lost(str(cause), connection.probe)
+            except OtherRequestError:
+                request.failures += 1
+            except NotNowError as cause:
+                await self._back_off(connection, request, cause)
+            except RefusedError as cause:
+                await self._try_again(connection, request, cause)
+            else:
+                if self._is_final(request, completion):
+                    return self._message(request, completion, sent)
+
+    def _choose(self, number: int) -> Connection:
+        """Return a connection by number; one to a server that is down only if all are."""
+        start = number % len(self._connections)
+        order = self._connections[start:] + self._connections[:start]
+        return next((each for each in order if not each.server.is_down), order[0])
+
+    async def _ask(self, connection: Connection, request: _Request) -> tuple[Completion, float]:
+        """Send one request. Return the completion and the time at which the request was sent."""
+        server = connection.server
+        await server.ready()
+        async with server.limit.slot(again=request.failures > 0) as slot:
+            version, sent = self.dialect.version, time.monotonic()
+            body = self.dialect.body(request.fields, request.max_tokens)
+            try:
+                answer = await connection.transport.post("/chat/completions", body)
+                completion = _read(answer)
+                if completion is None:
+                    raise self._refusal(connection, request, answer, body, version)
+            except ReportedError as error:
+                answer = Answer(error.status, {}, str(error).encode())
+                raise self._refusal(connection, request, answer, body, version) from error
+            except TimeoutError as cause:
+                raise RefusedError(f"no answer within {self.timeout:g} s", "timeout") from cause
+            except BrokenError as cause:
+                raise RefusedError(str(cause), "connection") from cause
+            except MalformedError as cause:
+                raise RefusedError(str(cause), "malformed") from cause
+            except NotNowError:
+                request.spent += time.monotonic() - sent
+                slot.refused()
+                raise
+            slot.succeeded()
+        server.answered()
+        return completion, sent
+
+    def _refusal(
+        self,
+        connection: Connection,
+        request: _Request,
+        answer: Answer,
+        body: dict[str, Any],
+        version: int,
+    ) -> Exception:
+        """Return the error that a refusal stands for."""
+        url = f"{connection.url}/chat/completions"
+        known = refusal(url, answer, has_answered=connection.server.has_answered)
+        if known:
+            return known
+        if too_long(answer.status, answer.content):
+            # the rest of the context is less than the limit on the reply, so none is needed
+            if not set(LIMITS) & body.keys():
+                return TooLongError(words(answer))
+            request.max_tokens = 0
+            return OtherRequestError()
+        learned = self.dialect.learn(answer.status, answer.content, body)
+        if learned or self.dialect.version != version:
+            return OtherRequestError()
+        return self._refusal_of_content(url, request, answer)
+
+    def _refusal_of_content(self, url: str, request: _Request, answer: Answer) -> Exception:
+        said = words(answer)
+        if answer.status in SCHEMA_REFUSED and request.has_schema:
+            return SchemaRefusedError(said)
+        if answer.status in PICTURES_REFUSED and request.has_pictures:
+            return EndpointError(
+                f"{url}: the server refuses the pictures ({said})", kind="rejected"
+            )
+        own = next((name for name in self._fields if name in said), None)
+        if own:
+            return UserError(f"{url} refuses `{own}`; leave out that argument ({said})")
+        return EndpointError(f"{url}: {said}", kind="rejected")
+
+    async def _back_off(
+        self, connection: Connection, request: _Request, cause: NotNowError
+    ) -> None:
+        """Wait after a refusal for load. Raises EndpointError when patience is over."""
+        patience = connection.server.patience
+        if request.spent >= patience:
+            raise EndpointError(
+                f"{connection.url}/chat/completions: refused for {patience:g} s (--endpoint-patience), last: {cause}",
+                kind=cause.kind,
+            ) from cause
+        request.failures += 1
+        pause = min(backoff(request.failures, cause.retry_after), patience)
+        request.spent += pause
+        with connection.server.backing_off(str(cause)):
+            await asyncio.sleep(pause)
+
+    async def _try_again(
+        self, connection: Connection, request: _Request, cause: RefusedError
+    ) -> None:
+        """Wait after a failed request. Raises EndpointError after the last try."""
+        request.failures += 1
+        request.tries += 1
+        if request.tries > self.retries:
+            times = "once" if request.tries == 1 else f"{request.tries} times"
+            raise EndpointError(
+                f"{connection.url}/chat/completions: tried {times}, last: {cause}", kind=cause.kind
+            ) from cause
+        await asyncio.sleep(backoff(request.tries, cause.retry_after))
+
+    def _is_final(self, request: _Request, completion: Completion) -> bool:
+        """Return False if a reply is asked for again: it is empty, or was cut by a suggested limit that is too low.
+
+        Empty replies with recorded tokens are what the policy did, and stay.
+        """
+        delivery, given = completion.message.delivery, self.dialect.tokens(request.max_tokens)
+        has_words = bool(split_thoughts(completion.message.content)[1].strip())
+        cut = delivery is not None and delivery.cut
+        self.dialect.thinks |= completion.thought or (cut and not has_words)
+        if cut and given < self.dialect.tokens(request.max_tokens):
+            request.failures += 1
+            return False
+        request.empty += not has_words
+        if has_words or request.tokens or request.empty >= EMPTY_TRIES:
+            return True
+        request.failures += 1
+        if "seed" in request.fields:  # the same seed would give the same reply
+            request.fields["seed"] = (request.fields["seed"] + 1) & 0x7FFFFFFF
+        return False
+
+    def _message(self, request: _Request, completion: Completion, sent: float) -> Message:
+        if request.tokens and completion.sampled is None:
+            raise UserError(
+                f"{self.base_url} returns no token ids or no log-probabilities, which --record-tokens needs; vLLM does "
+                "from 0.10.2 on"
+            )
+        waited = round(sent - request.start, 3)
+        delivery = completion.message.delivery
+        return replace(
+            completion.message,
+            delivery=delivery and replace(delivery, retries=request.failures, waited=waited),
+            sampled=completion.sampled if request.tokens else None,
+        )
 
     async def _content(self, message: Message) -> str | list[dict[str, Any]]:
-        """The words; if there are pictures, these first, so that those that stay can be kept in a prefix cache."""
+        """Return the words; pictures come first, so that those that stay can be kept in a prefix cache."""
         if not message.images:
             return message.content
         pictures = await asyncio.to_thread(fit_pictures, message.images, self.max_image_edge)
@@ -233,122 +349,45 @@ class OpenAIChat:
             {"type": "text", "text": message.content},
         ]
 
-    async def _patiently(self, request: _Request, tries: int) -> bytes:
-        for attempt in range(1, tries + 1):
-            try:
-                async with self.limit:
-                    content = await self._once(request)
-                    self.limit.succeeded()
-                    return content
-            except _TryAgainError as again:
-                if again.overload:
-                    self.limit.overloaded(again.retry_after or 0.0)
-                if attempt == tries:
-                    times = "once" if tries == 1 else f"{tries} times"
-                    raise EndpointError(f"{request.url}: tried {times}, last: {again}") from again
-                await asyncio.sleep(_wait(attempt, again.retry_after))
-        raise AssertionError("unreachable: the last try raises")
 
-    async def _once(self, request: _Request) -> bytes:
-        import aiohttp
-
-        if self._session is None:
-            raise RuntimeError("OpenAIChat is used outside `async with`")
-        method = "GET" if request.body is None else "POST"
-        headers = {"Content-Type": "application/json"}
-        try:
-            async with self._session.request(
-                method, request.url, data=request.body, headers=headers
-            ) as response:
-                content = await response.read()
-                if response.status == 200:
-                    return content
-                wait = response.headers.get("Retry-After")
-                raise _refusal(response.status, content, wait, request)
-        except TimeoutError as cause:
-            raise _TryAgainError(f"no answer within {self.timeout:g} s") from cause
-        except aiohttp.InvalidURL as cause:
-            raise UserError(
-                f"`{request.url}` is not an address; write MODEL@http://host:port/v1"
-            ) from cause
-        except aiohttp.ClientConnectorError as cause:
-            reason = cause.os_error.strerror or str(cause.os_error)
-            raise _TryAgainError(f"cannot connect: {reason}", overload=False) from cause
-        except aiohttp.ClientError as cause:
-            raise _TryAgainError(f"{type(cause).__name__}: {cause}", overload=False) from cause
-
-
-def _read_completion(content: bytes, url: str, *, tokens: bool) -> Message:
-    try:
-        completion = _COMPLETION.decode(content)
-        text = completion.choices[0].message.content or ""
-    except (msgspec.DecodeError, IndexError) as cause:
-        raise EndpointError(f"{url}: the answer is no chat completion: {cause}") from cause
-    counts = completion.usage or _Counts()
-    usage = Usage(
-        prompt_tokens=counts.prompt_tokens, completion_tokens=counts.completion_tokens, requests=1
-    )
-    return Message(
-        role="assistant",
-        content=text,
-        usage=usage if completion.usage else None,
-        sampled=_sampled(completion, url) if tokens else None,
-    )
-
-
-def _sampled(completion: _Completion, url: str) -> Sampled:
-    choice, prompt = completion.choices[0], completion.prompt_token_ids
-    logprobs = choice.logprobs.content if choice.logprobs else None
-    if prompt is None or choice.token_ids is None or logprobs is None:
-        raise UserError(
-            f"{url} returns no token ids or no log-probabilities, which --record-tokens needs; vLLM does from 0.10.2 on"
-        )
-    if len(choice.token_ids) != len(logprobs):
-        raise EndpointError(
-            f"{url}: {len(choice.token_ids)} tokens, but {len(logprobs)} log-probabilities"
-        )
-    return Sampled(
-        prompt=prompt, ids=choice.token_ids, logprobs=tuple(each.logprob for each in logprobs)
-    )
-
-
-def _refusal(status: int, content: bytes, retry_after: str | None, request: _Request) -> Exception:
-    url, text = request.url, content.decode("utf-8", "replace").strip()[:500]
-    if status in RETRIED:
-        return _TryAgainError(f"HTTP {status}: {text}", _seconds(retry_after), status in OVERLOAD)
-    if status in {401, 403}:
-        return UserError(f"{url} refuses the key (HTTP {status}): {text}")
-    if status == 404:
-        return UserError(f"{url} does not exist there or has no such model (HTTP 404): {text}")
-    if status == 400 and _too_long(text):
-        return RequestRefusedError(f"HTTP 400: {text}")
-    return _refusal_of_content(status, text, request)
-
-
-def _refusal_of_content(status: int, text: str, request: _Request) -> Exception:
-    if status in SCHEMA_REFUSED and request.has_schema:
-        return SchemaRefusedError(f"HTTP {status}: {text}")
-    if status in PICTURES_REFUSED and request.has_pictures:
-        return EndpointError(
-            f"{request.url}: the server refuses the pictures (HTTP {status}): {text}"
-        )
-    return EndpointError(f"{request.url}: HTTP {status}: {text}")
-
-
-def _too_long(text: str) -> bool:
-    """Whether a refusal is for the dialogue's length; vLLM has words of its own where pictures are counted."""
-    words = "context" in text and ("length" in text or "window" in text)
-    return words or "maximum model length" in text
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    try:
-        return min(max(float(retry_after or ""), 0.0), LONGEST_WAIT)
-    except ValueError:
+def _read(answer: Answer) -> Completion | None:
+    """Return the completion in an answer; None if it is a refusal."""
+    if answer.status != 200:
         return None
+    completion = read_completion(answer.content)
+    identity = next((answer.headers[name] for name in REQUEST_IDS if name in answer.headers), "")
+    delivery = completion.message.delivery
+    if not (identity and delivery):
+        return completion
+    message = replace(completion.message, delivery=replace(delivery, request_id=identity))
+    return replace(completion, message=message)
 
 
-def _wait(attempt: int, retry_after: float | None) -> float:
-    """Full jitter over an exponential back-off; never less than what the server asked for."""
-    backoff = random.uniform(0, min(LONGEST_WAIT, 0.5 * 2**attempt))  # noqa: S311 - jitter, no secret
-    return max(backoff, retry_after or 0.0)
+def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) -> None:
+    """Raise UserError for a request field that is nearly the name of one of the owner's own arguments."""
+    own = [*inspect.signature(owner).parameters][1:]
+    for name in fields:
+        close = difflib.get_close_matches(name, own, n=1, cutoff=0.8)
+        if close:
+            raise UserError(
+                f"--{role}-arg {name}: unknown; did you mean {close[0]}? "
+                f"A field of the request of that name is given in extra_body"
+            )
+
+
+def _request_fields(given: Mapping[str, ArgValue]) -> dict[str, Any]:
+    """Return the fields of each request. Raises UserError if `extra_body` is no JSON object."""
+    fields = {name: _value(value) for name, value in given.items() if name != "extra_body"}
+    extra = _value(given.get("extra_body", "{}"))
+    if not isinstance(extra, dict):
+        raise UserError(f"extra_body={given['extra_body']}: not a JSON object")
+    return fields | extra
+
+
+def _value(value: ArgValue) -> Any:
+    if isinstance(value, str) and value.startswith(("{", "[")):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value

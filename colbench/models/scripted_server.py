@@ -7,7 +7,7 @@ It can also misbehave on request: refuse, delay, break the connection, answer ga
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -39,7 +39,8 @@ class ScriptedServer:
     """Serves `script` as the model `model`; `async with` gives the running server.
 
     `fault(n)`, if given, decides for the n-th chat request (from 1) whether it is answered by a Fault.
-    `delay`, in seconds or a function that draws them, holds up no other request. `requests` keeps every body.
+    `delay`, in seconds or a function that draws them, holds up no other request. `requests`, `headers` and
+    `paths` keep what was asked; Azure's paths are served as well.
     Like vLLM it returns token ids and log-probabilities when asked: its tokens are the bytes of what is said.
     The script is handed pictures as `Message.images`; without `sees` they are refused, as by a model of text.
     """
@@ -61,6 +62,8 @@ class ScriptedServer:
         self.fault = fault
         self.sees = sees
         self.requests: list[dict[str, Any]] = []
+        self.headers: list[Mapping[str, str]] = []
+        self.paths: list[str] = []
         self._runner: web.AppRunner | None = None
 
     @property
@@ -74,6 +77,7 @@ class ScriptedServer:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_get("/v1/models", self._models)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/openai/deployments/{deployment}/chat/completions", self._chat)
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=1024)
@@ -93,12 +97,18 @@ class ScriptedServer:
 
         body = msgspec.json.decode(await request.read())
         self.requests.append(body)
+        self.headers.append(request.headers)
+        self.paths.append(request.path_qs)
         fault = self.fault(len(self.requests)) if self.fault else None
         await asyncio.sleep(self.delay() if callable(self.delay) else self.delay)
         if fault and fault.status == 0 and request.transport:
             request.transport.abort()
         if fault:
-            return web.Response(status=fault.status or 500, text=fault.body, headers=fault.headers)
+            return web.Response(
+                status=fault.status or 500,
+                body=fault.body.encode("utf-8", "surrogateescape"),
+                headers=fault.headers,
+            )
         messages = [_message(said) for said in body["messages"]]
         if not self.sees and any(message.images for message in messages):
             return web.Response(status=400, text=f"{self.model} is not a multimodal model")

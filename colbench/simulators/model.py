@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from colbench.config import ArgValue
 from colbench.domain import Domain
 from colbench.interfaces import HumanSimulator, Viewer
 from colbench.messages import Message
+from colbench.models.dialect import Suggested
 from colbench.models.human import Voice, read_prompt
-from colbench.models.openai_chat import OpenAIChat
+from colbench.models.openai_chat import OpenAIChat, refuse_misspelled
 from colbench.models.pictures import MAX_EDGE
+from colbench.models.transports import Client
 from colbench.pages.render import PageRenderer
 from colbench.registry import get_domain
 from colbench.task import Task
@@ -19,9 +23,9 @@ class ModelHuman:
     """A model that plays the human of any domain: from the hidden information, or by comparing pictures of pages.
 
     Sampled at temperature 0. By default a domain sets how many tokens and characters a reply may have (256 and 400;
-    frontend design 512 and 1,000). `prompt` is a file with a prompt in place of the built-in one, with the placeholders
-    `{problem_description}`, `{dialogue_history}` and `{hidden_information}`, in frontend design `{pictures}`. The other
-    arguments are those of OpenAIChat.
+    frontend design 512 and 1,000); a model that thinks before it speaks is given more tokens. `prompt` is a file with a
+    prompt in place of the built-in one, with the placeholders `{problem_description}`, `{dialogue_history}` and
+    `{hidden_information}`, in frontend design `{pictures}`. The other arguments are those of OpenAIChat.
     """
 
     def __init__(
@@ -37,7 +41,11 @@ class ModelHuman:
         timeout: float = 600.0,
         retries: int = 6,
         api_key_env: str | None = None,
+        client: Client = "openai",
+        azure: bool = False,
+        **fields: ArgValue,
     ) -> None:
+        refuse_misspelled("human", fields, ModelHuman)
         self.chat = OpenAIChat(
             spec,
             concurrency=concurrency,
@@ -45,6 +53,9 @@ class ModelHuman:
             retries=retries,
             api_key_env=api_key_env,
             max_image_edge=max_image_edge,
+            client=client,
+            azure=azure,
+            **fields,
         )
         self._prompt = read_prompt(prompt) if prompt else None
         self._temperature = temperature
@@ -67,6 +78,10 @@ class ModelHuman:
     def describe(self) -> dict[str, str]:
         """Return what the run's record holds about it."""
         return {"model": self.chat.model}
+
+    def learned(self) -> list[str]:
+        """Return what was learned of the model and its server."""
+        return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:
         """Return what the record of a run with tasks of a domain holds as well."""
@@ -95,6 +110,13 @@ class ModelHuman:
         return Voice(
             prompt=self._prompt or domain.prompt("human"),
             temperature=self._temperature,
-            max_tokens=self._max_tokens or tokens,
+            max_tokens=self._max_tokens or Suggested(tokens),
             max_chars=self._max_chars or characters,
         )
+
+
+class AzureHuman(ModelHuman):
+    """`azure:DEPLOYMENT[@ENDPOINT]`: the same on Azure OpenAI; see `colbench_agents.model.AzureAgent`."""
+
+    def __init__(self, spec: str, **arguments: Any) -> None:
+        super().__init__(spec, azure=True, **arguments)

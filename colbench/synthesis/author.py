@@ -6,10 +6,12 @@ import logging
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from colbench.config import AtLeastOne, NotNegative, Positive, derive_seed
 from colbench.interfaces import Recipe
-from colbench.messages import Message
+from colbench.messages import Message, split_thoughts
+from colbench.models.dialect import PLAIN_TOKENS, Suggested
 from colbench.models.openai_chat import OpenAIChat, SchemaRefusedError
 from colbench.synthesis.seeds import Seed
 
@@ -20,7 +22,8 @@ class AuthorOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How the model is sampled and asked: the arguments `--model-arg NAME=VALUE`."""
 
     temperature: Annotated[float, Meta(ge=0)] = 1.0
-    max_tokens: AtLeastOne = 4096
+    max_tokens: AtLeastOne | None = None
+    """None: 4,096, or more for a model that thinks before it writes."""
     seed: bool = True
     """Send one; false for servers that refuse it."""
     structured: bool = True
@@ -56,7 +59,7 @@ class Author:
     async def write(self, seed: Seed) -> Message:
         """Return the model's reply to a text.
 
-        Raises EndpointError if the server does not answer, RequestRefusedError if it never will, UserError if it
+        Raises EndpointError if the server does not answer, TooLongError if it never will, UserError if it
         refuses the key.
         """
         if self._structured:
@@ -76,10 +79,11 @@ class Author:
 
     async def _ask(self, seed: Seed, *, structured: bool) -> Message:
         options = self._options
-        return await self._chat.chat(
+        reply = await self._chat.chat(
             self.recipe.messages(seed.text),
             temperature=options.temperature,
-            max_tokens=options.max_tokens,
+            max_tokens=options.max_tokens or Suggested(PLAIN_TOKENS),
             seed=derive_seed("synthesis", seed.key) if options.seed else None,
             schema=self.recipe.schema if structured else None,
         )
+        return replace(reply, content=split_thoughts(reply.content)[1])

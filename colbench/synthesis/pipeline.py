@@ -15,10 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.domain import Domain, Resources
-from colbench.errors import EndpointError, InfrastructureError
+from colbench.errors import EndpointError, InfrastructureError, TooLongError
 from colbench.interfaces import RejectedError, TaskIndex
 from colbench.messages import Usage, clean
-from colbench.models.openai_chat import RequestRefusedError
 from colbench.synthesis.author import Author
 from colbench.synthesis.guess import Guesser
 from colbench.synthesis.records import Origin, Outcome
@@ -83,7 +82,7 @@ class Pipeline(Struct, frozen=True, kw_only=True):
         )
         try:
             reply = await self.author.write(seed)
-        except RequestRefusedError as error:
+        except TooLongError as error:
             origin = replace(origin, usage=Usage())
             return Outcome(synthesis=origin, reason="refused", detail=clean(str(error)))
         outcome = Outcome(synthesis=replace(origin, usage=reply.usage), reply=clean(reply.content))

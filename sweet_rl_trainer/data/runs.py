@@ -141,7 +141,7 @@ def _trajectory(recorded: Recorded, task: Task, system: str) -> Trajectory:
         task_hash=rollout.task_hash,
         domain=rollout.domain,
         privileged=task.hidden.reference,
-        messages=messages_of(system, heard, [turn.raw for turn in rollout.turns]),
+        messages=messages_of(system, heard, [turn.generated for turn in rollout.turns]),
         said=tuple(turn.said for turn in rollout.turns),
         reward=score,
         ended_by=rollout.ended_by,

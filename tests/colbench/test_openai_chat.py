@@ -1,18 +1,23 @@
-"""The chat client against the local server that ships, well-behaved and not."""
+"""The chat client, through each of its two ways to send, against the local server that ships, well-behaved and not."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import time
+from email.utils import formatdate
 
 import msgspec
 import pytest
 from openai import AsyncOpenAI
 
-from colbench.errors import EndpointError, UserError
-from colbench.messages import Message, Usage
-from colbench.models.openai_chat import OpenAIChat, RequestRefusedError, parse_spec
+from colbench.errors import EndpointError, TooLongError, UserError
+from colbench.messages import Delivery, Message, Usage
+from colbench.models.address import api_key_for, parse_spec
+from colbench.models.dialect import Suggested
+from colbench.models.openai_chat import OpenAIChat
 from colbench.models.scripted_server import Fault, ScriptedServer, completion, with_tokens
+from colbench.models.servers import current_servers
 
 HELLO = [Message(role="user", content="hello there")]
 
@@ -21,18 +26,43 @@ def echo(messages):
     return f"you said: {messages[-1].content}"
 
 
-async def ask(chat: OpenAIChat) -> Message:
-    return await chat.chat(HELLO, temperature=0.5, max_tokens=7, seed=3)
+@pytest.fixture(params=["openai", "aiohttp"])
+def client(request):
+    return request.param
 
 
-async def test_a_reply_comes_with_its_usage_and_the_request_holds_the_sampling_options():
+async def ask(chat: OpenAIChat, **options) -> Message:
+    return await chat.chat(HELLO, **{"temperature": 0.5, "max_tokens": 7, "seed": 3} | options)
+
+
+def first(count, fault):
+    """Faults in the first `count` requests."""
+    return lambda n: fault if n <= count else None
+
+
+@pytest.fixture
+async def impatient():
+    """Patience of a tenth of a second."""
+    servers = current_servers()
+    servers.patience, before = 0.1, servers.patience
+    yield
+    servers.patience = before
+
+
+async def test_a_reply_comes_with_its_usage_and_the_request_holds_the_sampling_options(client):
     async with ScriptedServer(echo) as server:
-        async with OpenAIChat(f"scripted@{server.base_url}") as chat:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
             reply = await ask(chat)
-    assert reply == Message(
+    assert reply.delivery
+    assert reply.delivery.waited < 1
+    assert msgspec.structs.replace(reply, delivery=None) == Message(
         role="assistant",
         content="you said: hello there",
         usage=Usage(prompt_tokens=2, completion_tokens=4, requests=1),
+    )
+    assert (reply.delivery.finish_reason, reply.delivery.request_id) == (
+        "stop",
+        "chatcmpl-scripted",
     )
     assert server.requests == [
         {
@@ -45,9 +75,9 @@ async def test_a_reply_comes_with_its_usage_and_the_request_holds_the_sampling_o
     ]
 
 
-async def test_tokens_come_with_their_log_probabilities_when_asked_for():
+async def test_tokens_come_with_their_log_probabilities_when_asked_for(client):
     async with ScriptedServer(lambda _: "hé") as server:
-        async with OpenAIChat(f"scripted@{server.base_url}") as chat:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client, retries=0) as chat:
             reply = await chat.chat(HELLO, temperature=1, max_tokens=7, seed=3, tokens=True)
     assert (server.requests[0]["logprobs"], server.requests[0]["return_token_ids"]) == (True, True)
     assert reply.sampled
@@ -65,7 +95,7 @@ async def test_tokens_come_with_their_log_probabilities_when_asked_for():
         ("a log-probability", EndpointError, "3 tokens, but 2 log-probabilities"),
     ],
 )
-async def test_a_server_that_returns_no_tokens_is_named(missing, error, words):
+async def test_a_server_that_returns_no_tokens_is_named(missing, error, words, client):
     answer = with_tokens(completion("scripted", HELLO, lambda _: "hi"), HELLO)
     choice = answer["choices"][0]
     if missing == "a log-probability":
@@ -74,7 +104,7 @@ async def test_a_server_that_returns_no_tokens_is_named(missing, error, words):
         (answer if missing in answer else choice).pop(missing)
     body = msgspec.json.encode(answer).decode()
     async with ScriptedServer(echo, fault=lambda _: Fault(status=200, body=body)) as server:
-        async with OpenAIChat(f"scripted@{server.base_url}") as chat:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client, retries=0) as chat:
             with pytest.raises(error, match=words):
                 await chat.chat(HELLO, temperature=1, max_tokens=7, seed=3, tokens=True)
 
@@ -91,16 +121,345 @@ async def test_the_official_client_understands_the_server_that_ships():
     assert completion.usage.total_tokens == 4
 
 
-async def test_overload_is_retried_and_lowers_the_limit():
+async def test_overload_uses_up_no_tries_and_cuts_the_limit_by_a_fifth(client):
+    fault = first(3, Fault(status=429, headers={"Retry-After": "0.05"}))
+    async with ScriptedServer(echo, fault=fault) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", retries=0, client=client) as chat:
+            reply = await ask(chat)
+    assert reply.content == "you said: hello there"
+    assert reply.delivery
+    assert (reply.delivery.retries, len(server.requests)) == (3, 4)
+    assert reply.delivery.waited >= 0.15
+
+
+async def test_agent_and_human_share_the_limit_of_their_server(client):
+    async with ScriptedServer(echo) as server:
+        spec = f"scripted@{server.base_url}"
+        async with (
+            OpenAIChat(spec, concurrency=8, client=client) as agent,
+            OpenAIChat(spec, concurrency=3) as human,
+        ):
+            limits = [each._connections[0].server.limit for each in (agent, human)]
+            assert limits[0] is limits[1]
+            assert limits[0].maximum == 3
+    assert not current_servers()._by_url
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504, 529])
+async def test_a_server_that_refuses_for_longer_than_patience_is_given_up(
+    status, client, impatient
+):
+    async with ScriptedServer(echo, fault=lambda _: Fault(status=status, body="busy")) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            with pytest.raises(
+                EndpointError, match=rf"refused for 0.1 s.*HTTP {status}: busy"
+            ) as error:
+                await ask(chat)
+    assert error.value.kind in {"overload", "server_error"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault(status=500, body="oops"), "server_error"),
+        (Fault(status=0), "connection"),
+        (Fault(status=200, body="<html>"), "malformed"),
+        (Fault(status=200, body='{"choices": []}'), "malformed"),
+        (Fault(status=200, body='{"choices": [{"mess'), "malformed"),
+        (Fault(status=200, body='{"error": {"message": "broken"}}'), "server_error"),
+    ],
+)
+async def test_a_request_that_fails_is_repeated_and_the_last_failure_is_typed(fault, kind, client):
+    async with ScriptedServer(echo, fault=lambda _: fault) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", retries=1, client=client) as chat:
+            with pytest.raises(
+                EndpointError, match="/chat/completions: tried 2 times, last: "
+            ) as error:
+                await ask(chat)
+    assert error.value.kind == kind
+    async with ScriptedServer(echo, fault=first(1, fault)) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", retries=1, client=client) as chat:
+            assert (await ask(chat)).content == "you said: hello there"
+
+
+@pytest.mark.parametrize("status", [301, 401, 403, 404])
+async def test_a_refused_key_or_address_is_a_mistake_only_before_the_first_answer(status, client):
+    fault = Fault(status=status, body="no", headers={"Location": "http://elsewhere/"})
+    async with ScriptedServer(echo, fault=first(1, fault)) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            with pytest.raises(UserError, match=f"HTTP {status}: no"):
+                await ask(chat)
+    async with ScriptedServer(echo, fault=lambda n: fault if n == 2 else None) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            await ask(chat)
+            reply = await ask(chat)
+    assert reply.delivery
+    assert reply.delivery.retries == 1
+
+
+async def test_a_slow_server_runs_into_the_timeout(client):
+    async with ScriptedServer(echo, delay=0.5) as server:
+        spec = f"scripted@{server.base_url}"
+        async with OpenAIChat(spec, retries=0, timeout=0.1, client=client) as chat:
+            with pytest.raises(
+                EndpointError, match=r"tried once, last: no answer within 0.1 s"
+            ) as error:
+                await ask(chat)
+    assert error.value.kind == "timeout"
+
+
+async def test_nobody_listening_is_the_users_mistake_with_url_and_tries(client):
+    with pytest.raises(
+        UserError, match=r"no model server answers at http://127.0.0.1:9/v1 \(tried 3"
+    ):
+        async with OpenAIChat("any@http://127.0.0.1:9/v1", client=client):
+            pass
+
+
+async def test_a_server_that_goes_away_is_waited_for_and_uses_up_no_try(client):
+    async with ScriptedServer(echo) as server:
+        port = server.port
+        chat = OpenAIChat(f"scripted@{server.base_url}", retries=0, client=client)
+        await chat.__aenter__()
+    asked = [asyncio.create_task(ask(chat)) for _ in range(5)]
+    await asyncio.sleep(2.5)
+    assert "cannot be reached for 2 s: cannot connect" in current_servers().waits()[0]
+    async with ScriptedServer(echo, port=port) as server:
+        replies = await asyncio.gather(*asked)
+        assert len(server.requests) == 5
+    assert {reply.content for reply in replies} == {"you said: hello there"}
+    await chat.__aexit__()
+
+
+async def test_a_server_that_stays_away_is_given_up_after_patience(client, impatient):
+    async with ScriptedServer(echo) as server:
+        chat = OpenAIChat(f"scripted@{server.base_url}", client=client)
+        await chat.__aenter__()
+    with pytest.raises(
+        EndpointError, match=r"cannot be reached for 0.1 s \(--endpoint-patience\)"
+    ) as error:
+        await ask(chat)
+    assert error.value.kind == "connection"
+    await chat.__aexit__()
+
+
+async def test_of_several_servers_one_that_is_away_is_left_out(client):
+    async with ScriptedServer(echo) as first, ScriptedServer(echo) as second:
+        spec = f"scripted@{first.base_url},{second.base_url}"
+        async with OpenAIChat(spec, client=client) as chat:
+            await second.__aexit__()
+            asked = [Message(role="user", content=str(n)) for n in range(20)]
+            replies = [
+                await chat.chat([each], temperature=1, max_tokens=7, seed=n)
+                for n, each in enumerate(asked)
+            ]
+    assert [reply.content for reply in replies] == [f"you said: {n}" for n in range(20)]
+
+
+async def test_retry_after_may_be_a_date(client):
+    when = formatdate(time.time() + 2, usegmt=True)
+    fault = first(1, Fault(status=429, headers={"Retry-After": when}))
+    async with ScriptedServer(echo, fault=fault) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            reply = await ask(chat)
+    assert reply.delivery
+    assert 0.5 < reply.delivery.waited < 4
+
+
+async def test_an_unknown_model_is_refused_with_the_models_the_server_has(client):
+    async with ScriptedServer(echo, model="llama") as server:
+        with pytest.raises(UserError, match="has no model `gpt`; it has: llama"):
+            async with OpenAIChat(f"gpt@{server.base_url}", client=client):
+                pass
+
+
+async def test_a_forgotten_v1_is_named(client):
+    async with ScriptedServer(echo) as server:
+        root = server.base_url.removesuffix("/v1")
+        with pytest.raises(UserError, match=f"it is under /v1: write scripted@{root}/v1"):
+            async with OpenAIChat(f"scripted@{root}", client=client):
+                pass
+
+
+@pytest.mark.parametrize("unlimited", [True, False])
+async def test_a_dialogue_longer_than_the_context_is_the_askers_failure(unlimited, client):
+    fault = Fault(status=400, body="This model's maximum context length is 8 tokens")
+    async with ScriptedServer(
+        echo, fault=(lambda _: fault) if unlimited else first(1, fault)
+    ) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            if unlimited:
+                with pytest.raises(TooLongError, match="maximum context length"):
+                    await ask(chat)
+            else:
+                assert (await ask(chat)).content == "you said: hello there"
+    assert [request.get("max_tokens") for request in server.requests] == [7, None]
+
+
+def refusal(name, code, message):
+    error = {"message": message, "type": "invalid_request_error", "param": name, "code": code}
+    return Fault(status=400, body=msgspec.json.encode({"error": error}).decode())
+
+
+def picky(refuses):
+    """A fault for each request that has one of these fields."""
+
+    def fault(server):
+        def decide(n):
+            body = server.requests[n - 1]
+            return next((refuses[name] for name in refuses if name in body), None)
+
+        return decide
+
+    return fault
+
+
+OF_O3 = {
+    "max_tokens": refusal(
+        "max_tokens",
+        "unsupported_parameter",
+        "Unsupported parameter: 'max_tokens' is not supported with this model. "
+        "Use 'max_completion_tokens' instead.",
+    ),
+    "temperature": refusal(
+        "temperature",
+        "unsupported_value",
+        "Unsupported value: 'temperature' does not support 0.5 with this model.",
+    ),
+}
+
+
+async def test_fields_that_a_model_refuses_are_learned_once_and_told(client):
+    server = ScriptedServer(echo)
+    server.fault = picky(OF_O3)(server)
+    async with server, OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+        await ask(chat)
+        assert len(server.requests) == 3
+        await asyncio.gather(*(ask(chat) for _ in range(10)))
+        assert len(server.requests) == 13
+        assert chat.learned() == [
+            "it refuses `temperature`, which is not sent",
+            "it refuses `max_tokens`",
+        ]
+    assert server.requests[-1] == {
+        "model": "scripted",
+        "messages": [{"role": "user", "content": "hello there"}],
+        "seed": 3,
+        "max_completion_tokens": 7,
+    }
+
+
+async def test_a_limit_that_is_too_large_for_the_model_is_left_to_the_server(client):
+    words = "max_tokens is too large: 4096. This model supports at most 1024 completion tokens."
+    server = ScriptedServer(echo)
+    server.fault = picky({"max_tokens": refusal("max_tokens", "invalid_value", words)})(server)
+    async with server, OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+        assert (await ask(chat, max_tokens=Suggested(4096))).content == "you said: hello there"
+    assert "max_tokens" not in server.requests[-1]
+
+
+async def test_any_field_of_a_request_can_be_set(client):
+    async with ScriptedServer(echo) as server:
+        chat = OpenAIChat(
+            f"scripted@{server.base_url}",
+            client=client,
+            reasoning_effort="low",
+            chat_template_kwargs='{"enable_thinking": false}',
+            extra_body='{"top_k": 20}',
+        )
+        async with chat:
+            await ask(chat)
+    sent = server.requests[0]
+    assert sent["reasoning_effort"] == "low"
+    assert sent["chat_template_kwargs"] == {"enable_thinking": False}
+    assert sent["top_k"] == 20
+
+
+async def test_a_field_that_the_server_refuses_is_the_users_mistake(client):
+    fault = Fault(status=400, body="reasoning_effort: extra inputs are not permitted")
+    async with ScriptedServer(echo, fault=lambda _: fault) as server:
+        chat = OpenAIChat(f"scripted@{server.base_url}", client=client, reasoning_effort="low")
+        async with chat:
+            with pytest.raises(
+                UserError, match="refuses `reasoning_effort`; leave out that argument"
+            ):
+                await ask(chat)
+
+
+def said(**fields):
+    """A completion with other fields in its message; `choice` and `usage` replace those."""
+    choice, usage = fields.pop("choice", {}), fields.pop("usage", {"prompt_tokens": 1})
+    message = {"role": "assistant", "content": "hi"} | fields
+    body = {"choices": [{"message": message, "finish_reason": "stop"} | choice], "usage": usage}
+    return msgspec.json.encode(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "content", "thoughts"),
+    [
+        (said(content=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab", ""),
+        (
+            said(
+                content=[
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                    {"type": "text", "text": "hi"},
+                ]
+            ),
+            "hi",
+            "hm",
+        ),
+        (said(reasoning_content="hm"), "hi", "hm"),
+        (said(reasoning="hm"), "hi", "hm"),
+        (said(content="<think>hm</think>hi"), "<think>hm</think>hi", ""),
+        (b"\xef\xbb\xbf" + said(), "hi", ""),
+        (said(usage={"prompt_tokens": None, "completion_tokens": 3.0}), "hi", ""),
+        (said(usage="none"), "hi", ""),
+        (said().replace(b'"hi"', b'"\\ud800hi"'), "?hi", ""),
+        (said(content=None, refusal="I cannot"), "I cannot", ""),
+    ],
+)
+async def test_replies_are_read_leniently(body, content, thoughts, client):
+    fault = Fault(status=200, body=body.decode("utf-8", "surrogateescape"))
+    async with ScriptedServer(echo, fault=lambda _: fault) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client, retries=0) as chat:
+            reply = await ask(chat)
+    assert (reply.content, reply.thoughts) == (content, thoughts)
+
+
+@pytest.mark.parametrize("finish", ["stop", "content_filter", "tool_calls"])
+async def test_an_empty_reply_is_asked_for_again_with_another_seed_and_then_taken(finish, client):
+    body = said(content=None, choice={"finish_reason": finish}).decode()
+    async with ScriptedServer(echo, fault=lambda _: Fault(status=200, body=body)) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            reply = await ask(chat)
+    assert (reply.content, reply.delivery and reply.delivery.finish_reason) == ("", finish)
+    assert [request["seed"] for request in server.requests] == [3, 4, 5]
+
+
+async def test_a_model_that_thinks_is_given_more_tokens_where_the_limit_was_only_suggested(client):
     def fault(n):
-        return Fault(status=429, headers={"Retry-After": "0.05"}) if n <= 2 else None
+        if n == 1:
+            cut = {"finish_reason": "length"}
+            return Fault(status=200, body=said(content="", reasoning="hm", choice=cut).decode())
+        return None
 
     async with ScriptedServer(echo, fault=fault) as server:
-        async with OpenAIChat(f"scripted@{server.base_url}", concurrency=8) as chat:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            reply = await ask(chat, max_tokens=Suggested(256))
+            assert reply.content == "you said: hello there"
+            await ask(chat, max_tokens=100)
+    assert [request["max_tokens"] for request in server.requests] == [256, 32768, 100]
+
+
+async def test_a_very_long_reply_is_cut_and_marked(client):
+    async with ScriptedServer(lambda _: "x" * 600_000) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
             reply = await ask(chat)
-            assert 4 <= chat.limit.allowed < 5
-    assert reply.content == "you said: hello there"
-    assert len(server.requests) == 3
+    assert len(reply.content) == 500_000
+    assert reply.delivery == Delivery(
+        finish_reason="length", request_id="chatcmpl-scripted", waited=reply.delivery.waited
+    )
+    assert reply.delivery.cut
 
 
 async def test_of_requests_that_arrive_together_each_is_counted_as_one():
@@ -113,71 +472,40 @@ async def test_of_requests_that_arrive_together_each_is_counted_as_one():
     assert [type(each) for each in said].count(EndpointError) == 1
 
 
-@pytest.mark.parametrize("fault", [Fault(status=503, body="busy"), Fault(status=0)])
-async def test_a_server_that_never_answers_is_named_with_the_number_of_tries(fault):
-    async with ScriptedServer(echo, fault=lambda n: fault) as server:
-        async with OpenAIChat(f"scripted@{server.base_url}", retries=1) as chat:
-            with pytest.raises(EndpointError, match=r"/chat/completions: tried 2 times, last: "):
-                await ask(chat)
-
-
-async def test_a_slow_server_runs_into_the_timeout():
-    async with ScriptedServer(echo, delay=0.5) as server:
-        async with OpenAIChat(f"scripted@{server.base_url}", retries=0, timeout=0.1) as chat:
-            with pytest.raises(EndpointError, match=r"tried once, last: no answer within 0.1 s"):
-                await ask(chat)
-
-
-async def test_nobody_listening_is_the_users_mistake_with_url_and_tries():
-    with pytest.raises(UserError, match=r"http://127.0.0.1:9/v1/models: tried 3 times"):
-        async with OpenAIChat("any@http://127.0.0.1:9/v1"):
-            pass
-
-
-async def test_an_unknown_model_is_refused_with_the_models_the_server_has():
-    async with ScriptedServer(echo, model="llama") as server:
-        with pytest.raises(UserError, match="has no model `gpt`; it has: llama"):
-            async with OpenAIChat(f"gpt@{server.base_url}"):
-                pass
-
-
-async def test_a_dialogue_longer_than_the_context_is_the_askers_failure_not_the_servers():
-    fault = Fault(status=400, body="This model's maximum context length is 8 tokens")
-    async with ScriptedServer(echo, fault=lambda n: fault) as server:
-        async with OpenAIChat(f"scripted@{server.base_url}") as chat:
-            with pytest.raises(RequestRefusedError, match="maximum context length"):
-                await ask(chat)
-
-
-async def test_a_refused_key_stops_the_run_as_the_users_mistake():
-    async with ScriptedServer(echo, fault=lambda n: Fault(status=401, body="bad key")) as server:
-        async with OpenAIChat(f"scripted@{server.base_url}") as chat:
-            with pytest.raises(UserError, match="refuses the key"):
-                await ask(chat)
-
-
-async def test_an_answer_that_is_no_completion_is_the_servers_failure():
-    async with ScriptedServer(echo, fault=lambda n: Fault(status=200, body="<html>")) as server:
-        async with OpenAIChat(f"scripted@{server.base_url}") as chat:
-            with pytest.raises(EndpointError, match="no chat completion"):
-                await ask(chat)
-
-
-def test_a_spec_is_a_model_and_an_optional_address(monkeypatch):
+def test_a_spec_is_a_model_and_optional_addresses(monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert parse_spec("gpt-4o") == ("gpt-4o", "https://api.openai.com/v1")
-    assert parse_spec("org/llama@http://h:1/v1/") == ("org/llama", "http://h:1/v1")
+    assert parse_spec("gpt-4o") == ("gpt-4o", ("https://api.openai.com/v1",))
+    assert parse_spec("org/llama@http://h:1/v1/") == ("org/llama", ("http://h:1/v1",))
+    assert parse_spec("m@http://a:1/v1,https://b/v1") == ("m", ("http://a:1/v1", "https://b/v1"))
+    assert parse_spec("@cf/meta/llama")[0] == "@cf/meta/llama"
+    assert parse_spec("model@main")[0] == "model@main"
     with pytest.raises(UserError, match="names no model"):
         parse_spec("@http://h:1/v1")
 
 
-def test_openais_key_is_never_sent_to_another_server(monkeypatch):
+@pytest.mark.parametrize(
+    ("spec", "suggestion"),
+    [
+        ("tiny@localhost:8000/v1", "tiny@http://localhost:8000/v1"),
+        ("tiny@localhost", "tiny@http://localhost"),
+        ("tiny@example.com/v1", "tiny@http://example.com/v1"),
+        ("tiny@http://a:1,b:2", "tiny@http://a:1,http://b:2"),
+    ],
+)
+def test_an_address_without_a_scheme_is_refused_with_the_spelling_that_works(spec, suggestion):
+    with pytest.raises(UserError, match=f"is not an address; write {suggestion}$"):
+        parse_spec(spec)
+
+
+def test_a_key_is_never_sent_to_another_server(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert OpenAIChat("m@http://elsewhere:1/v1")._key is None
-    assert OpenAIChat("m")._key == "secret"
+    monkeypatch.setenv("OPENROUTER_API_KEY", "router")
     monkeypatch.setenv("OTHER", "other")
-    assert OpenAIChat("m@http://elsewhere:1/v1", api_key_env="OTHER")._key == "other"
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert api_key_for("http://elsewhere:1/v1", None) is None
+    assert api_key_for("https://api.openai.com/v1", None) == "secret"
+    assert api_key_for("https://openrouter.ai/api/v1", None) == "router"
+    assert api_key_for("http://elsewhere:1/v1", "OTHER") == "other"
 
 
 def test_a_missing_key_names_the_variable(monkeypatch):
@@ -185,3 +513,31 @@ def test_a_missing_key_names_the_variable(monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(UserError, match="set the environment variable OPENAI_API_KEY"):
         OpenAIChat("gpt-4o")
+
+
+async def test_without_a_key_none_is_sent(client):
+    async with ScriptedServer(echo) as server:
+        async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
+            await ask(chat)
+        assert [header.get("Authorization") for header in server.headers] == [None]
+
+
+async def test_azure_is_asked_by_deployment_version_and_key(monkeypatch):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("OPENAI_API_VERSION", "2025-01-01-preview")
+    async with ScriptedServer(echo) as server:
+        root = server.base_url.removesuffix("/v1")
+        async with OpenAIChat(f"scripted@{root}", azure=True) as chat:
+            assert (await ask(chat)).content == "you said: hello there"
+    assert server.paths == [
+        "/openai/deployments/scripted/chat/completions?api-version=2025-01-01-preview"
+    ]
+    assert server.headers[0]["api-key"] == "secret"
+
+
+def test_azure_without_its_variables_is_refused_by_their_names(monkeypatch):
+    for name in ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION"):
+        monkeypatch.delenv(name, raising=False)
+    chat = OpenAIChat("gpt", azure=True)
+    with pytest.raises(UserError, match="AZURE_OPENAI_ENDPOINT"):
+        asyncio.run(chat.__aenter__())

@@ -9,9 +9,9 @@ import random
 import pytest
 from PIL import Image
 
-from colbench.errors import EndpointError
+from colbench.errors import EndpointError, TooLongError
 from colbench.messages import Message
-from colbench.models.openai_chat import OpenAIChat, RequestRefusedError
+from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_BYTES, data_url, fit_pictures, from_data_url
 from colbench.models.scripted_server import Fault, ScriptedServer
 
@@ -93,7 +93,7 @@ async def test_a_refused_picture_is_the_servers_failure_in_its_own_words(status)
     ],
 )
 async def test_pictures_that_make_a_dialogue_too_long_are_the_askers_failure(words):
-    with pytest.raises(RequestRefusedError, match=r"^HTTP 400: Th"):
+    with pytest.raises(TooLongError, match=r"^HTTP 400: Th"):
         await ask(shown(picture(8, 8)), fault=lambda _: Fault(status=400, body=words))
 
 

@@ -11,11 +11,10 @@ from colbench.config import RunConfig
 from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.domains.frontend.items import html_items
 from colbench.domains.frontend.resources import FrontendResources, make_clip
-from colbench.interfaces import HumanSimulator, Scorer
+from colbench.interfaces import ChatModel, HumanSimulator, Scorer
 from colbench.items import Items
 from colbench.leaks import hidden_items, used_items
 from colbench.models.human import Voice
-from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.extract import extract_page
 from colbench.pages.store import RenderStore
 from colbench.presentation import AnswerPictures, Draft, ReportPages
@@ -129,7 +128,7 @@ class FrontendDomain(Domain):
             human.use_renderer(resources.renderer)
         return human
 
-    def model_human(self, chat: OpenAIChat, voice: Voice) -> HumanSimulator:
+    def model_human(self, chat: ChatModel, voice: Voice) -> HumanSimulator:
         """Return the vision model that compares pictures of pages."""
         from colbench.domains.frontend.vision import VisionHuman
 

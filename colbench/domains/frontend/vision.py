@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 
 from colbench.errors import SimulatorError
+from colbench.interfaces import ChatModel
 from colbench.messages import Message
 from colbench.models.human import Voice
-from colbench.models.openai_chat import OpenAIChat
 from colbench.pages.extract import extract_page, target_page
 from colbench.pages.render import PageRenderer, Render, RenderOutcome
 from colbench.task import Task
@@ -46,7 +46,7 @@ class VisionHuman:
     `{dialogue_history}`.
     """
 
-    def __init__(self, chat: OpenAIChat, voice: Voice) -> None:
+    def __init__(self, chat: ChatModel, voice: Voice) -> None:
         self.chat = chat
         self.voice = voice
         self._renderer: PageRenderer | None = None

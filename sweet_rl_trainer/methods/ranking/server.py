@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from colbench.config import derive_seed
-from colbench.errors import UserError
+from colbench.errors import TooLongError, UserError
 from colbench.messages import Message
-from colbench.models.openai_chat import OpenAIChat, RequestRefusedError
+from colbench.models.openai_chat import OpenAIChat
 from sweet_rl_trainer.console import progress
 from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Found, Record, Sampler
 from sweet_rl_trainer.methods.ranking.turns import Reply, Turn
@@ -95,7 +95,7 @@ class _Asker:
         ]
         try:
             replies = await asyncio.gather(*tasks)
-        except RequestRefusedError:
+        except TooLongError:
             return None
         finally:
             for task in tasks:

@@ -1,0 +1,93 @@
+"""Where a model is: the spec `MODEL[@URL[,URL…]]`, and the key that each server may be sent."""
+
+from __future__ import annotations
+
+import os
+import re
+from urllib.parse import urlsplit
+
+from colbench.errors import UserError
+
+OPENAI_URL = "https://api.openai.com/v1"
+HOST_KEYS = {
+    "api.anthropic.com": "ANTHROPIC_API_KEY",
+    "api.deepseek.com": "DEEPSEEK_API_KEY",
+    "api.fireworks.ai": "FIREWORKS_API_KEY",
+    "api.groq.com": "GROQ_API_KEY",
+    "api.mistral.ai": "MISTRAL_API_KEY",
+    "api.together.xyz": "TOGETHER_API_KEY",
+    "api.x.ai": "XAI_API_KEY",
+    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+    "openrouter.ai": "OPENROUTER_API_KEY",
+}
+"""The variables in which the providers' own documentation keeps their keys. Each is sent to that host alone."""
+LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
+
+
+def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
+    """Return the model and the base URLs of `MODEL[@URL[,URL…]]`; without a URL, OPENAI_BASE_URL or OpenAI's own.
+
+    Raises UserError if there is no model, or if an address lacks its `http://`, so that it would be taken for a part of
+    the model's name and the key would go to OpenAI.
+    """
+    model, at, address = _split(spec)
+    if not model:
+        raise UserError(
+            f"`{spec}` names no model; write MODEL@URL, as in gpt-4o or llama@http://host:8000/v1"
+        )
+    if not at:
+        return model, (_default_url(),)
+    urls = tuple(url.strip().rstrip("/") for url in address.split(","))
+    for url in urls:
+        if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
+            raise UserError(
+                f"`{url}` in `{spec}` is not an address; write {model}@{_suggest(address)}"
+            )
+    return model, urls
+
+
+def api_key_for(base_url: str, variable: str | None) -> str | None:
+    """Return the key to send to a server: the named variable's, else the one that is meant for that server.
+
+    OPENAI_API_KEY is meant for OpenAI's server and for the one in OPENAI_BASE_URL, those of other providers for their
+    hosts (`HOST_KEYS`). Raises UserError if a key is needed and missing.
+    """
+    name = variable or _variable_of(base_url)
+    key = os.environ.get(name) if name else None
+    if key is None and (variable or base_url == OPENAI_URL):
+        raise UserError(f"{base_url} needs a key: set the environment variable {name}")
+    return key
+
+
+def azure_key(variable: str | None) -> str | None:
+    """Return the key in a variable; without one, None: Azure's SDK finds it. Raises UserError if it is missing."""
+    key = os.environ.get(variable) if variable else None
+    if variable and not key:
+        raise UserError(f"azure: needs a key: set the environment variable {variable}")
+    return key
+
+
+def _split(spec: str) -> tuple[str, bool, str]:
+    """Return the model, whether there is an address, and the address."""
+    model, at, rest = spec.partition("@http")
+    if at and rest.startswith(("://", "s://")):
+        return model, True, "http" + rest
+    model, at, rest = spec.rpartition("@")
+    if at and model and LOOKS_LIKE_AN_ADDRESS.fullmatch(rest):
+        return model, True, rest
+    return spec if spec != "@" else "", False, ""
+
+
+def _suggest(address: str) -> str:
+    urls = (url.strip() for url in address.split(","))
+    return ",".join(url if "://" in url else f"http://{url}" for url in urls)
+
+
+def _default_url() -> str:
+    return os.environ.get("OPENAI_BASE_URL", OPENAI_URL).rstrip("/")
+
+
+def _variable_of(base_url: str) -> str | None:
+    if base_url in {OPENAI_URL, _default_url()}:
+        return "OPENAI_API_KEY"
+    return HOST_KEYS.get(urlsplit(base_url).hostname or "")

@@ -1,0 +1,110 @@
+"""What a model's server takes: learned once from its refusals, and recorded with the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from colbench.models.reply import error_fields, error_text
+
+PLAIN_TOKENS = 4096
+"""Tokens of an agent's reply at most, where the user names no limit and the model does not think."""
+THINKING_TOKENS = 32_768
+"""Tokens of a reply at most of a model that thinks before it speaks, where the user names no limit."""
+LIMITS = ("max_tokens", "max_completion_tokens")
+OPTIONAL = ("temperature", "seed")
+"""Fields that are left out where a server refuses them."""
+REFUSALS = {400, 415, 422}
+UNKNOWN = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra inputs|deprecated|"
+    r"invalid (?:argument|parameter|field)",
+    re.IGNORECASE,
+)
+TOO_LARGE = re.compile(r"too large|at most|exceed|less than or equal|maximum value", re.IGNORECASE)
+TOO_LONG = re.compile(
+    r"context.{0,20}(?:length|window|size)|maximum model length|prompt is too long|too many tokens|"
+    r"exceeds? the (?:maximum|available) (?:context|number of tokens)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class Suggested(int):
+    """A limit on the tokens of a reply that may be raised for a model that thinks before it speaks."""
+
+
+class Dialect:
+    """The request fields that one model on one server takes."""
+
+    def __init__(self, *, openai: bool) -> None:
+        """`openai`: OpenAI's own server, or Azure's, whose newer models take only `max_completion_tokens`."""
+        self.limit = LIMITS[1] if openai else LIMITS[0]
+        self.dropped: set[str] = set()
+        self.thinks = False
+        """True once the model has been seen to think."""
+        self.version = 0
+        """Counts what was learned."""
+
+    def body(self, fields: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
+        """Return a request's body. `max_tokens` 0: no limit."""
+        kept = {name: value for name, value in fields.items() if name not in self.dropped}
+        limit = self.tokens(max_tokens)
+        return kept | {self.limit: limit} if limit and self.limit not in self.dropped else kept
+
+    def tokens(self, max_tokens: int) -> int:
+        """Return the limit on a reply that is sent for a limit that was asked for."""
+        if self.thinks and isinstance(max_tokens, Suggested):
+            return max(int(max_tokens), THINKING_TOKENS)
+        return int(max_tokens)
+
+    def learn(self, status: int, content: bytes, body: Mapping[str, Any]) -> bool:
+        """Learn from the refusal of a request with this body. Return True if something was learned."""
+        if status not in REFUSALS:
+            return False
+        refused = [name for name in _refused_fields(content) if name in body]
+        for name in refused:
+            if name == self.limit:
+                self._drop(name)
+                if TOO_LARGE.search(error_text(content)):
+                    return True  # no limit is sent: the server's own holds
+                other = LIMITS[1 - LIMITS.index(name)]
+                self.limit = name if other in self.dropped else other
+                return True
+            if name in OPTIONAL and name not in self.dropped:
+                self._drop(name)
+                return True
+        return False
+
+    def _drop(self, name: str) -> None:
+        self.dropped.add(name)
+        self.version += 1
+
+    def learned(self) -> Iterator[str]:
+        """Yield what was learned, one sentence each."""
+        for name in OPTIONAL:
+            if name in self.dropped:
+                yield f"it refuses `{name}`, which is not sent"
+        if set(LIMITS) & self.dropped:
+            yield f"it refuses `{'` and `'.join(sorted(set(LIMITS) & self.dropped))}`"
+        if self.thinks:
+            yield "it thinks before it speaks"
+
+
+def too_long(status: int, content: bytes) -> bool:
+    """Return True if a server refused a request because the dialogue is longer than the model's context."""
+    return status in {400, 413, 422} and bool(TOO_LONG.search(error_text(content)))
+
+
+def _refused_fields(content: bytes) -> Iterator[str]:
+    """Yield the names of the fields that a refusal is about."""
+    fields, text = error_fields(content), error_text(content)
+    said = f"{text} {fields.get('code')} {fields.get('type')}"
+    if not (UNKNOWN.search(said) or TOO_LARGE.search(said)):
+        return
+    named = fields.get("param")
+    if isinstance(named, str):
+        yield named
+        return
+    yield from (
+        name for name in (*LIMITS, *OPTIONAL) if re.search(rf"(?<![\w]){name}(?![\w])", text)
+    )

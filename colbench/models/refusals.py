@@ -1,0 +1,94 @@
+"""What a model server's refusals mean: wait, try again, or the user's mistake."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+
+from colbench.errors import Kind, UserError
+from colbench.models.reply import error_fields, error_text
+from colbench.models.transports import Answer
+
+NOT_NOW = {429, 502, 503, 504, 529}
+"""The server refuses for load, or a gateway does not reach it: it is waited for, and no try is used up."""
+LOAD = {429, 503, 529}
+RETRIED = {408, 409, 425}
+"""Refusals that pass, besides all from 500 on."""
+PASSING = {300, 301, 302, 303, 307, 308, 401, 403, 404, 405}
+"""The user's mistake before the server's first answer; after it, a fault that passes."""
+LONGEST_BACKOFF = 10.0
+
+
+class RefusedError(Exception):
+    """A request failed in a way that may pass. It is repeated, and uses up a try."""
+
+    def __init__(self, reason: str, kind: Kind, *, retry_after: float = 0.0) -> None:
+        super().__init__(reason)
+        self.kind: Kind = kind
+        self.retry_after = retry_after
+
+
+class NotNowError(RefusedError):
+    """The server refused for load, or a gateway did not reach it. The request is repeated, and uses up no try."""
+
+
+class OtherRequestError(Exception):
+    """The server refused the request, and something was learned by it: the next one will be another."""
+
+
+def refusal(url: str, answer: Answer, *, has_answered: bool) -> Exception | None:
+    """Return the error for a refusal that is not about the request's content; None if it is.
+
+    `has_answered`: the server has answered a request before.
+    """
+    status, said = answer.status, words(answer)
+    if status == 429 and error_fields(answer.content).get("code") == "insufficient_quota":
+        return UserError(f"{url}: the account has no quota left ({said})")
+    if status in NOT_NOW:
+        kind: Kind = "overload" if status in LOAD else "server_error"
+        return NotNowError(said, kind, retry_after=retry_after(answer.headers))
+    if status in RETRIED or status >= 500:
+        return RefusedError(said, "server_error", retry_after=retry_after(answer.headers))
+    if status in PASSING:
+        return RefusedError(said, "server_error") if has_answered else mistake(url, answer)
+    return None
+
+
+def mistake(url: str, answer: Answer) -> UserError:
+    """Return the error for a refused key or a wrong address."""
+    said = words(answer)
+    if answer.status in {401, 403}:
+        return UserError(f"{url} refuses the key; api_key_env=NAME names its variable ({said})")
+    if "location" in answer.headers:
+        return UserError(
+            f"{url} has moved to {answer.headers['location']}; write that address ({said})"
+        )
+    hint = "" if "/v1/" in url else "; if the server's API is under /v1, write MODEL@URL/v1"
+    return UserError(f"{url} does not exist there, or has no such model{hint} ({said})")
+
+
+def words(answer: Answer) -> str:
+    """Return a refusal in one line."""
+    text = " ".join(error_text(answer.content).split())
+    return f"HTTP {answer.status}: {text}" if text else f"HTTP {answer.status}"
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """Return the seconds that `Retry-After` asks for, given as a number or as an HTTP date; 0 if there are none."""
+    given = headers.get("retry-after", "")
+    try:
+        seconds = float(given)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(given).timestamp() - time.time()
+        except (ValueError, TypeError):
+            return 0.0
+    return seconds if 0.0 <= seconds < float("inf") else 0.0
+
+
+def backoff(attempt: int, at_least: float = 0.0) -> float:
+    """Return the seconds to wait after a failed attempt: full jitter over an exponential, at least `at_least`."""
+    longest = min(LONGEST_BACKOFF, 0.5 * 2.0 ** min(attempt, 16))
+    return max(random.uniform(0, longest), at_least)  # noqa: S311 - jitter, no secret

@@ -1,0 +1,204 @@
+"""Reads a chat completion. Servers differ in what they leave out and how they write it, so reading is lenient."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from colbench.messages import Delivery, Message, Sampled, Usage, clean
+
+MAX_REPLY = 500_000
+"""Characters of a reply that are kept; the rest is cut off, and the reply is marked as cut."""
+THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking")
+THOUGHT_PARTS = {"thinking", "reasoning"}
+
+
+class MalformedError(Exception):
+    """The answer is no chat completion."""
+
+
+class ReportedError(Exception):
+    """The answer reports an error, although its HTTP status is 200."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Completion(Struct, frozen=True):
+    """A chat completion."""
+
+    message: Message
+    sampled: Sampled | None
+    """The tokens, where the server returns them."""
+    thought: bool
+    """True if the model thought before it spoke, whether or not the server shows the thoughts."""
+
+
+def read_json(content: bytes) -> Any:
+    """Return the value of a JSON text. Raises MalformedError if there is none, or its bytes are not UTF-8."""
+    try:
+        text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return json.loads(text)  # which takes lone surrogates and NaN
+    except (ValueError, RecursionError) as cause:
+        shown = content[:200].decode("utf-8", "replace").strip()
+        raise MalformedError(f"the answer is not JSON: {shown!r}") from cause
+
+
+def read_completion(content: bytes) -> Completion:
+    """Return the completion in the body of an answer.
+
+    Raises MalformedError if it is none, ReportedError if it is an error that was sent with status 200.
+    """
+    body = read_json(content)
+    if not isinstance(body, dict):
+        raise MalformedError("the answer is no JSON object")
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    for holder in (body, choice):
+        if isinstance(holder, dict) and holder.get("error"):
+            raise _reported(holder["error"])
+    if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
+        raise MalformedError("the answer has no choices with a message")
+    return _read_choice(body, choice, choice["message"])
+
+
+def _read_choice(body: dict[str, Any], choice: dict[str, Any], said: dict[str, Any]) -> Completion:
+    text, inner = _read_content(said.get("content"))
+    outer = next((_flat(said[name]) for name in THOUGHT_FIELDS if said.get(name)), "")
+    refusal = said.get("refusal")
+    refused = isinstance(refusal, str) and bool(refusal)
+    words = clean(text or (refusal if refused else ""))
+    delivery = Delivery(
+        finish_reason=_finish_reason(choice, words),
+        refused=refused,
+        request_id=clean(str(body.get("id") or "")),
+    )
+    message = Message(
+        role="assistant",
+        content=words[:MAX_REPLY],
+        thoughts=clean(inner or outer)[:MAX_REPLY],
+        usage=_read_usage(body.get("usage")),
+        delivery=delivery,
+    )
+    thought = bool(message.thoughts) or _thinking_tokens(body.get("usage")) > 0
+    return Completion(message, _read_tokens(body, choice), thought)
+
+
+def _finish_reason(choice: dict[str, Any], words: str) -> str:
+    if len(words) > MAX_REPLY:
+        return "length"
+    return clean(str(choice.get("finish_reason") or ""))
+
+
+def _read_content(content: object) -> tuple[str, str]:
+    """Return text and thoughts of a message's content: a text, nothing, or a list of parts."""
+    if isinstance(content, str):
+        return content, ""
+    if not isinstance(content, list):
+        return "", ""
+    parts = [{"type": "text", "text": each} if isinstance(each, str) else each for each in content]
+    parts = [each for each in parts if isinstance(each, dict)]
+    thoughts = [each for each in parts if each.get("type") in THOUGHT_PARTS]
+    said = [each for each in parts if each.get("type") not in THOUGHT_PARTS]
+    return "".join(map(_flat, said)), "".join(map(_flat, thoughts))
+
+
+def _flat(part: object) -> str:
+    """Return the text in a part, however deep it lies."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, list):
+        return "".join(map(_flat, part))
+    if isinstance(part, dict):
+        names = ("text", "content", *THOUGHT_FIELDS)
+        return next((_flat(part[name]) for name in names if part.get(name)), "")
+    return ""
+
+
+def _read_usage(usage: object) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = (_number(usage.get(f"{name}_tokens")) for name in ("prompt", "completion"))
+    if prompt is None and completion is None:
+        return None
+    return Usage(prompt_tokens=prompt or 0, completion_tokens=completion or 0, requests=1)
+
+
+def _thinking_tokens(usage: object) -> int:
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    return _number(details.get("reasoning_tokens")) or 0 if isinstance(details, dict) else 0
+
+
+def _number(value: object) -> int | None:
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return max(0, int(value)) if number else None  # type: ignore[call-overload]
+
+
+def _read_tokens(body: dict[str, Any], choice: dict[str, Any]) -> Sampled | None:
+    prompt, ids, found = (
+        body.get("prompt_token_ids"),
+        choice.get("token_ids"),
+        choice.get("logprobs"),
+    )
+    content = found.get("content") if isinstance(found, dict) else None
+    if not (_all_whole(prompt) and _all_whole(ids) and isinstance(content, list)):
+        return None
+    try:
+        logprobs = tuple(float(each["logprob"]) for each in content)
+    except (KeyError, TypeError, ValueError) as cause:
+        raise MalformedError(f"the answer has malformed log-probabilities: {cause}") from cause
+    if len(ids) != len(logprobs):  # type: ignore[arg-type]
+        raise MalformedError(f"{len(ids)} tokens, but {len(logprobs)} log-probabilities")  # type: ignore[arg-type]
+    return Sampled(prompt=tuple(prompt), ids=tuple(ids), logprobs=logprobs)  # type: ignore[arg-type]
+
+
+def _all_whole(value: object) -> bool:
+    return isinstance(value, list) and all(type(each) is int for each in value)
+
+
+def _reported(error: object) -> ReportedError:
+    fields = error if isinstance(error, dict) else {"message": error}
+    status = next(
+        (int(v) for v in (fields.get("code"), fields.get("status")) if str(v).isdigit()), 500
+    )
+    return ReportedError(clean(str(fields.get("message") or error))[:500], status)
+
+
+def error_text(content: bytes) -> str:
+    """Return the words of an error's body, without markup."""
+    text = content.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+    return text[:500]
+
+
+def error_fields(content: bytes) -> dict[str, Any]:
+    """Return the fields of an error in OpenAI's form, or as FastAPI writes them; empty if it is neither."""
+    try:
+        body = read_json(content)
+    except MalformedError:
+        return {}
+    if not isinstance(body, dict):
+        return {}
+    error = body.get("error", body)
+    return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def listed_models(content: bytes) -> Sequence[str]:
+    """Return the names in the answer to GET /models; empty if it is no such list."""
+    try:
+        data = read_json(content)
+    except MalformedError:
+        return []
+    found = data.get("data", data.get("models")) if isinstance(data, dict) else data
+    if not isinstance(found, list):
+        return []
+    names = [each.get("id") or each.get("name") for each in found if isinstance(each, dict)]
+    return [name for name in names if isinstance(name, str)]

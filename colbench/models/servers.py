@@ -1,0 +1,150 @@
+"""The model servers of an event loop: one limit and one state of health for each address, whoever asks it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
+from colbench.errors import EndpointError
+from colbench.models.limits import AdaptiveLimit
+from colbench.numbers import count
+
+PATIENCE = 900.0
+"""Seconds to wait for a server that cannot be reached, or that refuses for load."""
+POLL = (1.0, 10.0)
+"""Seconds between two looks at a server that cannot be reached: at first, and at most."""
+TOLD_AFTER = 2.0
+"""Seconds after which a wait is worth telling."""
+
+
+class Server:
+    """One model server. Agent and human share it if they have the same address."""
+
+    def __init__(self, url: str, concurrency: int, patience: float) -> None:
+        self.url = url
+        self.limit = AdaptiveLimit(concurrency)
+        self.patience = patience
+        self.has_answered = False
+        """True after the first answered request: from then on a refused key or address is a fault that passes."""
+        self.users = 0
+        self._down_since: float | None = None
+        self._reason = ""
+        self._poll: asyncio.Task[None] | None = None
+        self._backing_off = dict[str, int]()
+        self._refused_since: float | None = None
+
+    @property
+    def is_down(self) -> bool:
+        """True while the server cannot be reached."""
+        return self._down_since is not None
+
+    def answered(self) -> None:
+        """Note that a request was answered."""
+        self.has_answered = True
+        self._refused_since = None
+
+    async def ready(self) -> None:
+        """Wait while the server cannot be reached. Raises EndpointError when patience is over."""
+        if self._poll:
+            await asyncio.shield(self._poll)
+
+    def lost(self, reason: str, probe: Callable[[], Awaitable[None]]) -> None:
+        """Note that the server cannot be reached; `probe` is called until it raises no ConnectionError."""
+        self._reason = reason
+        if self._poll is None:
+            self._down_since = time.monotonic()
+            self._poll = asyncio.create_task(self._until_up(probe))
+            self._poll.add_done_callback(self._end_poll)
+
+    async def _until_up(self, probe: Callable[[], Awaitable[None]]) -> None:
+        start, pause = time.monotonic(), POLL[0]
+        while True:
+            left = start + self.patience - time.monotonic()
+            if left <= 0:
+                raise EndpointError(
+                    f"{self.url}: cannot be reached for {self.patience:g} s (--endpoint-patience): {self._reason}",
+                    kind="connection",
+                )
+            await asyncio.sleep(min(pause, left))
+            pause = min(2 * pause, POLL[1])
+            try:
+                await probe()
+            except ConnectionError as cause:
+                self._reason = str(cause)
+            else:
+                return
+
+    def _end_poll(self, poll: asyncio.Task[None]) -> None:
+        self._poll = self._down_since = None
+        if not poll.cancelled():
+            poll.exception()  # those who wait raise it; where nobody does, nothing is lost
+
+    def stop(self) -> None:
+        """Stop waiting for the server."""
+        if self._poll:
+            self._poll.cancel()
+
+    @contextmanager
+    def backing_off(self, reason: str) -> Iterator[None]:
+        """Count a request that waits because it was refused."""
+        self._refused_since = self._refused_since or time.monotonic()
+        self._backing_off[reason] = self._backing_off.get(reason, 0) + 1
+        try:
+            yield
+        finally:
+            self._backing_off[reason] -= 1
+            if not self._backing_off[reason]:
+                del self._backing_off[reason]
+
+    def wait_text(self) -> str:
+        """Return what is waited for, such as a rate limit, in one line; empty if nothing worth telling is."""
+        now = time.monotonic()
+        if self._down_since is not None and now - self._down_since >= TOLD_AFTER:
+            return f"{self.url} cannot be reached for {now - self._down_since:.0f} s: {self._reason}; trying again"
+        since = self._refused_since
+        if since is not None and self._backing_off and now - since >= TOLD_AFTER:
+            reason = max(self._backing_off, key=lambda each: self._backing_off[each])
+            requests = count(sum(self._backing_off.values()), "request")
+            return f"{self.url}: {requests} waiting for {now - since:.0f} s: {reason}"
+        return ""
+
+
+class Servers:
+    """The servers of one event loop, by address."""
+
+    def __init__(self) -> None:
+        self.patience = PATIENCE
+        self._by_url = dict[str, Server]()
+
+    def join(self, url: str, concurrency: int) -> Server:
+        """Return the server at an address, with at most `concurrency` requests in flight; the least given one holds."""
+        server = self._by_url.get(url)
+        if server is None:
+            server = self._by_url[url] = Server(url, concurrency, self.patience)
+        server.users += 1
+        limit = server.limit
+        limit.maximum = min(limit.maximum, concurrency)
+        limit.allowed = min(limit.allowed, float(limit.maximum))
+        return server
+
+    def leave(self, server: Server) -> None:
+        """Forget a server that nobody uses any more."""
+        server.users -= 1
+        if not server.users:
+            server.stop()
+            self._by_url.pop(server.url, None)
+
+    def waits(self) -> list[str]:
+        """Return what is waited for, one line a server."""
+        return [text for server in self._by_url.values() if (text := server.wait_text())]
+
+
+_BY_LOOP: WeakKeyDictionary[asyncio.AbstractEventLoop, Servers] = WeakKeyDictionary()
+
+
+def current_servers() -> Servers:
+    """Return the servers of the running event loop."""
+    return _BY_LOOP.setdefault(asyncio.get_running_loop(), Servers())

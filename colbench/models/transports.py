@@ -1,0 +1,244 @@
+"""The two ways to send a request: the official `openai` package, and aiohttp, which costs a tenth of the CPU time.
+
+Both give the raw answer of the server, whatever its status, and raise the same three errors. Limits, retries and
+reading are above them (`colbench.models.openai_chat`), so that they are the same for both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from msgspec import Struct, json
+
+from colbench.errors import UserError
+
+if TYPE_CHECKING:
+    import openai
+
+Client = Literal["openai", "aiohttp"]
+CONNECT_TIMEOUT = 30.0
+MAX_BODY = 64 * 2**20
+"""Bytes of an answer; a longer one is broken off."""
+NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol"}
+"""Names of the errors of httpx that come before a request is sent."""
+
+
+class Answer(Struct, frozen=True):
+    """What a server answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    """With lower-case names."""
+    content: bytes
+
+
+class UnreachableError(ConnectionError):
+    """No connection could be made: the request was not sent."""
+
+
+class BrokenError(Exception):
+    """The connection broke, or the answer ended early or was too long."""
+
+
+class Transport(Protocol):
+    """Sends requests to one server. Raises UnreachableError, BrokenError, or TimeoutError after `timeout` seconds."""
+
+    async def post(self, path: str, body: dict[str, Any]) -> Answer:
+        """Send a request with a JSON body."""
+        ...
+
+    async def get(self, path: str) -> Answer:
+        """Send a request without a body."""
+        ...
+
+    async def close(self) -> None:
+        """Close all connections."""
+        ...
+
+
+class AiohttpTransport:
+    """The fast way, for one's own server at thousands of short calls a second."""
+
+    def __init__(self, base_url: str, key: str | None, timeout: float) -> None:
+        import aiohttp
+
+        self._base_url = base_url
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
+            timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_TIMEOUT),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            trust_env=True,
+        )
+
+    async def post(self, path: str, body: dict[str, Any]) -> Answer:
+        """Send a request with a JSON body."""
+        return await self._request("POST", path, json.encode(body))
+
+    async def get(self, path: str) -> Answer:
+        """Send a request without a body."""
+        return await self._request("GET", path, None)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    async def _request(self, method: str, path: str, data: bytes | None) -> Answer:
+        import aiohttp
+
+        headers = {"Content-Type": "application/json"} if data else {}
+        url = self._base_url + path
+        try:
+            async with self._session.request(
+                method, url, data=data, headers=headers, allow_redirects=False
+            ) as response:
+                content = await _bounded(response.content.iter_any())
+                lower = {name.lower(): value for name, value in response.headers.items()}
+                return Answer(response.status, lower, content)
+        except aiohttp.InvalidURL as cause:
+            raise _no_address(url) from cause
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as cause:
+            os_error = getattr(cause, "os_error", None)
+            raise UnreachableError(f"cannot connect: {_reason(os_error or cause)}") from cause
+        except aiohttp.ClientError as cause:
+            raise BrokenError(f"{type(cause).__name__}: {cause}") from cause
+
+
+class OpenAITransport:
+    """The official package, with all that it reads from the environment: organization, project, proxies, certificates.
+
+    Its own retries are off. Without a key no `Authorization` is sent.
+    """
+
+    def __init__(self, client: openai.AsyncOpenAI, timeout: float, *, has_key: bool = True) -> None:
+        import openai
+
+        self._client = client
+        self._timeout = timeout
+        self._headers: Any = {} if has_key else {"Authorization": openai.Omit()}
+
+    async def post(self, path: str, body: dict[str, Any]) -> Answer:
+        """Send a request with a JSON body."""
+        if path != "/chat/completions":
+            raise ValueError(path)
+        fields = {**body}
+        model, messages = fields.pop("model"), fields.pop("messages")
+        completions = self._client.chat.completions.with_streaming_response
+        return await self._send(
+            lambda: completions.create(
+                model=model, messages=messages, extra_body=fields, extra_headers=self._headers
+            )
+        )
+
+    async def get(self, path: str) -> Answer:
+        """Send a request without a body."""
+        if path != "/models":
+            raise ValueError(path)
+        models = self._client.models.with_streaming_response
+        return await self._send(lambda: models.list(extra_headers=self._headers))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+
+    async def _send(self, request: Any) -> Answer:
+        import openai
+
+        try:
+            async with asyncio.timeout(self._timeout), request() as response:
+                content = await _bounded(response.iter_bytes())
+                return Answer(response.status_code, _lower(response.headers), content)
+        except openai.APIStatusError as refusal:
+            answer = refusal.response
+            return Answer(answer.status_code, _lower(answer.headers), answer.content)
+        except openai.APITimeoutError as cause:
+            if type(cause.__cause__).__name__ in NOT_CONNECTED:
+                raise UnreachableError("cannot connect: no answer in time") from cause
+            raise TimeoutError from cause
+        except openai.APIConnectionError as cause:
+            error = cause.__cause__ or cause
+            if type(error).__name__ in NOT_CONNECTED:
+                raise UnreachableError(f"cannot connect: {_reason(error)}") from cause
+            raise BrokenError(f"{type(error).__name__}: {error}") from cause
+        except openai.OpenAIError as cause:
+            raise BrokenError(f"{type(cause).__name__}: {cause}") from cause
+        except Exception as cause:
+            if type(cause).__module__.startswith("httpx"):
+                raise BrokenError(f"{type(cause).__name__}: {cause}") from cause
+            raise
+
+
+def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITransport:
+    """Return the transport to a server that speaks OpenAI's protocol. Raises UserError if the address is malformed."""
+    import openai
+
+    try:
+        client = openai.AsyncOpenAI(
+            base_url=base_url,
+            api_key=key or "none",
+            max_retries=0,
+            timeout=timeout,
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout),
+        )
+    except Exception as cause:
+        if "URL" in type(cause).__name__:
+            raise _no_address(base_url) from cause
+        raise
+    return OpenAITransport(client, timeout, has_key=key is not None)
+
+
+def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> OpenAITransport:
+    """Return the transport to Azure OpenAI; what is not given is read from the variables that its SDK reads.
+
+    Raises UserError that names a missing one: AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION, AZURE_OPENAI_API_KEY or
+    AZURE_OPENAI_AD_TOKEN.
+    """
+    import openai
+
+    address = endpoint or os.environ.get("AZURE_OPENAI_ENDPOINT")
+    if not address:
+        raise UserError(
+            "azure: names no server; write azure:DEPLOYMENT@https://NAME.openai.azure.com, or set the environment "
+            "variable AZURE_OPENAI_ENDPOINT"
+        )
+    try:
+        client = openai.AsyncAzureOpenAI(
+            azure_endpoint=address,
+            api_key=key,
+            max_retries=0,
+            timeout=timeout,
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout),
+        )
+    except (openai.OpenAIError, ValueError) as cause:
+        raise UserError(f"azure: {cause}") from cause
+    return OpenAITransport(client, timeout)
+
+
+async def _bounded(chunks: AsyncIterator[bytes]) -> bytes:
+    content = bytearray()
+    async for chunk in chunks:
+        content += chunk
+        if len(content) > MAX_BODY:
+            raise BrokenError(f"the answer has more than {MAX_BODY:,} bytes")
+    return bytes(content)
+
+
+def _lower(headers: Any) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _reason(error: BaseException) -> str:
+    """Return the system's own words for an error, which may be some causes down."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    return str(error) or type(error).__name__
+
+
+def _no_address(url: str) -> UserError:
+    return UserError(f"`{url}` is not an address; write MODEL@http://host:port/v1")
