@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from colbench.errors import AgentError, EndpointError, UserError
 from colbench.interfaces import Agent, Episode, Rule
 from colbench.messages import Message
-from colbench.models.openai_chat import api_key_for
+from colbench.models.address import api_key_for
 from colbench_agents.http_client import Client, connected, path_of
 from colbench_agents.outside import OutsideAgent
 from colbench_agents.protocol import (

@@ -75,11 +75,11 @@ def _read_choice(body: dict[str, Any], choice: dict[str, Any], said: dict[str, A
     text, inner = _read_content(said.get("content"))
     outer = next((_flat(said[name]) for name in THOUGHT_FIELDS if said.get(name)), "")
     refusal = said.get("refusal")
-    refused = isinstance(refusal, str) and bool(refusal)
-    words = clean(text or (refusal if refused else ""))
+    refused = refusal if isinstance(refusal, str) else ""
+    words = clean(text or refused)
     delivery = Delivery(
         finish_reason=_finish_reason(choice, words),
-        refused=refused,
+        refused=bool(refused),
         request_id=clean(str(body.get("id") or "")),
     )
     message = Message(
@@ -139,8 +139,9 @@ def _thinking_tokens(usage: object) -> int:
 
 
 def _number(value: object) -> int | None:
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return max(0, int(value)) if number else None  # type: ignore[call-overload]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return max(0, int(value))
 
 
 def _read_tokens(body: dict[str, Any], choice: dict[str, Any]) -> Sampled | None:

@@ -93,10 +93,10 @@ def from_official(
             task_hash=each.task.hash,
             domain=each.task.domain,
             privileged=each.task.hidden.reference,
-            messages=messages_of(system, heard, [turn.generated for turn in each.turns]),
+            messages=messages_of(system, heard, [turn.raw for turn in each.turns]),
             said=tuple(turn.said for turn in each.turns),
             reward=each.reward,
-            ended_by=_ended_by([turn.generated for turn in each.turns]),
+            ended_by=_ended_by([turn.raw for turn in each.turns]),
             prompts=prompts if all(prompts) else (),
         )
 

@@ -317,7 +317,7 @@ def test_a_torn_last_line_is_redone(here, capsys):
         (["eval", "--agent", "openai:m@nonsense", "--limit", "1"], "OPENAI_API_KEY"),
         (
             ["eval", "--human", "openai:m@http://127.0.0.1:9/v1", "--limit", "1"],
-            "127.0.0.1:9/v1/models",
+            "no model server answers at http://127.0.0.1:9/v1",
         ),
         (["eval", "--sandbox-packages", "numpi"], "numpi is not installed; pip install numpi"),
         (

@@ -1,9 +1,9 @@
-"""The adaptive limit: how many hold a slot at once, and how that follows success and overload."""
+"""The adaptive limit: how many hold a slot at once, and how that follows success and refusals."""
 
 from __future__ import annotations
 
 import asyncio
-import time
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -15,7 +15,7 @@ async def most_at_once(limit: AdaptiveLimit, tasks: int) -> int:
 
     async def one() -> None:
         nonlocal inside, most
-        async with limit:
+        async with limit.slot():
             inside += 1
             most = max(most, inside)
             await asyncio.sleep(0.001)
@@ -25,49 +25,84 @@ async def most_at_once(limit: AdaptiveLimit, tasks: int) -> int:
     return most
 
 
+async def refuse(limit: AdaptiveLimit, together: int) -> None:
+    """Have requests that are in flight together refused."""
+    async with AsyncExitStack() as stack:
+        slots = [await stack.enter_async_context(limit.slot()) for _ in range(together)]
+        for slot in slots:
+            slot.refused()
+
+
+async def succeed(limit: AdaptiveLimit, times: int) -> None:
+    for _ in range(times):
+        async with limit.slot() as slot:
+            slot.succeeded()
+
+
 async def test_no_more_than_the_maximum_are_inside_at_once():
     assert await most_at_once(AdaptiveLimit(5), 40) == 5
 
 
-async def test_overload_halves_the_limit_once_an_interval():
-    limit = AdaptiveLimit(16)
-    limit.overloaded()
-    limit.overloaded()
+async def test_refusals_of_requests_in_flight_together_cut_the_limit_once_by_a_fifth():
+    limit = AdaptiveLimit(20)
+    await refuse(limit, 20)
+    assert limit.allowed == 16
+    assert await most_at_once(limit, 40) == 16
+    await refuse(limit, 16)
+    assert limit.allowed == pytest.approx(12.8)
+
+
+async def test_a_cut_begins_from_what_is_in_flight():
+    limit = AdaptiveLimit(1000)
+    await refuse(limit, 10)
     assert limit.allowed == 8
-    assert await most_at_once(limit, 40) == 8
 
 
-async def test_a_round_of_successes_allows_about_one_more():
-    limit = AdaptiveLimit(16)
-    limit.overloaded()
-    for _ in range(8):
-        limit.succeeded()
-    assert 8.9 < limit.allowed <= 9.0
+async def test_a_round_of_successes_allows_one_more_and_four_below_the_last_refusal():
+    limit = AdaptiveLimit(40)
+    await refuse(limit, 20)
+    await succeed(limit, 16)
+    assert limit.allowed == pytest.approx(19.2, abs=0.3)
+    before = limit.allowed
+    await succeed(limit, 19)
+    assert limit.allowed == pytest.approx(before + 1, abs=0.1)
 
 
-def test_success_never_exceeds_the_maximum_and_overload_never_goes_below_one():
+async def test_success_never_exceeds_the_maximum_and_refusals_never_go_below_one():
     limit = AdaptiveLimit(1)
-    limit.succeeded()
-    limit.overloaded()
+    await succeed(limit, 3)
+    assert limit.allowed == 1
+    await refuse(limit, 1)
     assert limit.allowed == 1
 
 
-async def test_after_a_retry_after_nobody_enters_for_that_long():
-    limit = AdaptiveLimit(4)
-    limit.overloaded(0.2)
-    start = time.monotonic()
-    async with limit:
-        assert time.monotonic() - start >= 0.19
+async def test_a_refused_request_is_first_in_line_and_the_others_follow_in_turn():
+    limit, order = AdaptiveLimit(1), list[str]()
+
+    async def one(name: str, *, again: bool = False) -> None:
+        async with limit.slot(again=again):
+            order.append(name)
+
+    async with limit.slot():
+        waiting = [asyncio.create_task(one(name)) for name in ("agent", "human")]
+        await asyncio.sleep(0)
+        waiting.append(asyncio.create_task(one("refused", again=True)))
+        await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
+    assert order == ["refused", "agent", "human"]
 
 
 async def test_a_cancelled_waiter_leaves_its_place_to_the_next():
-    limit = AdaptiveLimit(1)
-    await limit.__aenter__()
-    first = asyncio.create_task(limit.__aenter__())
-    second = asyncio.create_task(limit.__aenter__())
-    await asyncio.sleep(0)
-    first.cancel()
-    await limit.__aexit__(None, None, None)
+    limit, entered = AdaptiveLimit(1), list[str]()
+
+    async def one(name: str) -> None:
+        async with limit.slot():
+            entered.append(name)
+
+    async with limit.slot():
+        first, second = (asyncio.create_task(one(name)) for name in ("first", "second"))
+        await asyncio.sleep(0)
+        first.cancel()
     await asyncio.wait_for(second, 1)
-    with pytest.raises(asyncio.CancelledError):
-        await first
+    assert entered == ["second"]
+    assert limit.in_flight == 0

@@ -42,7 +42,7 @@ async def test_a_long_reply_is_cut_at_400_characters():
 
 
 async def test_an_empty_reply_is_a_failure_and_not_dialogue():
-    with pytest.raises(SimulatorError, match="scripted gave an empty reply"):
+    with pytest.raises(SimulatorError, match="the human's model gave an empty reply"):
         await heard(lambda _: "  ")
 
 

@@ -77,7 +77,7 @@ async def test_a_refused_picture_is_the_servers_failure_in_its_own_words(status)
         return Fault(status=status, body="cannot identify image file")
 
     refusal = (
-        rf"/v1/chat/completions: the server refuses the pictures \(HTTP {status}\): cannot identify"
+        rf"/v1/chat/completions: the server refuses the pictures \(HTTP {status}: cannot identify"
     )
     with pytest.raises(EndpointError, match=refusal):
         await ask(shown(picture(8, 8)), fault=fault)

@@ -116,7 +116,7 @@ async def test_a_long_reply_is_cut_at_1000_characters(renderer):
 
 
 async def test_an_empty_reply_is_a_failure_and_not_dialogue(renderer):
-    with pytest.raises(SimulatorError, match="scripted gave an empty reply"):
+    with pytest.raises(SimulatorError, match="the human's model gave an empty reply"):
         await heard(renderer, shows(MADE), script=lambda _: " ")
 
 

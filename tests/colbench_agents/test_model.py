@@ -36,7 +36,7 @@ async def speaking(episode_seed=5, domain="backend", **options):
 
 
 async def test_it_is_sampled_as_in_the_paper_and_told_the_number_of_turns():
-    async with speaking() as (speaker, requests):
+    async with speaking(max_tokens=1024) as (speaker, requests):
         reply = await speaker.reply(REQUEST)
     assert reply.content == "what?"
     assert (requests[0]["temperature"], requests[0]["max_tokens"]) == (1.0, 1024)

@@ -64,7 +64,7 @@ class _Asker:
         self._chat = chat
         self._sampler = sampler
         self._tokens = tokens
-        self._slots = asyncio.Semaphore(max(1, AHEAD * chat.limit.maximum // sampler.count))
+        self._slots = asyncio.Semaphore(max(1, AHEAD * chat.concurrency // sampler.count))
 
     def key(self, turn: Turn) -> str:
         context = [[each.role, each.content] for each in turn.trajectory.context(turn.number)]

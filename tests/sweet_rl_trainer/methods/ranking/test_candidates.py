@@ -123,9 +123,17 @@ async def test_what_was_finished_before_the_server_failed_is_kept(dialogue, file
 
 
 async def test_a_context_too_long_for_the_server_is_left_out_and_counted(dialogue, file):
-    faults = iter([None, Fault(status=400, body="maximum context length")])
     turns, dropped = turns_of([dialogue()]), Counter()
-    async with ScriptedServer(counting(), fault=lambda _: next(faults, None)) as server:
+    server = ScriptedServer(counting())
+
+    def fault(n):
+        long = len(server.requests[n - 1]["messages"]) == max(
+            len(turn.trajectory.context(turn.number)) for turn in turns
+        )
+        return Fault(status=400, body="maximum context length") if long else None
+
+    server.fault = fault
+    async with server:
         found = await ask(server, turns, file, dropped=dropped)
     assert len(found) == 1
     assert dropped == {"context too long for the server": 1}
