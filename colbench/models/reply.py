@@ -138,39 +138,39 @@ def _thinking_tokens(usage: object) -> int:
     return _number(details.get("reasoning_tokens")) or 0 if isinstance(details, dict) else 0
 
 
-def _number(value: object) -> int | None:
+def _number(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return max(0, int(value))
 
 
 def _read_tokens(body: dict[str, Any], choice: dict[str, Any]) -> Sampled | None:
-    prompt, ids, found = (
-        body.get("prompt_token_ids"),
-        choice.get("token_ids"),
-        choice.get("logprobs"),
-    )
+    """Return the tokens in vLLM's fields; None if one of them is missing."""
+    found = choice.get("logprobs")
     content = found.get("content") if isinstance(found, dict) else None
-    if not (_all_whole(prompt) and _all_whole(ids) and isinstance(content, list)):
+    prompt, ids = _whole(body.get("prompt_token_ids")), _whole(choice.get("token_ids"))
+    if prompt is None or ids is None or not isinstance(content, list):
         return None
     try:
         logprobs = tuple(float(each["logprob"]) for each in content)
     except (KeyError, TypeError, ValueError) as cause:
         raise MalformedError(f"the answer has malformed log-probabilities: {cause}") from cause
-    if len(ids) != len(logprobs):  # type: ignore[arg-type]
-        raise MalformedError(f"{len(ids)} tokens, but {len(logprobs)} log-probabilities")  # type: ignore[arg-type]
-    return Sampled(prompt=tuple(prompt), ids=tuple(ids), logprobs=logprobs)  # type: ignore[arg-type]
+    if len(ids) != len(logprobs):
+        raise MalformedError(f"{len(ids)} tokens, but {len(logprobs)} log-probabilities")
+    return Sampled(prompt=prompt, ids=ids, logprobs=logprobs)
 
 
-def _all_whole(value: object) -> bool:
-    return isinstance(value, list) and all(type(each) is int for each in value)
+def _whole(value: object) -> tuple[int, ...] | None:
+    """Return a list of whole numbers; None if it is not one."""
+    if isinstance(value, list) and all(type(each) is int for each in value):
+        return tuple(value)
+    return None
 
 
 def _reported(error: object) -> ReportedError:
     fields = error if isinstance(error, dict) else {"message": error}
-    status = next(
-        (int(v) for v in (fields.get("code"), fields.get("status")) if str(v).isdigit()), 500
-    )
+    codes = (str(fields.get(name)) for name in ("code", "status"))
+    status = next((int(code) for code in codes if code.isdecimal()), 500)
     return ReportedError(clean(str(fields.get("message") or error))[:500], status)
 
 

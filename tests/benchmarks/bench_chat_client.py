@@ -1,4 +1,4 @@
-"""What a call costs on the client's side: the harness's chat client beside the official one.
+"""The cost of a call on the client's side: the chat client in each of its two ways, and the official package alone.
 
 python tests/benchmarks/bench_chat_client.py
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from openai import AsyncOpenAI
 from serving import served
@@ -34,13 +35,13 @@ async def timed(call: Callable[[], Awaitable[object]]) -> tuple[float, float]:
     return 1000 * cpu / CALLS, wall / (CALLS / AT_ONCE * DELAY)
 
 
-async def ours(url: str) -> tuple[float, float]:
+async def of_harness(url: str, client: str) -> tuple[float, float]:
     messages = [Message(role="user", content=WORDS)] * 5
-    async with OpenAIChat(f"scripted@{url}") as chat:
+    async with OpenAIChat(f"scripted@{url}", client=client) as chat:
         return await timed(lambda: chat.chat(messages, temperature=1.0, max_tokens=1024, seed=1))
 
 
-async def official(url: str) -> tuple[float, float]:
+async def bare(url: str) -> tuple[float, float]:
     messages = [{"role": "user", "content": WORDS}] * 5
     async with AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
         return await timed(
@@ -56,10 +57,15 @@ def say(_: object) -> str:
 
 def main() -> None:
     """Measure and print."""
-    for name, client in (("colbench", ours), ("openai", official)):
+    ways = {
+        "client=aiohttp": partial(of_harness, client="aiohttp"),
+        "client=openai": partial(of_harness, client="openai"),
+        "openai alone": bare,
+    }
+    for name, way in ways.items():
         with served(say, DELAY) as url:
-            cpu, ratio = asyncio.run(client(url))
-        print(f"{name:<9} {cpu:5.2f} ms CPU a call   wall {ratio:5.2f} x the ideal")
+            cpu, ratio = asyncio.run(way(url))
+        print(f"{name:<15} {cpu:5.2f} ms CPU a call   wall {ratio:5.2f} x the ideal")
 
 
 if __name__ == "__main__":
