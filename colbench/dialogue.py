@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Literal, TypeVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.clock import Clock
 from colbench.errors import AgentError, SimulatorError, boundary
 from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message, Sampled, Usage, clean
@@ -22,6 +23,8 @@ from colbench.rollout import Turn
 from colbench.task import Task
 
 T = TypeVar("T")
+OPENING = 60.0
+"""Seconds that opening or closing a stateful agent may take, however short the dialogue's limit is."""
 
 
 class Move(Struct, frozen=True, kw_only=True):
@@ -59,22 +62,22 @@ async def play(
     human: HumanSimulator,
     *,
     max_turns: int,
-    deadline: float,
+    clock: Clock,
     turns: list[Turn],
 ) -> Ending:
     """Let agent and human talk about a task; each turn is appended to `turns` as it happens.
 
     The agent sees what the human sees: its own private parts are not played back to it. At the turn limit
-    the whole last message is the answer; see `Domain.committed`. `deadline` is a time of the event loop's
-    clock. It moves by what the human takes, rendering included: that is not the agent's time.
+    the whole last message is the answer; see `Domain.committed`. `clock` counts the agent's time over all its replies;
+    the human has as long for each reply of its own.
     Raises AgentError or SimulatorError, whoever's turn it was; `turns` then holds what was said before.
     """
     images = getattr(agent, "accepts_images", False)
     dialogue = Dialogue(task, human, max_turns=max_turns, images=images, turns=turns)
     while dialogue.ending is None:
         with boundary(AgentError):
-            reply, seconds = await _timed(lambda: agent.reply(dialogue.messages), deadline)
-        deadline += await dialogue.step(reply, seconds=seconds, deadline=deadline)
+            reply, seconds = await _timed(lambda: agent.reply(dialogue.messages), clock)
+        await dialogue.step(reply, seconds=seconds, clock=clock)
     return dialogue.ending
 
 
@@ -100,10 +103,11 @@ class Dialogue:
         self._max_turns = max_turns
         self._images = images
 
-    async def step(self, reply: object, *, seconds: float, deadline: float) -> float:
-        """Take the agent's reply, which took `seconds`. Return the seconds that the human took.
+    async def step(self, reply: object, *, seconds: float, clock: Clock) -> None:
+        """Take the agent's reply, which took `seconds`, and the human's unless that was the last.
 
-        Raises AgentError if the reply is not a message, SimulatorError if the human fails or is late.
+        Raises AgentError if the reply is not a message, SimulatorError if the human fails or takes longer than the
+        limit of the agent's `clock`.
         """
         move = read_move(reply)
         self.turns.append(move.turn(seconds))
@@ -111,12 +115,13 @@ class Dialogue:
             self.ending = Ending(answer=self._committed(move.answer), ended_by="answer")
         elif len(self.turns) == self._max_turns:
             self.ending = Ending(answer=self._committed(move.said), ended_by="limit")
-        return 0.0 if self.ending else await self._respond(move, deadline)
+        if self.ending is None:
+            await self._respond(move, Clock(clock.limit, SimulatorError, clock.abandon))
 
-    async def _respond(self, move: Move, deadline: float) -> float:
+    async def _respond(self, move: Move, clock: Clock) -> None:
         said = (*self.messages, Message(role="assistant", content=move.said))
         with boundary(SimulatorError):
-            reply, seconds = await _timed(lambda: self._human.respond(self.task, said), deadline)
+            reply, seconds = await _timed(lambda: self._human.respond(self.task, said), clock)
             heard = read_words(reply)
         words = clean(heard.content)
         self.turns[-1] = replace(
@@ -124,24 +129,44 @@ class Dialogue:
         )
         seen = heard.images if self._images else ()
         self.messages = (*said, Message(role="user", content=words, images=seen))
-        return seconds
 
     def _committed(self, text: str) -> str:
         return get_domain(self.task.domain).committed(text, [turn.said for turn in self.turns])
 
 
 @asynccontextmanager
-async def opened(agent: Agent | StatefulAgent, episode: Episode) -> AsyncIterator[Agent]:
+async def opened(
+    agent: Agent | StatefulAgent, episode: Episode, clock: Clock
+) -> AsyncIterator[Agent]:
     """Open the agent of one dialogue: its own one if the agent is stateful, else the agent itself.
 
-    Where the dialogue's own agent does not say if it accepts images, the stateful agent says it.
+    Opening and closing it may each take as long as its `clock` has, and `OPENING` seconds at least. Where the dialogue's
+    own agent does not say if it accepts images, the stateful agent says it.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)
-        async with agent.open(episode) as own:
+        async with _InTime(agent.open(episode), clock) as own:
             yield _Seeing(own) if sees and not hasattr(own, "accepts_images") else own
     else:
         yield agent
+
+
+class _InTime:
+    """A context manager whose entering and leaving have a limit each."""
+
+    def __init__(self, manager: AbstractAsyncContextManager[Agent], clock: Clock) -> None:
+        self._manager = manager
+        self._limit = max(clock.limit, OPENING)
+        self._abandon = clock.abandon
+
+    async def __aenter__(self) -> Agent:
+        return await self._clock().hear(self._manager.__aenter__)
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._clock().hear(lambda: self._manager.__aexit__(*error))
+
+    def _clock(self) -> Clock:
+        return Clock(self._limit, AgentError, self._abandon)
 
 
 class _Seeing:
@@ -157,7 +182,8 @@ def read_move(reply: object) -> Move:
         reply = Message(role="assistant", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
         raise AgentError(
-            f"reply() returned {type(reply).__name__}; it must return a Message or a str"
+            f"reply() returned {type(reply).__name__}; it must return a Message or a str",
+            kind="reply",
         )
     raw = clean(reply.content)
     public = raw.partition(PUBLIC_MARKER)[2] if PUBLIC_MARKER in raw else raw
@@ -177,21 +203,20 @@ def read_words(reply: object) -> Message:
         return Message(role="user", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
         raise SimulatorError(
-            f"respond() returned {type(reply).__name__}; it must return a Message or a str"
+            f"respond() returned {type(reply).__name__}; it must return a Message or a str",
+            kind="reply",
         )
     return reply
 
 
-async def _timed(speak: Callable[[], Awaitable[T]], deadline: float) -> tuple[T, float]:
-    """Return what a speaker said and the seconds it took.
+async def _timed(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, float]:
+    """Return what a speaker said and the seconds it took; its `clock` raises its error if it is late.
 
-    A speaker that would end the process, or cancels itself, raises RuntimeError; one that blocked
-    the event loop past the deadline raises TimeoutError.
+    A speaker that would end the process, or cancels itself, raises RuntimeError.
     """
     start = time.perf_counter()
     try:
-        async with asyncio.timeout_at(deadline):
-            said = await speak()
+        said = await clock.hear(speak)
     except (Exception, KeyboardInterrupt):
         raise
     except asyncio.CancelledError as cause:
@@ -201,6 +226,4 @@ async def _timed(speak: Callable[[], Awaitable[T]], deadline: float) -> tuple[T,
         raise RuntimeError("it cancelled itself") from cause
     except BaseException as cause:
         raise RuntimeError(f"it raised {type(cause).__name__}: {cause}") from cause
-    if asyncio.get_running_loop().time() > deadline:
-        raise TimeoutError
     return said, time.perf_counter() - start

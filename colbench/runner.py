@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.clock import Abandon, Clock, supervised
 from colbench.config import digest
 from colbench.dialogue import Ending, opened, play
 from colbench.errors import (
@@ -98,7 +99,7 @@ class Runner(Struct, frozen=True, kw_only=True):
         ending: Ending | None = None
         failure: Failure | None = None
         try:
-            ending = await self._play(cell, turns)
+            ending = await supervised(lambda abandon: self._play(cell, turns, abandon))
         except (AgentError, InfrastructureError) as error:
             failure = failure_of(error)
         seconds = time.perf_counter() - start
@@ -106,7 +107,8 @@ class Runner(Struct, frozen=True, kw_only=True):
             cell, turns=turns, ending=ending, failure=failure, started=started, seconds=seconds
         )
 
-    async def _play(self, cell: Cell, turns: list[Turn]) -> Ending:
+    async def _play(self, cell: Cell, turns: list[Turn], abandon: Abandon) -> Ending:
+        clock = Clock(self.dialogue_timeout, AgentError, abandon)
         episode = Episode(
             id=cell.key[:16],
             seed=cell.seed,
@@ -115,14 +117,13 @@ class Runner(Struct, frozen=True, kw_only=True):
             record_tokens=self.record_tokens,
         )
         with boundary(AgentError):
-            async with opened(self.agent, episode) as agent:
-                deadline = asyncio.get_running_loop().time() + self.dialogue_timeout
+            async with opened(self.agent, episode, clock) as agent:
                 return await play(
                     cell.task,
                     agent,
                     self.human,
                     max_turns=self.max_turns,
-                    deadline=deadline,
+                    clock=clock,
                     turns=turns,
                 )
 
