@@ -24,7 +24,7 @@ RUNNING: ContextVar[Clock | None] = ContextVar("colbench_clock", default=None)
 """The clock of the code that runs; that of a reply also counts for the tasks which the reply starts."""
 
 
-class Interrupted(BaseException):  # noqa: N818 - as KeyboardInterrupt, no error of the code it is raised in
+class Interrupted(BaseException):
     """Raised inside code that blocks the event loop after its time is up."""
 
 
@@ -138,13 +138,13 @@ class Clock:
             self._timer.cancel()
             self._timer = None
 
-    def _judge(
-        self, task: asyncio.Task[Any], cancels: int, failure: BaseException | None
-    ) -> None:
+    def _judge(self, task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> None:
         """Raise what a reply became that is late or was cancelled; `failure` is what it raised."""
         if (task.uncancel() if self._expired else task.cancelling()) > cancels:
             raise asyncio.CancelledError from failure
-        if self._expired or (self.is_over and (failure is None or isinstance(failure, Interrupted))):
+        if self._expired or (
+            self.is_over and (failure is None or isinstance(failure, Interrupted))
+        ):
             raise self.late() from failure
         if isinstance(failure, Interrupted):
             task.cancel()
@@ -153,7 +153,9 @@ class Clock:
     def late(self, detail: str = "") -> BoundaryError:
         """Return the error of a speaker that is late."""
         if not detail and self.blocked > self.limit / 2:
-            detail = f"{self.place} blocked the event loop: use asyncio.to_thread or a plain function"
+            detail = (
+                f"{self.place} blocked the event loop: use asyncio.to_thread or a plain function"
+            )
         return self.error(f"no answer in time{': ' if detail else ''}{detail}", kind="timeout")
 
     def _now(self) -> float:

@@ -136,16 +136,17 @@ class Dialogue:
 
 @asynccontextmanager
 async def opened(
-    agent: Agent | StatefulAgent, episode: Episode, clock: Clock
+    agent: Agent | StatefulAgent, episode: Episode, clock: Clock | None = None
 ) -> AsyncIterator[Agent]:
     """Open the agent of one dialogue: its own one if the agent is stateful, else the agent itself.
 
-    Opening and closing it may each take as long as its `clock` has, and `OPENING` seconds at least. Where the dialogue's
-    own agent does not say if it accepts images, the stateful agent says it.
+    Opening and closing it may each take as long as the limit of the agent's `clock`, and `OPENING` seconds at least.
+    Where the dialogue's own agent does not say if it accepts images, the stateful agent says it.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)
-        async with _InTime(agent.open(episode), clock) as own:
+        own_agent = agent.open(episode)
+        async with _InTime(own_agent, clock) if clock else own_agent as own:
             yield _Seeing(own) if sees and not hasattr(own, "accepts_images") else own
     else:
         yield agent

@@ -18,6 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from colbench import event_loop
 from colbench.agent_isolation import isolate, read_isolation
 from colbench.config import RunConfig, config_of, digest, without_address
 from colbench.export import encode_lines
@@ -236,7 +237,7 @@ def evaluate(
 
     def run() -> Run:
         given = {"agent": agent, "tasks": tasks, "human": human, "out": out, "observer": observer}
-        return asyncio.run(evaluate_async(**given, **settings))  # type: ignore[arg-type]
+        return event_loop.run(evaluate_async(**given, **settings))  # type: ignore[arg-type]
 
     try:
         asyncio.get_running_loop()

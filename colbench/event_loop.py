@@ -79,7 +79,7 @@ class DaemonThreads(ThreadPoolExecutor):
             call()
             self._idle.release()
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the library's
         """Let each thread end after the calls that were submitted; wait for none."""
         for _ in range(self._started):
             self._calls.put(None)

@@ -46,16 +46,28 @@ def watched_loop() -> Iterator[LoopWatch]:
         del _WATCHES[loop]
 
 
+def interrupt(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> None:
+    """End code that blocks a watched loop, now and from now on; for handlers of signals, which have the `frame`.
+
+    Raises Interrupted if that frame is a speaker's.
+    """
+    if loop in _WATCHES:
+        _WATCHES[loop].stopping = True
+        if _clock_of(_frames(frame)):
+            raise Interrupted
+
+
 class LoopWatch:
     """Asks an event loop a few times a second for a sign of life, from a thread of its own."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.stopping = False
-        """True if code that blocks the loop is to be interrupted even before its time is up."""
+        """True if code that blocks the loop is interrupted even before its time is up."""
         self._loop = loop
         self._pulse = Pulse()
         self._thread = threading.get_ident()
         self._in_main = threading.current_thread() is threading.main_thread()
+        self._looked = time.monotonic()
         self._asked: float | None = None
         self._accounted = 0.0
         self._suspect: Clock | None = None
@@ -88,10 +100,13 @@ class LoopWatch:
     def _look(self) -> None:
         now = time.monotonic()
         with self._lock:
+            before, self._looked = self._looked, now
             if self._asked is None:
-                self._asked = self._accounted = now
+                held_up = (
+                    now - before > TICK + BLOCKED
+                )  # this thread, too: by code that keeps the GIL
+                self._asked = self._accounted = before if held_up else now
                 self._loop.call_soon_threadsafe(self._answer)
-                return
             if now - self._asked < BLOCKED:
                 return
             frames = _frames(_current_frames().get(self._thread))
@@ -142,25 +157,24 @@ class LoopWatch:
         if clock is not None and clock is self._suspect and (clock.is_over or self.stopping):
             raise Interrupted
 
-    def stop(self) -> None:
-        """Interrupt code that blocks the loop from now on, even before its time is up."""
-        self.stopping = True
-
 
 def _frames(frame: FrameType | None) -> list[FrameType]:
     """Return the frames inside the callback that the loop runs, that of the callback's handle first."""
     found: list[FrameType] = []
     while frame is not None:
         found.append(frame)
-        if frame.f_code is Handle._run.__code__:  # noqa: SLF001 - the handle holds the context of what runs
+        if frame.f_code is Handle._run.__code__:
             return found[::-1]
         frame = frame.f_back
     return []
 
 
 def _clock_of(frames: list[FrameType]) -> Clock | None:
-    """Return the clock of the dialogue whose code runs, None for code of the harness."""
-    return frames[0].f_locals["self"]._context.get(RUNNING) if frames else None
+    """Return the clock of the speaker whose code runs, None for code of the harness."""
+    if not frames or frames[-1].f_code.co_filename == clocks.__file__:
+        return None
+    clock: Clock | None = frames[0].f_locals["self"]._context.get(RUNNING)
+    return clock
 
 
 def _place(frames: list[FrameType]) -> str:

@@ -28,6 +28,7 @@ from colbench.interfaces import (
     StatefulAgent,
 )
 from colbench.leaks import audit_turns
+from colbench.loop_watch import watched_loop
 from colbench.registry import get_domain
 from colbench.rollout import Failure, Rollout, Turn, cell_seed, failure_of
 from colbench.run_folder import now
@@ -86,10 +87,11 @@ class Runner(Struct, frozen=True, kw_only=True):
         """
         work = _Workers(self, earlier, done)
         try:
-            async with asyncio.TaskGroup() as group:
-                queue = iter(cells)
-                for _ in range(self.concurrency):
-                    group.create_task(work.run_cells(queue, group))
+            with watched_loop():
+                async with asyncio.TaskGroup() as group:
+                    queue = iter(cells)
+                    for _ in range(self.concurrency):
+                        group.create_task(work.run_cells(queue, group))
         except ExceptionGroup as errors:
             raise _first(errors) from None
 
