@@ -19,6 +19,7 @@ from colbench.errors import (
     ScorerError,
     boundary,
 )
+from colbench.failures import broken_agent
 from colbench.interfaces import (
     Agent,
     Episode,
@@ -37,6 +38,8 @@ from colbench.task import Task
 
 GIVE_UP_AFTER = 20
 """Dialogues in a row that ended because a model server did not answer, before the run stops."""
+BROKEN_AFTER = 10
+"""Dialogues that all ended by an exception of the agent's own, before the run stops."""
 SCORING_BACKLOG = 2
 """Finished dialogues that may wait for each sandbox worker; a killed process loses no more than these."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
@@ -83,7 +86,8 @@ class Runner(Struct, frozen=True, kw_only=True):
         """Run and score every cell; `done` is called with each rollout as it is finished.
 
         `earlier` holds, by key, unsettled rollouts of an earlier attempt: where only the scoring failed,
-        the dialogue is kept. Raises EndpointError when a model server is gone, UserError when it refuses us.
+        the dialogue is kept. Raises EndpointError when a model server is gone, UserError when it refuses us, AgentError
+        when every dialogue fails by an exception of the agent's own.
         """
         work = _Workers(self, earlier, done)
         try:
@@ -145,6 +149,9 @@ class _Workers:
         self.done = done
         self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
         self.unanswered = 0
+        self.settled = [rollout for rollout in earlier.values() if rollout.settled]
+        """The dialogues so far, until one shows that the agent works."""
+        self.works = False
 
     async def run_cells(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
         for cell in queue:
@@ -155,7 +162,7 @@ class _Workers:
 
     async def run_dialogue(self, cell: Cell) -> Rollout:
         rollout = await self.runner.run_dialogue(cell)
-        self.watch(rollout.failure)
+        self.watch_server(rollout.failure)
         return rollout
 
     async def finish(self, cell: Cell, rollout: Rollout) -> None:
@@ -163,8 +170,20 @@ class _Workers:
             self.done(await self.runner.score(cell.task, rollout))
         finally:
             self.slots.release()
+        self.watch_agent(rollout)
 
-    def watch(self, failure: Failure | None) -> None:
+    def watch_agent(self, rollout: Rollout) -> None:
+        """Raise AgentError if every dialogue so far failed by an exception of the agent's own."""
+        if self.works or not rollout.settled:
+            return
+        self.settled.append(rollout)
+        said = broken_agent(self.settled)
+        self.works = not said
+        if said and len(self.settled) >= BROKEN_AFTER:
+            raise AgentError(said)
+
+    def watch_server(self, failure: Failure | None) -> None:
+        """Raise EndpointError if too many dialogues in a row were lost with a model server."""
         lost = failure is not None and failure.boundary == "endpoint"
         self.unanswered = self.unanswered + 1 if lost else 0
         if failure and self.unanswered >= GIVE_UP_AFTER:
