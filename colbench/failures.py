@@ -68,7 +68,7 @@ def broken_agent(rollouts: Iterable[Rollout]) -> str:
         return ""
     return (
         f"every dialogue so far ({len(failures)}) failed by the agent's own exception: {failures[-1].reason}; "
-        "fix the agent, then run the same command with --retry-failed exception"
+        "fix it and run again; if nothing that pins the run changed, add --retry-failed exception"
     )
 
 
