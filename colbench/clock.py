@@ -1,36 +1,202 @@
-"""The clock of a dialogue: it counts the agent's own time, and stands while a model server is waited for."""
+"""The clock of a dialogue: it counts the seconds of one speaker, and stands while a model server is waited for."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
-_RUNNING: ContextVar[Clock | None] = ContextVar("colbench_clock", default=None)
+from colbench.errors import AgentError, BoundaryError, place_of
+
+T = TypeVar("T")
+Abandon = Callable[[BoundaryError], None]
+
+GRACE = 5.0
+"""Seconds that a speaker has to end after its time is up; then it is left behind."""
+STOP_GRACE = 2.0
+"""Seconds that a speaker has to end when the run is stopped."""
+
+RUNNING: ContextVar[Clock | None] = ContextVar("colbench_clock", default=None)
+"""The clock of the code that runs; that of a reply also counts for the tasks which the reply starts."""
+
+
+class Interrupted(BaseException):
+    """Raised inside code that blocks the event loop after its time is up."""
+
+
+class Pulse:
+    """The seconds in which an event loop did not turn; `colbench.loop_watch` measures them."""
+
+    def __init__(self) -> None:
+        self.lost = 0.0
+        self.pending_since: float | None = None
+        """Since when the loop has not turned, if that is longer than usual."""
+
+    def lost_until(self, now: float) -> float:
+        """Return the seconds lost so far."""
+        since = self.pending_since
+        return self.lost if since is None else self.lost + max(0.0, now - since)
+
+
+UNWATCHED = Pulse()
+PULSES: WeakKeyDictionary[asyncio.AbstractEventLoop, Pulse] = WeakKeyDictionary()
+"""The pulse of each watched event loop."""
 
 
 class Clock:
-    """Counts seconds up to a limit, except while it stands.
+    """Counts the seconds of a speaker up to a limit, over all of its replies.
 
-    `async with clock.running():` runs it in the current task, and raises TimeoutError when the limit is reached.
+    It stands inside `waiting()`, and while code of another speaker blocks the event loop.
+
+    Args:
+        limit: Seconds; then the running reply is cancelled, and `hear` raises `error`, whose kind is `timeout`.
+        error: The speaker's error.
+        abandon: Is called with the error if the reply has not ended `GRACE` seconds after it was cancelled.
     """
 
-    def __init__(self, limit: float) -> None:
+    def __init__(
+        self,
+        limit: float,
+        error: type[BoundaryError] = AgentError,
+        abandon: Abandon | None = None,
+    ) -> None:
         self.limit = limit
-        self.loop = asyncio.get_running_loop()
+        self.error = error
+        self.abandon = abandon
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.blocked = 0.0
+        """Seconds in which this speaker blocked the event loop."""
+        self.place = ""
+        """File and line that blocked it last."""
+        self._pulse = UNWATCHED
+        self._spent = 0.0
+        self._since: float | None = None
+        self._waits = 0
+        self._task: asyncio.Task[Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._expired = False
+
+    @property
+    def seconds(self) -> float:
+        """The seconds counted so far."""
+        return self._spent if self._since is None else self._spent + self._now() - self._since
+
+    @property
+    def is_over(self) -> bool:
+        """True if the limit is reached."""
+        return self.seconds >= self.limit
+
+    async def hear(self, speak: Callable[[], Awaitable[T]]) -> T:
+        """Return what a speaker says. One call at a time.
+
+        Raises the speaker's error if its time is up, CancelledError if the current task was cancelled from outside,
+        whatever the speaker made of that.
+        """
+        task, outer = self._start(), RUNNING.get()
+        cancels = task.cancelling()
+        RUNNING.set(self)
+        try:
+            said = await speak()
+        except BaseException as failure:
+            self._end(outer)
+            self._judge(task, cancels, failure)
+            raise
+        self._end(outer)
+        self._judge(task, cancels, None)
+        return said
 
     def stop(self) -> None:
-        """Let it stand."""
+        """Stand until `go` is called as often."""
+        self._waits += 1
+        self._halt()
 
     def go(self) -> None:
-        """Let it run."""
+        """Count again."""
+        self._waits -= 1
+        if self._task:
+            self._count()
+
+    def _start(self) -> asyncio.Task[Any]:
+        self.loop = asyncio.get_running_loop()
+        self._pulse = PULSES.get(self.loop) or self._pulse
+        self._task = asyncio.current_task()
+        if self._task is None:
+            raise RuntimeError("a clock runs inside a task")
+        self._expired = False
+        self._count()
+        return self._task
+
+    def _end(self, outer: Clock | None) -> None:
+        RUNNING.set(outer)
+        self._halt()
+        self._task = None
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+    def _judge(self, task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> None:
+        """Raise what a reply became that is late or was cancelled; `failure` is what it raised."""
+        if (task.uncancel() if self._expired else task.cancelling()) > cancels:
+            raise asyncio.CancelledError from failure
+        if self._expired or (
+            self.is_over and (failure is None or isinstance(failure, Interrupted))
+        ):
+            raise self.late() from failure
+        if isinstance(failure, Interrupted):
+            task.cancel()
+            raise asyncio.CancelledError from failure
+
+    def late(self, detail: str = "") -> BoundaryError:
+        """Return the error of a speaker that is late."""
+        if not detail and self.blocked > self.limit / 2:
+            detail = (
+                f"{self.place} blocked the event loop: use asyncio.to_thread or a plain function"
+            )
+        return self.error(f"no answer in time{': ' if detail else ''}{detail}", kind="timeout")
+
+    def _now(self) -> float:
+        """Return a time that does not pass while others block the event loop."""
+        now = time.monotonic()
+        return now - self._pulse.lost_until(now) + self.blocked
+
+    def _count(self) -> None:
+        if self._waits or self._since is not None or self.loop is None:
+            return
+        self._since = self._now()
+        if self._timer is None:
+            left = max(0.0, self.limit - self._spent)
+            self._timer = self.loop.call_later(left, self._check)
+
+    def _halt(self) -> None:
+        self._spent, self._since = self.seconds, None
+
+    def _check(self) -> None:
+        """Cancel the reply if its time is up; the timer may come early, for it runs on where the clock stands."""
+        self._timer = None
+        if self._task is None or self.loop is None or self._since is None:
+            return
+        left = self.limit - self.seconds
+        if left > 0:
+            self._timer = self.loop.call_later(left, self._check)
+            return
+        self._expired = True
+        self._task.cancel()
+        self._timer = self.loop.call_later(GRACE, self._leave)
+
+    def _leave(self) -> None:
+        if self._task and self.abandon:
+            place = place_of(list(_suspended(self._task)))
+            self.abandon(self.late(f"{place} catches CancelledError, so it was left behind"))
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
     """Let the clock of the running dialogue stand: what happens inside is not its speaker's time."""
-    clock = _RUNNING.get()
+    clock = RUNNING.get()
     if clock is None or clock.loop is not asyncio.get_running_loop():
         yield
         return
@@ -39,3 +205,41 @@ def waiting() -> Iterator[None]:
         yield
     finally:
         clock.go()
+
+
+async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
+    """Await work in a task of its own, which is left behind if it does not end when it should.
+
+    `work` is given the function that leaves it behind: calling it with an error raises that error here.
+    """
+    left: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def abandon(error: BoundaryError) -> None:
+        if not left.done():
+            left.set_exception(error)
+
+    task = asyncio.create_task(work(abandon))
+    try:
+        await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        task.add_done_callback(_ignore_outcome)
+        task.cancel()
+        await asyncio.wait({task}, timeout=STOP_GRACE)
+        raise
+    if task.done():
+        return task.result()
+    task.add_done_callback(_ignore_outcome)
+    return left.result()
+
+
+def _ignore_outcome(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
+
+
+def _suspended(task: asyncio.Task[Any]) -> Iterator[tuple[str, int]]:
+    """Yield file and line of each coroutine that a suspended task is inside of, the outermost first."""
+    at: Any = task.get_coro()
+    while frame := getattr(at, "cr_frame", None):
+        yield frame.f_code.co_filename, frame.f_lineno
+        at = at.cr_await

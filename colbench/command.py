@@ -1,7 +1,7 @@
 """The frame of every command line of the project: exit codes, errors in one line, the log, renamed commands.
 
 Exit code 0: done; 1: a failure that the user did not cause, or a result that is not sound; 2: a wrong command line or
-input; 130: interrupted.
+input; 130: interrupted; 143: a run that SIGTERM ended in order.
 """
 
 from __future__ import annotations

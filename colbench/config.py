@@ -160,10 +160,21 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Positive,
         Option(
             "run",
-            "time limit for the agent over one dialogue, and for each reply of the human",
+            "time limit for the agent over one dialogue, and for each reply of the human; "
+            "waiting for model servers does not count",
             metavar="SECONDS",
         ),
     ] = 1800.0
+    endpoint_patience: Annotated[
+        Annotated[float, Meta(ge=0)],
+        Option(
+            "run",
+            "time to wait for a model server that cannot be reached or refuses for load, "
+            "before its dialogues are given up",
+            metavar="SECONDS",
+            effect="execution",
+        ),
+    ] = 900.0
     record_tokens: Annotated[
         bool,
         Option(

@@ -9,12 +9,13 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Literal, TypeVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.clock import Clock
 from colbench.errors import AgentError, EndpointError, SimulatorError, boundary
 from colbench.interfaces import Agent, Episode, HumanSimulator, StatefulAgent
 from colbench.messages import (
@@ -32,6 +33,8 @@ from colbench.rollout import Turn
 from colbench.task import Task
 
 T = TypeVar("T")
+OPENING = 60.0
+"""Seconds that opening or closing a stateful agent may take, however short the dialogue's limit is."""
 
 
 class Move(Struct, frozen=True, kw_only=True):
@@ -74,22 +77,22 @@ async def play(
     human: HumanSimulator,
     *,
     max_turns: int,
-    deadline: float,
+    clock: Clock,
     turns: list[Turn],
 ) -> Ending:
     """Let agent and human talk about a task; each turn is appended to `turns` as it happens.
 
     The agent sees what the human sees: its own private parts are not played back to it. At the turn limit
-    the whole last message is the answer; see `Domain.committed`. `deadline` is a time of the event loop's
-    clock. It moves by what the human takes, rendering included: that is not the agent's time.
+    the whole last message is the answer; see `Domain.committed`. `clock` counts the agent's time over all its replies;
+    the human has as long for each reply of its own.
     Raises AgentError or SimulatorError, whoever's turn it was; `turns` then holds what was said before.
     """
     images = getattr(agent, "accepts_images", False)
     dialogue = Dialogue(task, human, max_turns=max_turns, images=images, turns=turns)
     while dialogue.ending is None:
         with boundary(AgentError):
-            reply, seconds = await _timed(lambda: agent.reply(dialogue.messages), deadline)
-        deadline += await dialogue.step(reply, seconds=seconds, deadline=deadline)
+            reply, seconds = await _timed(lambda: agent.reply(dialogue.messages), clock)
+        await dialogue.step(reply, seconds=seconds, clock=clock)
     return dialogue.ending
 
 
@@ -115,10 +118,11 @@ class Dialogue:
         self._max_turns = max_turns
         self._images = images
 
-    async def step(self, reply: object, *, seconds: float, deadline: float) -> float:
-        """Take the agent's reply, which took `seconds`. Return the seconds that the human took.
+    async def step(self, reply: object, *, seconds: float, clock: Clock) -> None:
+        """Take the agent's reply, which took `seconds`, and the human's unless that was the last.
 
-        Raises AgentError if the reply is not a message, SimulatorError if the human fails or is late.
+        Raises AgentError if the reply is not a message, SimulatorError if the human fails or takes longer than the
+        limit of the agent's `clock`.
         """
         move = read_move(reply)
         self.turns.append(move.turn(seconds))
@@ -127,12 +131,13 @@ class Dialogue:
         elif len(self.turns) == self._max_turns:
             self._refuse_silence()
             self.ending = Ending(answer=self._committed(move.said), ended_by="limit")
-        return 0.0 if self.ending else await self._respond(move, deadline)
+        if self.ending is None:
+            await self._respond(move, Clock(clock.limit, SimulatorError, clock.abandon))
 
-    async def _respond(self, move: Move, deadline: float) -> float:
+    async def _respond(self, move: Move, clock: Clock) -> None:
         said = (*self.messages, Message(role="assistant", content=move.said))
         with boundary(SimulatorError):
-            reply, seconds = await _timed(lambda: self._human.respond(self.task, said), deadline)
+            reply, seconds = await _timed(lambda: self._human.respond(self.task, said), clock)
             heard = read_words(reply)
         words = clean(heard.content)
         self.turns[-1] = replace(
@@ -145,7 +150,6 @@ class Dialogue:
         )
         seen = heard.images if self._images else ()
         self.messages = (*said, Message(role="user", content=words, images=seen))
-        return seconds
 
     def _refuse_silence(self) -> None:
         """Raise EndpointError if a model server delivered nothing but empty replies: that is no dialogue to score.
@@ -167,17 +171,39 @@ class Dialogue:
 
 
 @asynccontextmanager
-async def opened(agent: Agent | StatefulAgent, episode: Episode) -> AsyncIterator[Agent]:
+async def opened(
+    agent: Agent | StatefulAgent, episode: Episode, clock: Clock | None = None
+) -> AsyncIterator[Agent]:
     """Open the agent of one dialogue: its own one if the agent is stateful, else the agent itself.
 
+    Opening and closing it may each take as long as the limit of the agent's `clock`, and `OPENING` seconds at least.
     Where the dialogue's own agent does not say if it accepts images, the stateful agent says it.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)
-        async with agent.open(episode) as own:
+        own_agent = agent.open(episode)
+        async with _InTime(own_agent, clock) if clock else own_agent as own:
             yield _Seeing(own) if sees and not hasattr(own, "accepts_images") else own
     else:
         yield agent
+
+
+class _InTime:
+    """A context manager whose entering and leaving have a limit each."""
+
+    def __init__(self, manager: AbstractAsyncContextManager[Agent], clock: Clock) -> None:
+        self._manager = manager
+        self._limit = max(clock.limit, OPENING)
+        self._abandon = clock.abandon
+
+    async def __aenter__(self) -> Agent:
+        return await self._clock().hear(self._manager.__aenter__)
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._clock().hear(lambda: self._manager.__aexit__(*error))
+
+    def _clock(self) -> Clock:
+        return Clock(self._limit, AgentError, self._abandon)
 
 
 class _Seeing:
@@ -224,16 +250,14 @@ def read_words(reply: object) -> Message:
     return replace(reply, content=words, thoughts=thoughts) if thoughts else reply
 
 
-async def _timed(speak: Callable[[], Awaitable[T]], deadline: float) -> tuple[T, float]:
-    """Return what a speaker said and the seconds it took.
+async def _timed(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, float]:
+    """Return what a speaker said and the seconds it took; its `clock` raises its error if it is late.
 
-    A speaker that would end the process, or cancels itself, raises RuntimeError; one that blocked
-    the event loop past the deadline raises TimeoutError.
+    A speaker that would end the process, or cancels itself, raises RuntimeError.
     """
     start = time.perf_counter()
     try:
-        async with asyncio.timeout_at(deadline):
-            said = await speak()
+        said = await clock.hear(speak)
     except (Exception, KeyboardInterrupt):
         raise
     except asyncio.CancelledError as cause:
@@ -243,6 +267,4 @@ async def _timed(speak: Callable[[], Awaitable[T]], deadline: float) -> tuple[T,
         raise RuntimeError("it cancelled itself") from cause
     except BaseException as cause:
         raise RuntimeError(f"it raised {type(cause).__name__}: {cause}") from cause
-    if asyncio.get_running_loop().time() > deadline:
-        raise TimeoutError
     return said, time.perf_counter() - start

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -144,11 +144,20 @@ def describe_exception(error: BaseException) -> str:
 
     The line is the innermost one that is of no library, where there is such: of an agent that calls one, its own.
     """
-    frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
-    own = [(file, line) for file, line in frames if not _of_a_library(file)] or frames
-    place = f" ({Path(own[-1][0]).name}:{own[-1][1]})" if own else ""
+    place = place_of(
+        [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
+    )
     text = " ".join(str(error).split())
-    return f"{type(error).__name__}{': ' if text else ''}{text}{place}"
+    return f"{type(error).__name__}{': ' if text else ''}{text}{f' ({place})' if place else ''}"
+
+
+def place_of(frames: Sequence[tuple[str, int]]) -> str:
+    """Return `file.py:12` for the innermost frame outside libraries, if there is one, else for the innermost one.
+
+    `frames` holds file and line of each frame, the outermost first. Returns an empty text if it is empty.
+    """
+    own = [frame for frame in frames if not _of_a_library(frame[0])] or frames
+    return f"{Path(own[-1][0]).name}:{own[-1][1]}" if own else ""
 
 
 def _of_a_library(file: str) -> bool:

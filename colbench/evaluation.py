@@ -18,9 +18,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from colbench import event_loop
 from colbench.agent_isolation import isolate, read_isolation
 from colbench.config import RunConfig, config_of, digest, without_address
 from colbench.export import encode_lines
+from colbench.failures import matches, read_reasons
 from colbench.interfaces import Agent, HumanSimulator, LogKeeper, StatefulAgent
 from colbench.participants import (
     Role,
@@ -65,7 +67,8 @@ class Evaluation:
     """One run. The constructor resolves all that a configuration means, and starts nothing.
 
     `agent`, `human` and `tasks` given as objects take the place of the configuration's. Without `out` the folder is
-    `runs/AGENT-TASKS-DIGEST`. Raises UserError that names the flag or field to fix.
+    `runs/AGENT-TASKS-DIGEST`. Dialogues of an earlier attempt are run again where `retry_failed` names what became of
+    them; see `colbench.failures`. Raises UserError that names the flag or field to fix.
     """
 
     def __init__(
@@ -76,8 +79,10 @@ class Evaluation:
         human: HumanSimulator | None = None,
         tasks: Sequence[Task] | None = None,
         out: Path | None = None,
+        retry_failed: str | Sequence[str] = (),
     ) -> None:
         self._given = tasks
+        self._retried = read_reasons(retry_failed)
         config, self.tasks = self._find_tasks(read_isolation(config))
         domains = {task.domain for task in self.tasks}
         if agent is not None:
@@ -113,7 +118,8 @@ class Evaluation:
         """Run and score the pending dialogues. What an earlier attempt finished is kept.
 
         Raises UserError if another process uses the folder or it holds another run, EndpointError if a model server is
-        gone; then what was finished is in the folder, and running again continues.
+        gone, AgentError if every dialogue fails by an exception of the agent's own; then what was finished is in the
+        folder, and running again continues.
         """
         async with self.resources as resources:
             record = replace(
@@ -124,7 +130,7 @@ class Evaluation:
                 if self._given is not None:
                     lines = b"".join(encode_lines(self.tasks))
                     self.folder.write(self.folder.tasks_path.name, lines)
-                earlier = {rollout.key: rollout for rollout in self.folder.rollouts()}
+                earlier = {rollout.key: rollout for rollout in self._earlier()}
                 cells = plan(self.tasks, self.config.trials, record.digest, self.config.seed)
                 pending = [cell for cell in cells if not _settled(earlier.get(cell.key))]
                 kept = [earlier[cell.key] for cell in cells if _settled(earlier.get(cell.key))]
@@ -134,6 +140,10 @@ class Evaluation:
                         await self.run_pending(pending, earlier, writer.append, observer)
                 finally:
                     observer.on_end()
+
+    def _earlier(self) -> list[Rollout]:
+        """Return the dialogues of an earlier attempt, without those that are to be run again."""
+        return [each for each in self.folder.rollouts() if not matches(each, self._retried)]
 
     async def run_pending(
         self,
@@ -180,6 +190,7 @@ async def evaluate_async(
     human: str | HumanSimulator = "keyless",
     out: str | Path | None = None,
     observer: Observer | None = None,
+    retry_failed: str | Sequence[str] = (),
     **settings: Any,
 ) -> Run:
     """Run an agent on tasks with a simulated human, and return the run.
@@ -193,11 +204,14 @@ async def evaluate_async(
         out: The run's folder. A folder that holds a part of the same run is resumed. Without it the run is kept in a
             temporary folder that goes with the returned object; see `Run.save`.
         observer: Receives the events of the run.
+        retry_failed: Reasons, such as `["timeout"]`: dialogues in `out` that failed for one of them are run again. A
+            reason is a boundary, a kind of failure, `boundary:kind`, or how a reply came; see `colbench.failures`.
         settings: Further fields of `RunConfig`, such as `domain`, `limit`, `trials`, `seed`, `concurrency`.
 
     Raises:
         UserError: An argument is wrong; the message names it.
         EndpointError: A model server is gone. What was finished is in `out`; the same call continues.
+        AgentError: The agent's own code raised in every one of the first dialogues.
     """
     specs = {"agent": agent, "tasks": tasks, "human": human}
     texts = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
@@ -210,6 +224,7 @@ async def evaluate_async(
             human=None if isinstance(human, str) else human,
             tasks=None if isinstance(tasks, str) else tasks,
             out=folder,
+            retry_failed=retry_failed,
         )
         await evaluation.run(observer or Observer())
     except BaseException:
@@ -226,6 +241,7 @@ def evaluate(
     human: str | HumanSimulator = "keyless",
     out: str | Path | None = None,
     observer: Observer | None = None,
+    retry_failed: str | Sequence[str] = (),
     **settings: Any,
 ) -> Run:
     """Run an agent on tasks with a simulated human, and return the run; see `evaluate_async` for the arguments.
@@ -235,8 +251,16 @@ def evaluate(
     """
 
     def run() -> Run:
-        given = {"agent": agent, "tasks": tasks, "human": human, "out": out, "observer": observer}
-        return asyncio.run(evaluate_async(**given, **settings))  # type: ignore[arg-type]
+        work = evaluate_async(
+            agent=agent,
+            tasks=tasks,
+            human=human,
+            out=out,
+            observer=observer,
+            retry_failed=retry_failed,
+            **settings,
+        )
+        return event_loop.run(work)
 
     try:
         asyncio.get_running_loop()

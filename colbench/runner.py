@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.clock import Abandon, Clock, supervised
 from colbench.config import digest
 from colbench.dialogue import Ending, opened, play
 from colbench.errors import (
@@ -18,6 +19,7 @@ from colbench.errors import (
     ScorerError,
     boundary,
 )
+from colbench.failures import broken_agent
 from colbench.interfaces import (
     Agent,
     Episode,
@@ -27,6 +29,7 @@ from colbench.interfaces import (
     StatefulAgent,
 )
 from colbench.leaks import audit_turns
+from colbench.loop_watch import watched_loop
 from colbench.registry import get_domain
 from colbench.rollout import Failure, Rollout, Turn, cell_seed, failure_of
 from colbench.run_folder import now
@@ -35,6 +38,8 @@ from colbench.task import Task
 
 GIVE_UP_AFTER = 20
 """Dialogues in a row that ended because a model server did not answer, before the run stops."""
+BROKEN_AFTER = 10
+"""Dialogues that all ended by an exception of the agent's own, before the run stops."""
 SCORING_BACKLOG = 2
 """Finished dialogues that may wait for each sandbox worker; a killed process loses no more than these."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
@@ -81,14 +86,16 @@ class Runner(Struct, frozen=True, kw_only=True):
         """Run and score every cell; `done` is called with each rollout as it is finished.
 
         `earlier` holds, by key, unsettled rollouts of an earlier attempt: where only the scoring failed,
-        the dialogue is kept. Raises EndpointError when a model server is gone, UserError when it refuses us.
+        the dialogue is kept. Raises EndpointError when a model server is gone, UserError when it refuses us, AgentError
+        when every dialogue fails by an exception of the agent's own.
         """
         work = _Workers(self, earlier, done)
         try:
-            async with asyncio.TaskGroup() as group:
-                queue = iter(cells)
-                for _ in range(self.concurrency):
-                    group.create_task(work.run_cells(queue, group))
+            with watched_loop():
+                async with asyncio.TaskGroup() as group:
+                    queue = iter(cells)
+                    for _ in range(self.concurrency):
+                        group.create_task(work.run_cells(queue, group))
         except ExceptionGroup as errors:
             raise _first(errors) from None
 
@@ -98,7 +105,7 @@ class Runner(Struct, frozen=True, kw_only=True):
         ending: Ending | None = None
         failure: Failure | None = None
         try:
-            ending = await self._play(cell, turns)
+            ending = await supervised(lambda abandon: self._play(cell, turns, abandon))
         except (AgentError, InfrastructureError) as error:
             failure = failure_of(error)
         seconds = time.perf_counter() - start
@@ -106,7 +113,8 @@ class Runner(Struct, frozen=True, kw_only=True):
             cell, turns=turns, ending=ending, failure=failure, started=started, seconds=seconds
         )
 
-    async def _play(self, cell: Cell, turns: list[Turn]) -> Ending:
+    async def _play(self, cell: Cell, turns: list[Turn], abandon: Abandon) -> Ending:
+        clock = Clock(self.dialogue_timeout, AgentError, abandon)
         episode = Episode(
             id=cell.key[:16],
             seed=cell.seed,
@@ -115,14 +123,13 @@ class Runner(Struct, frozen=True, kw_only=True):
             record_tokens=self.record_tokens,
         )
         with boundary(AgentError):
-            async with opened(self.agent, episode) as agent:
-                deadline = asyncio.get_running_loop().time() + self.dialogue_timeout
+            async with opened(self.agent, episode, clock) as agent:
                 return await play(
                     cell.task,
                     agent,
                     self.human,
                     max_turns=self.max_turns,
-                    deadline=deadline,
+                    clock=clock,
                     turns=turns,
                 )
 
@@ -142,6 +149,9 @@ class _Workers:
         self.done = done
         self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
         self.unanswered = 0
+        self.settled = [rollout for rollout in earlier.values() if rollout.settled]
+        """The dialogues so far, until one shows that the agent works."""
+        self.works = False
 
     async def run_cells(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
         for cell in queue:
@@ -152,7 +162,7 @@ class _Workers:
 
     async def run_dialogue(self, cell: Cell) -> Rollout:
         rollout = await self.runner.run_dialogue(cell)
-        self.watch(rollout.failure)
+        self.watch_server(rollout.failure)
         return rollout
 
     async def finish(self, cell: Cell, rollout: Rollout) -> None:
@@ -160,8 +170,20 @@ class _Workers:
             self.done(await self.runner.score(cell.task, rollout))
         finally:
             self.slots.release()
+        self.watch_agent(rollout)
 
-    def watch(self, failure: Failure | None) -> None:
+    def watch_agent(self, rollout: Rollout) -> None:
+        """Raise AgentError if every dialogue so far failed by an exception of the agent's own."""
+        if self.works or not rollout.settled:
+            return
+        self.settled.append(rollout)
+        said = broken_agent(self.settled)
+        self.works = not said
+        if said and len(self.settled) >= BROKEN_AFTER:
+            raise AgentError(said)
+
+    def watch_server(self, failure: Failure | None) -> None:
+        """Raise EndpointError if too many dialogues in a row were lost with a model server."""
         lost = failure is not None and failure.boundary == "endpoint"
         self.unanswered = self.unanswered + 1 if lost else 0
         if failure and self.unanswered >= GIVE_UP_AFTER:

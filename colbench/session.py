@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -11,10 +10,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from colbench.clock import Clock
 from colbench.config import RunConfig, config_of, digest
 from colbench.dialogue import Dialogue
 from colbench.errors import UserError
 from colbench.interfaces import Agent, HumanSimulator, Scorer, StatefulAgent
+from colbench.loop_watch import watched_loop
 from colbench.messages import Message
 from colbench.participants import describe_for, find_participant, spec_of, start
 from colbench.registry import get_domain
@@ -80,8 +81,8 @@ class Talk:
         if self._dialogue.ending:
             raise UserError("this dialogue has ended; start another one")
         seconds = time.perf_counter() - self._asked
-        deadline = asyncio.get_running_loop().time() + self._session.config.dialogue_timeout
-        await self._dialogue.step(reply, seconds=seconds, deadline=deadline)
+        clock = Clock(self._session.config.dialogue_timeout)
+        await self._dialogue.step(reply, seconds=seconds, clock=clock)
         turn = self._dialogue.turns[-1]
         if self._dialogue.ending is None:
             self._asked = time.perf_counter()
@@ -142,6 +143,7 @@ class Session:
 
     async def __aenter__(self) -> Session:
         async with AsyncExitStack() as stack:
+            stack.enter_context(watched_loop())
             await stack.enter_async_context(self.resources)
             await start(stack, "human", self.human)
             self.resources.equip(self.human)

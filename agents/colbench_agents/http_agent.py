@@ -13,6 +13,7 @@ from contextlib import (
 from functools import partial
 from urllib.parse import urlsplit
 
+from colbench.clock import waiting
 from colbench.errors import AgentError, EndpointError, UserError
 from colbench.interfaces import Agent, Episode, Rule
 from colbench.messages import Message
@@ -85,7 +86,8 @@ class HTTPAgent(OutsideAgent):
         client = self._client
         async with AsyncExitStack() as stack:
             if not self.ready.concurrent:
-                await stack.enter_async_context(self._alone)
+                with waiting():
+                    await stack.enter_async_context(self._alone)
             await client.request("POST", "/v1/episodes", encode(start(episode)))
             try:
                 yield _Conversation(client, episode.id, accepts_images=self.accepts_images)
@@ -120,7 +122,10 @@ class _Conversation:
         )
         answer = read_answer(said)
         if answer.episode != self._episode:
-            raise AgentError(f"it replied to {answer.episode!r}, where {self._episode} was asked")
+            raise AgentError(
+                f"it replied to {answer.episode!r}, where {self._episode} was asked",
+                kind="malformed",
+            )
         return as_message(answer)
 
 

@@ -10,11 +10,13 @@ import asyncio
 import os
 import random
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from colbench.errors import AgentError, EndpointError, UserError
+from colbench.clock import waiting
+from colbench.errors import AgentError, EndpointError, Kind, UserError
 from colbench_agents.protocol import MAX_LINE, SHOWN
 
 if TYPE_CHECKING:
@@ -44,13 +46,34 @@ async def connected(
         connector=aiohttp.TCPConnector(limit=0, force_close=True),
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"Authorization": f"Bearer {key}"} if key else {},
+        trace_configs=[_standing_while_connecting()],
     ) as session:
         yield Client(base_url, session, timeout, retries)
 
 
+def _standing_while_connecting() -> aiohttp.TraceConfig:
+    """Return the callbacks with which the clock of a dialogue stands while a connection is made."""
+    import aiohttp
+
+    async def start(_session: object, trace: SimpleNamespace, _: object) -> None:
+        trace.connecting = ExitStack()
+        trace.connecting.enter_context(waiting())
+
+    async def end(_session: object, trace: SimpleNamespace, _: object) -> None:
+        if hasattr(trace, "connecting"):
+            trace.connecting.close()
+
+    callbacks = aiohttp.TraceConfig()
+    callbacks.on_connection_create_start.append(start)
+    callbacks.on_connection_create_end.append(end)
+    callbacks.on_request_exception.append(end)
+    return callbacks
+
+
 class _NotNowError(Exception):
-    def __init__(self, reason: str, wait: str | None = None) -> None:
+    def __init__(self, reason: str, kind: Kind, wait: str | None = None) -> None:
         super().__init__(reason)
+        self.kind = kind
         self.wait = min(float(wait), LONGEST_WAIT) if wait and wait.isdecimal() else 0.0
 
 
@@ -64,6 +87,8 @@ class Client:
         self.session = session
         self.timeout = timeout
         self.retries = retries
+        self.answered = False
+        """True if the server took a request: a key that it refuses later is not the user's mistake."""
 
     async def request(
         self,
@@ -74,10 +99,12 @@ class Client:
         patient: bool = False,
         tries: int | None = None,
     ) -> bytes:
-        """The body of the answer; where it is `patient`, whoever asks says how long to wait.
+        """Return the body of the answer. The caller of a `patient` request limits how long it may take.
 
-        Raises EndpointError when it is not reached after all tries, AgentError when its answer is none,
-        UserError when it refuses the key.
+        Connecting, and the time between tries, is not the agent's.
+
+        Raises EndpointError if the server is not reached after all tries or refuses a key that it took before,
+        AgentError if its answer is malformed, UserError if it refuses the key from the start.
         """
         tries = tries or self.retries + 1
         for attempt in range(1, tries + 1):
@@ -87,9 +114,10 @@ class Client:
                 if attempt == tries:
                     times = "once" if tries == 1 else f"{tries} times"
                     raise EndpointError(
-                        f"{self.base_url}{path}: tried {times}, last: {again}"
+                        f"{self.base_url}{path}: tried {times}, last: {again}", kind=again.kind
                     ) from again
-                await asyncio.sleep(max(again.wait, random.uniform(0, 0.25 * 2**attempt)))  # noqa: S311
+                with waiting():
+                    await asyncio.sleep(max(again.wait, random.uniform(0, 0.25 * 2**attempt)))  # noqa: S311
         raise AssertionError("unreachable: the last try raises")
 
     async def _once(self, method: str, path: str, body: bytes | None, *, patient: bool) -> bytes:
@@ -109,19 +137,35 @@ class Client:
             ) as response:
                 content = await _bounded(response.content)
                 if response.status not in DONE:
-                    raise _refusal(
-                        self.base_url + path,
-                        response.status,
-                        content,
-                        response.headers.get("Retry-After"),
-                    )
+                    again = response.headers.get("Retry-After")
+                    raise self._refusal(path, response.status, content, again)
+                self.answered = True
                 return content
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as cause:
-            raise _NotNowError(f"cannot connect: {_reason(cause)}") from cause
+            raise _NotNowError(f"cannot connect: {_reason(cause)}", "connection") from cause
         except TimeoutError as cause:
-            raise AgentError(f"it did not answer {path} within {self.timeout:g} s") from cause
+            raise AgentError(
+                f"it did not answer {path} within {self.timeout:g} s", kind="timeout"
+            ) from cause
         except aiohttp.ClientError as cause:
-            raise AgentError(f"its answer broke off: {type(cause).__name__}: {cause}") from cause
+            raise AgentError(
+                f"its answer broke off: {type(cause).__name__}: {cause}", kind="connection"
+            ) from cause
+
+    def _refusal(self, path: str, status: int, content: bytes, wait: str | None) -> Exception:
+        body = content[:SHOWN].decode("utf-8", "replace").strip()
+        said = f"HTTP {status}: {body}" if body else f"HTTP {status}"
+        if status in NOT_NOW:
+            return _NotNowError(said, "overload", wait)
+        if status not in KEY_REFUSED:
+            return AgentError(
+                f"it answered with {said}", kind="exception" if status >= 500 else "rejected"
+            )
+        if self.answered:
+            return EndpointError(f"{self.base_url}{path}: {said}", kind="rejected")
+        return UserError(
+            f"{self.base_url}{path} refuses the key; name its variable by --agent-arg api_key_env=NAME ({said})"
+        )
 
 
 async def _bounded(stream: aiohttp.StreamReader) -> bytes:
@@ -129,20 +173,8 @@ async def _bounded(stream: aiohttp.StreamReader) -> bytes:
     async for chunk in stream.iter_chunked(CHUNK):
         content += chunk
         if len(content) > MAX_LINE:
-            raise AgentError(f"it sent a body of more than {MAX_LINE} bytes")
+            raise AgentError(f"it sent a body of more than {MAX_LINE} bytes", kind="malformed")
     return bytes(content)
-
-
-def _refusal(url: str, status: int, content: bytes, wait: str | None) -> Exception:
-    body = content[:SHOWN].decode("utf-8", "replace").strip()
-    said = f"HTTP {status}: {body}" if body else f"HTTP {status}"
-    if status in NOT_NOW:
-        return _NotNowError(said, wait)
-    if status in KEY_REFUSED:
-        return UserError(
-            f"{url} refuses the key; name its variable by --agent-arg api_key_env=NAME ({said})"
-        )
-    return AgentError(f"it answered with {said}")
 
 
 def _reason(error: Exception) -> str:

@@ -6,12 +6,12 @@ import asyncio
 import codecs
 import os
 import sys
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from colbench.errors import AgentError, EndpointError
+from colbench_agents.last_words import LastWords
 from colbench_agents.protocol import MAX_LINE, SHOWN
 
 WATCHDOG = Path(__file__).with_name("watchdog.py")
@@ -19,20 +19,22 @@ EXIT_GRACE = 2.0
 """Seconds to end by itself once standard input is closed; as many again after SIGTERM; then all is killed."""
 LAST_WAIT = 10.0
 """Seconds after which even the watchdog is given up."""
-LAST_WORDS = 3
-"""Lines of standard error that a failure's reason quotes."""
 LONGEST_WORD = 2000
 """Characters of one line of standard error that are kept."""
 CHUNK = 65536
 
 
 class Program:
-    """A program between `spawn` and `stop`; `heard` is called with each line of its standard error."""
+    """A program between `spawn` and `stop`.
 
-    def __init__(self, command: Sequence[str], heard: Callable[[str], None]) -> None:
+    `heard` is called with each line of its standard error; `log` is where a reader finds them, if anywhere.
+    """
+
+    def __init__(self, command: Sequence[str], heard: Callable[[str], None], log: str = "") -> None:
         self._command = command
         self._heard = heard
-        self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
+        self._log = log
+        self._last_words = LastWords()
         self._lifeline: int | None = None
 
     async def spawn(self) -> None:
@@ -41,7 +43,8 @@ class Program:
             self._process = await self._spawn()
         except OSError as cause:
             raise EndpointError(
-                f"the agent could not be started: {cause.strerror}; a smaller --concurrency starts fewer at once"
+                f"the agent could not be started: {cause.strerror}; a smaller --concurrency starts fewer at once",
+                kind="overload",
             ) from cause
         self._hearing = asyncio.create_task(self._hear())
 
@@ -75,7 +78,9 @@ class Program:
         try:
             return await _output(self._process).readuntil(b"\n")
         except asyncio.LimitOverrunError as cause:
-            raise AgentError(f"it sent a line of more than {MAX_LINE} bytes") from cause
+            raise AgentError(
+                f"it sent a line of more than {MAX_LINE} bytes", kind="malformed"
+            ) from cause
         except asyncio.IncompleteReadError as cause:
             raise AgentError(await self._obituary(cause.partial)) from cause
 
@@ -127,8 +132,9 @@ class Program:
             await asyncio.wait([self._hearing], timeout=1.0)
         if rest:
             how += f" in the middle of a line: {rest[:SHOWN].decode('utf-8', 'replace')}"
-        said = " | ".join(self._last_words)
-        return f"{how}; its last words: {said}" if said else how
+        if said := str(self._last_words):
+            how += f"; its last words: {said}"
+        return f"{how}; all of them: {self._log}" if said and self._log else how
 
     async def _hear(self) -> None:
         errors = self._process.stderr
@@ -144,8 +150,7 @@ class Program:
 
     def _hear_line(self, line: str) -> None:
         line = line.rstrip()[:LONGEST_WORD]
-        if line:
-            self._last_words.append(line[:SHOWN])
+        self._last_words.hear(line[:SHOWN])
         self._heard(line)
 
 

@@ -137,9 +137,13 @@ def read_ready(line: bytes) -> Ready:
     """The agent's first message. Raises AgentError when it is none, or of another version of the protocol."""
     ready = _decode(line)
     if not isinstance(ready, Ready):
-        raise AgentError(f"its first message must be `ready`; it sent {_shown(line)}")
+        raise AgentError(
+            f"its first message must be `ready`; it sent {_shown(line)}", kind="malformed"
+        )
     if ready.protocol != PROTOCOL:
-        raise AgentError(f"it speaks {ready.protocol!r}; this ColBench speaks {PROTOCOL!r}")
+        raise AgentError(
+            f"it speaks {ready.protocol!r}; this ColBench speaks {PROTOCOL!r}", kind="malformed"
+        )
     return ready
 
 
@@ -147,14 +151,16 @@ def read_answer(line: bytes) -> Reply | Error:
     """What the agent says when it was asked. Raises AgentError when it is neither reply nor error."""
     answer = _decode(line)
     if isinstance(answer, Ready):
-        raise AgentError("it sent `ready` where `reply` or `error` was due")
+        raise AgentError("it sent `ready` where `reply` or `error` was due", kind="malformed")
     return answer
 
 
 def as_message(answer: Reply | Error) -> Message:
     """The reply as a message. Raises AgentError, or EndpointError where it asks for a retry, when it is an error."""
     if isinstance(answer, Error):
-        raise (EndpointError if answer.retry else AgentError)(f"it says: {answer.message}")
+        if answer.retry:
+            raise EndpointError(f"it says: {answer.message}", kind="server_error")
+        raise AgentError(f"it says: {answer.message}")
     counts = answer.usage
     usage = Usage(**msgspec.structs.asdict(counts)) if counts else None
     return Message(role="assistant", content=answer.content, usage=usage)
@@ -162,11 +168,13 @@ def as_message(answer: Reply | Error) -> Message:
 
 def _decode(line: bytes) -> FromAgent:
     if not line.strip():
-        raise AgentError("it sent what is no message, but nothing")
+        raise AgentError("it sent what is no message, but nothing", kind="malformed")
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-        raise AgentError(f"it sent what is no message, {cause}: {_shown(line)}") from cause
+        raise AgentError(
+            f"it sent what is no message, {cause}: {_shown(line)}", kind="malformed"
+        ) from cause
 
 
 def _shown(line: bytes) -> str:

@@ -8,11 +8,12 @@ import logging
 import shlex
 import shutil
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from colbench.clock import waiting
 from colbench.errors import UserError
 from colbench.interfaces import Agent, Episode, Rule
 from colbench.messages import Message
@@ -20,6 +21,7 @@ from colbench_agents.outside import OutsideAgent
 from colbench_agents.protocol import Ready, as_message, start
 from colbench_agents.stdio_process import AgentProcess
 
+LOG = "agent-log/stderr.log"
 LOG_BYTES = 10_000_000
 """Of one file of the log."""
 LOG_FILES = 5
@@ -107,13 +109,16 @@ class StdioAgent(OutsideAgent):
                 await process.stop()
 
     async def _run(self, whose: str) -> AgentProcess:
-        process = AgentProcess([*self.prefix, *self.command], partial(self._keep, whose))
+        log = f"{LOG} in the run's folder" if self._log else ""
+        process = AgentProcess([*self.prefix, *self.command], partial(self._keep, whose), log)
         await process.start(self.startup_timeout)
         return process
 
     async def _share(self) -> AgentProcess:
         """The process of all dialogues; a new one where the last one failed."""
-        async with self._sharing:
+        async with AsyncExitStack() as stack:
+            with waiting():
+                await stack.enter_async_context(self._sharing)
             if self._shared and self._shared.failure:
                 await self._shared.stop()
                 self._shared = None

@@ -27,10 +27,10 @@ from colbench_agents.protocol import (
 
 
 class AgentProcess(Program):
-    """A program, running between `start` and `stop`; `heard` is called with each line of its standard error."""
+    """A program, running between `start` and `stop`; `heard` and `log` as for any program."""
 
-    def __init__(self, command: Sequence[str], heard: Callable[[str], None]) -> None:
-        super().__init__(command, heard)
+    def __init__(self, command: Sequence[str], heard: Callable[[str], None], log: str = "") -> None:
+        super().__init__(command, heard, log)
         self.failure: AgentError | None = None
         """Why it is of no use any more."""
         self._due: dict[str, asyncio.Future[Reply | Error]] = {}
@@ -49,7 +49,7 @@ class AgentProcess(Program):
                 return await self._ready
         except TimeoutError as cause:
             await self.stop(at_once=True)
-            raise AgentError(f"it was not ready within {timeout:g} s") from cause
+            raise AgentError(f"it was not ready within {timeout:g} s", kind="timeout") from cause
         except BaseException:
             await self.stop(at_once=True)
             raise
@@ -72,7 +72,7 @@ class AgentProcess(Program):
     async def ask(self, episode: str, dialogue: Sequence[Message]) -> Reply | Error:
         """What it says next. Raises AgentError when it breaks down or breaks the protocol."""
         if self.failure:
-            raise AgentError(str(self.failure))
+            raise AgentError(str(self.failure), kind=self.failure.kind)
         due: asyncio.Future[Reply | Error] = asyncio.get_running_loop().create_future()
         self._due[episode] = due
         try:
@@ -109,7 +109,9 @@ class AgentProcess(Program):
         due = self._due.pop(answer.episode, None)
         if due is None and answer.episode not in self._over:
             asked = ", ".join(self._due) or "nothing"
-            raise AgentError(f"it replied to {answer.episode!r}, where {asked} was asked")
+            raise AgentError(
+                f"it replied to {answer.episode!r}, where {asked} was asked", kind="malformed"
+            )
         if due and not due.done():
             due.set_result(answer)
 
@@ -120,4 +122,4 @@ class AgentProcess(Program):
         waiting = [self._ready, *self._due.values()]
         for future in waiting:
             if not future.done():
-                future.set_exception(AgentError(str(self.failure)))
+                future.set_exception(AgentError(str(self.failure), kind=self.failure.kind))

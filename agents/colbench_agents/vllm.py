@@ -32,6 +32,8 @@ HOST = "127.0.0.1"
 STARTUP_TIMEOUT = 1800.0
 """Seconds; a large model is long in loading."""
 STOP_TIMEOUT = 30.0
+STOP_TIMEOUT_OF_CANCELLED = 3.0
+"""Seconds to wait in a run that was interrupted; the watchdog then goes on killing without us."""
 HEALTH_INTERVAL = 0.5
 OWN_FLAGS = {"host", "api_key"}
 LOG_TAIL = 20
@@ -93,8 +95,8 @@ class VLLMServer:
         watchdog, log = self._start()
         try:
             await self._wait_for_health(watchdog, log)
-        except BaseException:
-            await _stop(watchdog)
+        except BaseException as error:
+            await _stop(watchdog, type(error))
             raise
         return self
 
@@ -102,7 +104,7 @@ class VLLMServer:
         if self._watchdog is None or self.log is None:
             return
         well = kind is None and self._watchdog.poll() is None
-        await _stop(self._watchdog)
+        await _stop(self._watchdog, kind)
         if self._temporary and well:
             self.log.unlink(missing_ok=True)
 
@@ -323,9 +325,11 @@ async def _is_healthy(port: int) -> bool:
             return False
 
 
-async def _stop(watchdog: subprocess.Popen[bytes]) -> None:
-    """Let the watchdog go and wait until it has stopped everything."""
+async def _stop(watchdog: subprocess.Popen[bytes], error: type[BaseException] | None) -> None:
+    """Let the watchdog go and wait until it has stopped everything, less long if the run was cancelled."""
+    cancelled = error is not None and issubclass(error, asyncio.CancelledError)
+    timeout = STOP_TIMEOUT_OF_CANCELLED if cancelled else STOP_TIMEOUT
     if watchdog.stdin:
         watchdog.stdin.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
-        await asyncio.to_thread(watchdog.wait, STOP_TIMEOUT)
+        await asyncio.to_thread(watchdog.wait, timeout)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import signal
 import sys
-from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colbench.command import describe, printable
-from colbench.errors import EndpointError
+from colbench.cli.stopping import stoppable
+from colbench.command import UNSCORED, describe, printable
+from colbench.errors import AgentError, EndpointError
 from colbench.evaluation import Evaluation
+from colbench.failures import broken_agent, read_reasons
 from colbench.flags import add_config_flags, read_config
 from colbench.numbers import count
 from colbench.progress import ConsoleObserver, show_line
@@ -30,6 +29,13 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--out", metavar="DIR", help="the run's folder (default: runs/AGENT-TASKS-…)"
     )
+    parser.add_argument(
+        "--retry-failed",
+        metavar="REASON,…",
+        default="",
+        help="run dialogues of the folder again that failed for one of these reasons: a boundary (agent, endpoint …), "
+        "a kind (timeout, exception …), BOUNDARY:KIND, or a reply that came empty, cut, filtered or refused",
+    )
     parser.add_argument("--dry-run", action="store_true", help="print what would be run, and stop")
     parser.set_defaults(run=run)
 
@@ -37,16 +43,21 @@ def add_to(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run, or resume, and report. Return the exit code."""
     config = read_config(args)
-    evaluation = Evaluation(config, out=Path(args.out) if args.out else None)
+    reasons = read_reasons(args.retry_failed, "--retry-failed")
+    out = Path(args.out) if args.out else None
+    evaluation = Evaluation(config, out=out, retry_failed=reasons)
     show_plan(evaluation)
     if args.dry_run:
         return 0
-    try:
-        asyncio.run(stoppable(evaluation.run(ConsoleObserver())))
-    except EndpointError as error:
-        stopped = f"colbench: stopped: {printable(str(error))}; the same command continues"
-        print(stopped, file=sys.stderr)
-    return finish(evaluation)
+    with stoppable() as stop:
+        try:
+            stop.run(evaluation.run(ConsoleObserver()))
+        except EndpointError as error:
+            say(f"stopped: {error}; the same command continues")
+        except AgentError:
+            say("stopped")  # why is said with the report
+        code = finish(evaluation, interrupted=bool(stop.code))
+        return stop.code or code
 
 
 def show_plan(evaluation: Evaluation) -> None:
@@ -66,17 +77,28 @@ def show_plan(evaluation: Evaluation) -> None:
         show_line("access", evaluation.agent_isolation)
 
 
-def finish(evaluation: Evaluation) -> int:
-    """Write and show the report. Return 1 if a cell is still pending, else 0."""
+def finish(evaluation: Evaluation, *, interrupted: bool = False) -> int:
+    """Write and show the report of what is finished.
+
+    Return 1 if a cell is still pending or every dialogue failed by an exception of the agent's own, else 0.
+    """
     from colbench.cli.report import write_and_show
 
+    if interrupted and not evaluation.folder.rollouts():
+        say("interrupted; the same command continues")
+        return UNSCORED
     report = write_and_show(
         evaluation.folder, evaluation.tasks, evaluation.config, evaluation.baseline
     )
     code = exit_code(report)
     latest = {rollout.key: rollout for rollout in evaluation.folder.rollouts()}
-    if code and any(not rollout.settled for rollout in latest.values()):
-        print("colbench: the same command retries unscored dialogues", file=sys.stderr)
+    if interrupted:
+        say("interrupted; the same command continues")
+    elif broken := broken_agent(latest.values()):
+        say(broken)
+        return UNSCORED
+    elif code and any(not rollout.settled for rollout in latest.values()):
+        say("the same command retries unscored dialogues")
     return code
 
 
@@ -85,9 +107,6 @@ def exit_code(report: RunReport) -> int:
     return 1 if any(domain.unscored for domain in report.domains.values()) else 0
 
 
-async def stoppable(work: Coroutine[Any, Any, None]) -> None:
-    """Await work that SIGTERM cancels, so that everything is stopped in order."""
-    task = asyncio.current_task()
-    if task:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    await work
+def say(text: str) -> None:
+    """Print a line about the run on standard error."""
+    print(f"colbench: {printable(text)}", file=sys.stderr)

@@ -146,7 +146,10 @@ def test_an_answer_that_is_no_function_scores_zero_and_is_no_failure(here, capsy
 
 def test_an_agent_that_crashes_scores_zero_and_is_not_tried_again(here, capsys):
     for _ in range(2):
-        assert main(["eval", "--agent", "mine.py:Crashes", "--limit", "2", "--out", "out"]) == 0
+        assert main(["eval", "--agent", "mine.py:Crashes", "--limit", "2", "--out", "out"]) == 1
+        assert "(2) failed by the agent's own exception: ValueError: boom (mine.py:" in (
+            capsys.readouterr().err
+        )
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 2
     assert report()["value"]["mean"] == 0
     assert "ValueError: boom" in Path("out/report.json").read_text()
@@ -185,7 +188,7 @@ def test_what_a_model_says_cannot_take_over_the_terminal(here, capsys):
 def test_nor_can_the_reason_of_a_failure_or_what_a_program_says_before_the_run(here, capsys):
     fails = 'class Fails:\n    async def reply(self, dialogue):\n        raise ValueError("\x1b[2Jboom")\n'
     Path("fails.py").write_text(fails)
-    assert main(["eval", "--agent", "fails.py:Fails", "--limit", "1", "--out", "out"]) == 0
+    assert main(["eval", "--agent", "fails.py:Fails", "--limit", "1", "--out", "out"]) == 1
     assert main(["eval", "--agent", r"cmd:printf \'\\033[2Jboom\\n\'"]) == 2
     printed = capsys.readouterr()
     for said in (printed.out, printed.err):
@@ -262,7 +265,7 @@ def test_an_interrupted_run_says_how_to_go_on(here):
         said = process.communicate()[1]
         assert said.endswith("interrupted; the same command continues\n")
         assert "Traceback" not in said
-        assert process.returncode == 130
+        assert process.returncode == 128 + number
 
 
 def test_score_gives_the_same_verdicts_without_the_agent_and_shows_the_delta(here, capsys):

@@ -52,6 +52,7 @@ OTHER = {
     "task_ids": ("a",),
     "concurrency": 7,
     "dialogue_timeout": 8.5,
+    "endpoint_patience": 9.5,
     "sandbox_workers": 2,
     "sandbox_packages": ("numpy",),
     "allow_unsafe_sandbox": True,

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from colbench.clock import Clock
 from colbench.dialogue import play, read_move
 from colbench.errors import AgentError, SimulatorError
 from colbench.messages import Message
@@ -39,10 +40,8 @@ class Nods:
 
 async def talk(agent, human=None, max_turns=10, seconds=5.0):
     turns = []
-    deadline = asyncio.get_running_loop().time() + seconds
-    ending = await play(
-        TASK, agent, human or Nods(), max_turns=max_turns, deadline=deadline, turns=turns
-    )
+    clock = Clock(seconds)
+    ending = await play(TASK, agent, human or Nods(), max_turns=max_turns, clock=clock, turns=turns)
     return ending, turns
 
 
@@ -112,9 +111,9 @@ async def test_an_exception_in_the_agent_is_the_agents_failure_and_earlier_turns
             return await super().reply(dialogue)
 
     turns = []
-    deadline = asyncio.get_running_loop().time() + 5
+    clock = Clock(5)
     with pytest.raises(AgentError, match="ValueError: boom"):
-        await play(TASK, Breaks("what?"), Nods(), max_turns=10, deadline=deadline, turns=turns)
+        await play(TASK, Breaks("what?"), Nods(), max_turns=10, clock=clock, turns=turns)
     assert [(turn.said, turn.human) for turn in turns] == [("what?", "reply 1")]
 
 

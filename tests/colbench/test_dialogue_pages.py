@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
+from colbench.clock import Clock
 from colbench.dialogue import play
 from colbench.errors import RenderError
 from colbench.messages import Message
@@ -46,10 +45,8 @@ class Shows:
 
 async def talk(agent, max_turns=10):
     turns = []
-    deadline = asyncio.get_running_loop().time() + 5
-    return await play(
-        TASK, agent, Shows(), max_turns=max_turns, deadline=deadline, turns=turns
-    ), turns
+    clock = Clock(5)
+    return await play(TASK, agent, Shows(), max_turns=max_turns, clock=clock, turns=turns), turns
 
 
 @pytest.mark.parametrize(
@@ -76,9 +73,9 @@ async def test_a_function_is_what_the_agent_ended_on_whatever_it_showed_before()
     backend = Task(
         id="b", domain="backend", request="f", hidden=Hidden(reference="x", tests=("f()",))
     )
-    deadline = asyncio.get_running_loop().time() + 5
+    clock = Clock(5)
     agent = Says(FIRST, "I WANT TO ANSWER: none")
-    ending = await play(backend, agent, Shows(), max_turns=9, deadline=deadline, turns=[])
+    ending = await play(backend, agent, Shows(), max_turns=9, clock=clock, turns=[])
     assert ending.answer == "none"
 
 

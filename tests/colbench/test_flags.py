@@ -41,6 +41,7 @@ CHANGED = RunConfig(
     task_ids=("one", "two"),
     concurrency=7,
     dialogue_timeout=8.5,
+    endpoint_patience=9.5,
     sandbox_workers=2,
     sandbox_packages=("numpy", "pandas"),
     allow_unsafe_sandbox=True,

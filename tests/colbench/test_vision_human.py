@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
 
+from colbench.clock import Clock
 from colbench.dialogue import play
 from colbench.domains.frontend.vision import QUOTED_CHARS, words
 from colbench.errors import EndpointError, SimulatorError, UserError
@@ -141,8 +141,8 @@ async def test_a_prompt_of_ones_own_takes_the_place_of_the_built_in_one(renderer
 
 
 async def talk(agent, model):
-    deadline = asyncio.get_running_loop().time() + 60
-    return await play(TASK, agent, model, max_turns=3, deadline=deadline, turns=[])
+    clock = Clock(60)
+    return await play(TASK, agent, model, max_turns=3, clock=clock, turns=[])
 
 
 async def test_a_server_that_refuses_pictures_is_nobodys_failure_in_its_own_words(renderer):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
+from colbench.clock import Clock
 from colbench.dialogue import play
 from colbench.errors import EndpointError
 from colbench.interfaces import Episode
@@ -41,8 +40,8 @@ async def talk(renderer, *, agent_sees=True, **options):
             agent.open(episode) as speaker,
         ):
             human.use_renderer(renderer)
-            deadline = asyncio.get_running_loop().time() + 60
-            ending = await play(TASK, speaker, human, max_turns=5, deadline=deadline, turns=[])
+            clock = Clock(60)
+            ending = await play(TASK, speaker, human, max_turns=5, clock=clock, turns=[])
     return ending, pictures(designer), pictures(person)
 
 

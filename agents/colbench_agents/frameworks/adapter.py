@@ -26,6 +26,8 @@ class Adapter(ABC):
         self.file = file
         self.accepts_images: bool = getattr(own, "accepts_images", False)
         self.domains: Sequence[str] | None = getattr(own, "domains", None)
+        self.answered = False
+        """True if a dialogue had a reply, so that its model server takes the key and has the model."""
         self._side = Side()
 
     @abstractmethod
@@ -50,18 +52,21 @@ class Adapter(ABC):
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
         """The agent of one dialogue."""
-        yield _Speaker(self._side, self.converse(episode), self.accepts_images)
+        yield _Speaker(self, self._side, self.converse(episode))
 
 
 class _Speaker:
-    def __init__(self, side: Side, conversation: Agent, accepts_images: bool) -> None:
-        self.accepts_images = accepts_images
+    def __init__(self, adapter: Adapter, side: Side, conversation: Agent) -> None:
+        self.accepts_images = adapter.accepts_images
+        self._adapter = adapter
         self._side = side
         self._conversation = conversation
 
     async def reply(self, dialogue: Sequence[Message]) -> Message | str:
-        with attributed():
-            return await self._side.run(self._reply(dialogue))
+        with attributed(answered=self._adapter.answered):
+            reply = await self._side.run(self._reply(dialogue))
+        self._adapter.answered = True
+        return reply
 
     async def _reply(self, dialogue: Sequence[Message]) -> Message | str:
         return await self._conversation.reply(dialogue)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from colbench.errors import ColBenchError, EndpointError, UserError, describe_exception
+from colbench.errors import ColBenchError, EndpointError, Kind, UserError, describe_exception
 
 UNANSWERED = {
     "APIConnectionError",  # openai, anthropic, litellm
@@ -23,11 +23,16 @@ UNANSWERED = {
 REFUSED = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
 """What openai, anthropic and litellm raise where the key or the model is wrong: it would be wrong in every dialogue."""
 LOADED = {408, 409, 425, 429}
+LATE = {"APITimeoutError", "TimeoutException", "Timeout"}
+"""What openai, anthropic, litellm, httpx and requests raise if no answer came in time."""
 
 
 @contextmanager
-def attributed() -> Iterator[None]:
-    """Turn what a model server's client raises into EndpointError or UserError; other errors pass: the agent's own."""
+def attributed(*, answered: bool) -> Iterator[None]:
+    """Turn what a model server's client raises into EndpointError or UserError; other errors pass: the agent's own.
+
+    A refusal of the key or the model is the user's mistake, unless that server has `answered` before.
+    """
     try:
         yield
     except ColBenchError:
@@ -36,8 +41,10 @@ def attributed() -> Iterator[None]:
         cause: BaseException | None = error
         while cause is not None:
             if server_failed(cause):
-                raise EndpointError(describe_exception(cause)) from error
+                raise EndpointError(describe_exception(cause), kind=_kind(cause)) from error
             if _named(cause, REFUSED) and _status(cause):
+                if answered:
+                    raise EndpointError(describe_exception(cause), kind="rejected") from error
                 raise UserError(f"--agent: its model server refuses: {cause}") from error
             cause = cause.__cause__
         raise
@@ -49,6 +56,14 @@ def server_failed(error: BaseException) -> bool:
     if status is not None:
         return status in LOADED or status >= 500
     return _named(error, UNANSWERED)
+
+
+def _kind(error: BaseException) -> Kind:
+    """Return the kind of a server's failure."""
+    status = _status(error)
+    if status is None:
+        return "timeout" if _named(error, LATE) else "connection"
+    return "overload" if status in LOADED else "server_error"
 
 
 def _named(error: BaseException, names: set[str]) -> bool:

@@ -35,7 +35,9 @@ class _Conversation:
         result = await Runner.run(self._agent, asked, context=self._episode)
         text, usage = result.final_output, result.context_wrapper.usage
         if not isinstance(text, str):
-            raise AgentError(f"its output is a {type(text).__name__}; leave out `output_type`")
+            raise AgentError(
+                f"its output is a {type(text).__name__}; leave out `output_type`", kind="reply"
+            )
         self._items, self._agent = result.to_input_list(), result.last_agent
         return said(
             text,

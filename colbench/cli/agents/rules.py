@@ -235,7 +235,7 @@ class AgentRules:
         (await self._play(script)).passed()
 
     async def _broken_off(self) -> None:
-        await self._play(Script(domain=self._domain, turns=2), deadline=A_MOMENT)
+        await self._play(Script(domain=self._domain, turns=2), limit=A_MOMENT)
         (await self._play(Script(domain=self._domain, turns=2))).passed()
 
     async def _apart(self) -> None:
@@ -267,8 +267,8 @@ class AgentRules:
         played = (await self._play(Script(domain=pictured[0], picture=PICTURE, turns=2))).passed()
         return "it answered before one was shown" if len(played.turns) == 1 else None
 
-    async def _play(self, script: Script, deadline: float = FAR_OFF) -> Played:
-        return await script.play(self._agent, self._patience, deadline)
+    async def _play(self, script: Script, limit: float = FAR_OFF) -> Played:
+        return await script.play(self._agent, self._patience, limit)
 
     @property
     def _had(self) -> Played:

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from msgspec import Struct
 
+from colbench.clock import Clock
 from colbench.dialogue import Ending, opened, play
 from colbench.errors import AgentError, boundary
 from colbench.interfaces import Agent, Episode, StatefulAgent
@@ -54,7 +55,7 @@ class Script(Struct, kw_only=True):
     id: str = ""
 
     async def play(
-        self, agent: Agent | StatefulAgent, patience: float, deadline: float = FAR_OFF
+        self, agent: Agent | StatefulAgent, patience: float, limit: float = FAR_OFF
     ) -> Played:
         """Run the dialogue with an agent, which has `patience` seconds for a reply.
 
@@ -70,17 +71,18 @@ class Script(Struct, kw_only=True):
             max_turns=self.turns,
             domain=self.domain,
         )
+        clock = Clock(limit)
         turns: list[Turn] = []
         ending, failure = None, None
         try:
             with boundary(AgentError):
-                async with opened(agent, episode) as own:
+                async with opened(agent, episode, clock) as own:
                     ending = await play(
                         task,
                         _Hurried(own, patience),
                         self,
                         max_turns=self.turns,
-                        deadline=asyncio.get_running_loop().time() + deadline,
+                        clock=clock,
                         turns=turns,
                     )
         except AgentError as error:

@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from colbench.checks import Bar
+from colbench.clock import Clock
 from colbench.config import RunConfig
 from colbench.dialogue import play
 from colbench.interfaces import Agent, Design, Scorer
@@ -28,7 +29,7 @@ from colbench.rollout import Turn
 from colbench.task import Task
 
 TURNS = RunConfig().max_turns
-DEADLINE = 600.0
+LIMIT = 600.0
 """Seconds for one dialogue."""
 FITTED = 10
 """Fewest tasks of a family for a constant policy: one of fewer would be fitted to them."""
@@ -136,10 +137,9 @@ class _Table:
 
     async def _plays(self, **args: Any) -> bool:
         turns: list[Turn] = []
-        deadline = asyncio.get_running_loop().time() + DEADLINE
         agent = _interviewer(**args)
         ending = await play(
-            self._task, agent, self._human, max_turns=TURNS, deadline=deadline, turns=turns
+            self._task, agent, self._human, max_turns=TURNS, clock=Clock(LIMIT), turns=turns
         )
         return await self._solves(ending.answer)
 

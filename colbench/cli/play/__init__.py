@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +63,6 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play until no task is left or the person leaves. Return 1 if a dialogue has no score, else 0."""
-    from colbench.cli.evaluate import stoppable
     from colbench.cli.play.keyboard import Keyboard
     from colbench.cli.play.session import PlaySession
 
@@ -75,8 +76,16 @@ def run(args: argparse.Namespace) -> int:
     session = PlaySession(config, Path(args.out) if args.out else None, args.role, Keyboard())
     session.show_plan()
     try:
-        asyncio.run(stoppable(session.play()))
+        asyncio.run(_stoppable(session.play()))
     except (KeyboardInterrupt, asyncio.CancelledError):
         session.finish()
         raise
     return session.finish()
+
+
+async def _stoppable(work: Coroutine[Any, Any, None]) -> None:
+    """Await work that SIGTERM cancels, so that everything is stopped in order."""
+    task = asyncio.current_task()
+    if task:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    await work

@@ -36,13 +36,13 @@ async def test_a_server_that_is_not_there_is_nobodys_failure(ask):
     async with ScriptedServer(lambda _: "") as gone:
         url = gone.base_url
     with pytest.raises(EndpointError):
-        with attributed():
+        with attributed(answered=False):
             await ask(url)
 
 
 async def answered(ask, status):
     async with ScriptedServer(lambda _: "", fault=lambda _: Fault(status=status)) as server:
-        with attributed():
+        with attributed(answered=False):
             await ask(server.base_url)
 
 
@@ -65,9 +65,9 @@ async def test_a_request_that_is_refused_is_the_agents_own_failure():
 
 
 def test_urllibs_status_counts_as_well():
-    with pytest.raises(EndpointError), attributed():
+    with pytest.raises(EndpointError), attributed(answered=False):
         raise urllib.error.HTTPError("http://h", 503, "busy", {}, None)
-    with pytest.raises(urllib.error.HTTPError), attributed():
+    with pytest.raises(urllib.error.HTTPError), attributed(answered=False):
         raise urllib.error.HTTPError("http://h", 418, "teapot", {}, None)
 
 
@@ -80,7 +80,7 @@ def fails(*, chained):
 
 
 def test_the_cause_of_an_error_counts_but_not_what_was_dealt_with_before_it():
-    with pytest.raises(EndpointError, match="gone"), attributed():
+    with pytest.raises(EndpointError, match="gone"), attributed(answered=False):
         fails(chained=True)
-    with pytest.raises(RuntimeError, match="no reply"), attributed():
+    with pytest.raises(RuntimeError, match="no reply"), attributed(answered=False):
         fails(chained=False)

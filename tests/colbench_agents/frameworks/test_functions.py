@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from colbench.clock import Clock
 from colbench.dialogue import play
 from colbench.errors import AgentError, EndpointError, UserError
 from colbench.facts.human import FactsHuman
@@ -134,14 +135,14 @@ async def agent(messages):
 
 async def converse(agent, seconds=10.0):
     """A dialogue about a bundled task; raises what a run would see."""
-    deadline = asyncio.get_running_loop().time() + seconds
+    clock = Clock(seconds)
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=3)) as speaker:
         return await play(
             load("backend")[0],
             speaker,
             FactsHuman(),
             max_turns=3,
-            deadline=deadline,
+            clock=clock,
             turns=[],
         )
 

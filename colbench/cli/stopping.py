@@ -1,0 +1,92 @@
+"""SIGINT and SIGTERM: the first ends a run in order, the second at once, and time does if neither helps."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from colbench import event_loop
+from colbench.loop_watch import interrupt
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+LONGEST = 9.5
+"""Seconds from the first signal to the end of the process, whatever happens."""
+INTERVAL = 0.5
+"""Seconds between two interruptions of a speaker's code after the first signal."""
+
+
+class Stop:
+    """The state of a command that signals stop in order."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[Any] | None = None
+
+    @property
+    def code(self) -> int:
+        """The exit code that the first signal asks for, 128 and its number; 0 without one."""
+        return 128 + self._number if self._number else 0
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work in an event loop of its own, until it ends or a signal cancels it."""
+        try:
+            event_loop.run(self._cancellable(work))
+        except asyncio.CancelledError:
+            if not self._number:
+                raise
+        finally:
+            self._loop = self._task = None
+
+    async def _cancellable(self, work: Coroutine[Any, Any, None]) -> None:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        await work
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        if self._number:
+            os._exit(self.code)
+        self._number = number
+        _say("stopping: what is finished is kept; once more to end at once")
+        threading.Thread(target=self._end_in_time, daemon=True).start()
+        if self._loop is None or self._task is None:
+            raise KeyboardInterrupt
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        signal.setitimer(signal.ITIMER_REAL, INTERVAL, INTERVAL)
+        interrupt(self._loop, frame)
+
+    def on_alarm(self, _number: int, frame: FrameType | None) -> None:
+        """Interrupt code that keeps the GIL, such as a regular expression: no thread can."""
+        if self._loop:
+            interrupt(self._loop, frame)
+
+    def _end_in_time(self) -> None:
+        time.sleep(LONGEST)
+        _say("stopped, without a report: something did not end; the same command continues")
+        os._exit(self.code)
+
+
+@contextmanager
+def stoppable() -> Iterator[Stop]:
+    """Let SIGINT and SIGTERM stop the work of a command in order."""
+    stop = Stop()
+    before = {number: signal.signal(number, stop.on_signal) for number in SIGNALS}
+    before[signal.SIGALRM] = signal.signal(signal.SIGALRM, stop.on_alarm)
+    try:
+        yield stop
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _say(text: str) -> None:
+    """Write a line to standard error, past buffers that the interrupted code may be writing to."""
+    os.write(2, f"\ncolbench: {text}\n".encode())

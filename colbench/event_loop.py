@@ -1,0 +1,85 @@
+"""An event loop that ends: as `asyncio.run`, but what does not heed its cancellation is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any, ParamSpec, TypeVar
+
+from colbench.clock import STOP_GRACE
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine, run in an event loop of its own.
+
+    Remaining tasks are cancelled at the end, and waited for `STOP_GRACE` seconds at most. Threads of
+    `asyncio.to_thread` are not waited for; they do not keep the process alive.
+    """
+    runner = asyncio.Runner()
+    loop = runner.get_loop()
+    loop.set_default_executor(DaemonThreads())
+    try:
+        return runner.run(work)
+    finally:
+        loop.run_until_complete(_end_tasks())
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.set_exception_handler(lambda *_: None)  # tasks left behind are no news
+        loop.close()
+        asyncio.set_event_loop(None)
+
+
+async def _end_tasks() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        ended, _ = await asyncio.wait(tasks, timeout=STOP_GRACE)
+        for task in ended:
+            with suppress(BaseException):
+                task.result()
+
+
+class DaemonThreads(ThreadPoolExecutor):
+    """A pool of threads that do not keep the process alive, as many as a pool of the standard library has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._started = 0
+        self._most = min(32, (os.cpu_count() or 1) + 4)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Call a function in a thread."""
+        future: Future[T] = Future()
+
+        def call() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(fn(*args, **kwargs))
+                except BaseException as error:
+                    future.set_exception(error)
+
+        self._calls.put(call)
+        if not self._idle.acquire(blocking=False) and self._started < self._most:
+            self._started += 1
+            threading.Thread(target=self._serve, daemon=True).start()
+        return future
+
+    def _serve(self) -> None:
+        while call := self._calls.get():
+            call()
+            self._idle.release()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the library's
+        """Let each thread end after the calls that were submitted; wait for none."""
+        for _ in range(self._started):
+            self._calls.put(None)

@@ -1,0 +1,86 @@
+"""Failures by reason: which dialogues a run takes up again, and when it is the agent's own code that always fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import get_args
+
+from colbench.config_errors import did_you_mean
+from colbench.errors import Boundary, Kind, UserError
+from colbench.messages import split_thoughts
+from colbench.rollout import Failure, Rollout, Turn
+
+BOUNDARIES: tuple[str, ...] = get_args(Boundary)
+KINDS = tuple(kind for kind in get_args(Kind) if kind)
+REPLIES = ("empty", "cut", "filtered", "refused")
+"""How a reply of the agent can have come."""
+KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
+
+
+def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> tuple[str, ...]:
+    """Return reasons, which may be given as one text with commas. Raises UserError if there is no such reason."""
+    words = reasons.split(",") if isinstance(reasons, str) else reasons
+    found = tuple(word.strip() for word in words if word.strip())
+    for reason in found:
+        parts = reason.split(":")
+        if reason in KNOWN or (len(parts) == 2 and parts[0] in BOUNDARIES and parts[1] in KINDS):
+            continue
+        raise UserError(
+            f"{place} {reason}: there is no such reason{did_you_mean(reason, KNOWN)}; the reasons are "
+            f"{', '.join(KNOWN)}, and BOUNDARY:KIND, such as agent:timeout"
+        )
+    return found
+
+
+def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
+    """Return True if a dialogue failed for one of the reasons, or has a reply of the agent that came like that."""
+    failure = rollout.failure
+    own = (
+        {failure.boundary, kind_of(failure), f"{failure.boundary}:{kind_of(failure)}"}
+        if failure
+        else set()
+    )
+    return any(
+        reason in own or (reason in REPLIES and any(_came(turn, reason) for turn in rollout.turns))
+        for reason in reasons
+    )
+
+
+def kind_of(failure: Failure) -> str:
+    """Return the kind of a failure; in files of earlier versions, which do not have it, as its text says."""
+    if failure.kind:
+        return failure.kind
+    if failure.reason.startswith("no answer in time"):
+        return "timeout"
+    if "; it must return a Message" in failure.reason:
+        return "reply"
+    return "exception" if failure.boundary == "agent" else ""
+
+
+def broken_agent(rollouts: Iterable[Rollout]) -> str:
+    """Return what to say of an agent whose own code raised in every dialogue; empty if one went otherwise.
+
+    Dialogues that failed for what is not under test say nothing about it.
+    """
+    settled = [rollout.failure for rollout in rollouts if rollout.settled]
+    failures = [each for each in settled if each is not None and is_own_exception(each)]
+    if not failures or len(failures) < len(settled):
+        return ""
+    return (
+        f"every dialogue so far ({len(failures)}) failed by the agent's own exception: {failures[-1].reason}; "
+        "fix it and run again; if nothing that pins the run changed, add --retry-failed exception"
+    )
+
+
+def is_own_exception(failure: Failure) -> bool:
+    """Return True for an exception in the agent's own code, or a crash of its program."""
+    return failure.boundary == "agent" and kind_of(failure) == "exception"
+
+
+def _came(turn: Turn, reason: str) -> bool:
+    delivery = turn.agent_delivery
+    if reason == "empty":
+        return not split_thoughts(turn.raw)[1].strip()
+    if delivery is None:
+        return False
+    return {"cut": delivery.cut, "filtered": delivery.filtered, "refused": delivery.refused}[reason]

@@ -1,0 +1,184 @@
+"""The watch over an event loop: it finds the code that blocks the loop, charges the one who did it, and ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import signal
+import threading
+import time
+from asyncio import Handle
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from sys import _current_frames
+from types import FrameType
+
+from colbench import clock as clocks
+from colbench.clock import PULSES, RUNNING, Clock, Interrupted, Pulse
+from colbench.errors import place_of
+
+TICK = 0.25
+"""Seconds between two looks at the loop."""
+BLOCKED = 1.0
+"""Seconds without a turn of the loop after which it counts as blocked."""
+WARNED = 5.0
+"""Seconds of blocking after which its place is logged."""
+WAKE = signal.SIGURG
+"""Ends a call of the operating system in the main thread; ignored by default, so a late one does no harm."""
+
+logger = logging.getLogger("colbench")
+_WATCHES: dict[asyncio.AbstractEventLoop, LoopWatch] = {}
+
+
+@contextmanager
+def watched_loop() -> Iterator[LoopWatch]:
+    """Watch the running event loop; where it is watched already, that watch serves."""
+    loop = asyncio.get_running_loop()
+    if loop in _WATCHES:
+        yield _WATCHES[loop]
+        return
+    watch = _WATCHES[loop] = LoopWatch(loop)
+    try:
+        with watch.running():
+            yield watch
+    finally:
+        del _WATCHES[loop]
+
+
+def interrupt(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> None:
+    """End code that blocks a watched loop, now and from now on; for handlers of signals, which have the `frame`.
+
+    Raises Interrupted if that frame is a speaker's.
+    """
+    if loop in _WATCHES:
+        _WATCHES[loop].stopping = True
+        if _clock_of(_frames(frame)):
+            raise Interrupted
+
+
+class LoopWatch:
+    """Asks an event loop a few times a second for a sign of life, from a thread of its own."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.stopping = False
+        """True if code that blocks the loop is interrupted even before its time is up."""
+        self._loop = loop
+        self._pulse = Pulse()
+        self._thread = threading.get_ident()
+        self._in_main = threading.current_thread() is threading.main_thread()
+        self._looked = time.monotonic()
+        self._asked: float | None = None
+        self._accounted = 0.0
+        self._suspect: Clock | None = None
+        self._suspected_since = 0.0
+        self._warned: set[str] = set()
+        self._ended = threading.Event()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Watch."""
+        PULSES[self._loop] = self._pulse
+        before = signal.signal(WAKE, self._on_wake) if self._in_main else None
+        thread = threading.Thread(target=self._watch, daemon=True, name="colbench-loop-watch")
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            thread.join()
+            if self._in_main:
+                signal.signal(WAKE, before or signal.SIG_DFL)
+            del PULSES[self._loop]
+
+    def _watch(self) -> None:
+        with suppress(RuntimeError):  # the loop was closed
+            while not self._ended.wait(TICK):
+                self._look()
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            before, self._looked = self._looked, now
+            if self._asked is None:
+                held_up = (
+                    now - before > TICK + BLOCKED
+                )  # this thread, too: by code that keeps the GIL
+                self._asked = self._accounted = before if held_up else now
+                self._loop.call_soon_threadsafe(self._answer)
+            if now - self._asked < BLOCKED:
+                return
+            frames = _frames(_current_frames().get(self._thread))
+            clock = _clock_of(frames)
+            if clock is not self._suspect:
+                self._suspect, self._suspected_since = clock, self._accounted
+            self._account(now)
+        if clock:
+            self._treat(clock, frames, now - self._suspected_since)
+
+    def _answer(self) -> None:
+        """Note that the loop turns again."""
+        now = time.monotonic()
+        with self._lock:
+            if self._asked is not None and now - self._asked >= BLOCKED:
+                self._account(now)
+            self._asked = self._suspect = self._pulse.pending_since = None
+
+    def _account(self, now: float) -> None:
+        """Charge the time since it was last charged to the suspect, and to nobody else."""
+        passed = now - self._accounted
+        self._pulse.lost += passed
+        if self._suspect:
+            self._suspect.blocked += passed
+        self._accounted = self._pulse.pending_since = now
+
+    def _treat(self, clock: Clock, frames: list[FrameType], seconds: float) -> None:
+        clock.place = place = _place(frames)
+        if seconds >= WARNED and place not in self._warned:
+            self._warned.add(place)
+            logger.warning(
+                "%s has blocked the event loop for %.0f s: use asyncio.to_thread or a plain function",
+                place,
+                seconds,
+            )
+        if clock.is_over or self.stopping:
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        if self._in_main:
+            signal.pthread_kill(self._thread, WAKE)
+        elif _clock_of(_frames(_current_frames().get(self._thread))) is self._suspect:
+            thread, error = ctypes.c_ulong(self._thread), ctypes.py_object(Interrupted)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
+
+    def _on_wake(self, _number: int, frame: FrameType | None) -> None:
+        clock = _clock_of(_frames(frame))
+        if clock is not None and clock is self._suspect and (clock.is_over or self.stopping):
+            raise Interrupted
+
+
+def _frames(frame: FrameType | None) -> list[FrameType]:
+    """Return the frames inside the callback that the loop runs, that of the callback's handle first."""
+    found: list[FrameType] = []
+    while frame is not None:
+        found.append(frame)
+        if frame.f_code is Handle._run.__code__:
+            return found[::-1]
+        frame = frame.f_back
+    return []
+
+
+def _clock_of(frames: list[FrameType]) -> Clock | None:
+    """Return the clock of the speaker whose code runs, None for code of the harness."""
+    if not frames or frames[-1].f_code.co_filename == clocks.__file__:
+        return None
+    clock: Clock | None = frames[0].f_locals["self"]._context.get(RUNNING)
+    return clock
+
+
+def _place(frames: list[FrameType]) -> str:
+    """Return file and line of the speaker's own code that runs."""
+    lines = [(frame.f_code.co_filename, frame.f_lineno) for frame in frames[1:]]
+    inside = max((n for n, (file, _) in enumerate(lines, 1) if file == clocks.__file__), default=0)
+    return place_of(lines[inside:])

@@ -1,0 +1,204 @@
+"""Agents that misbehave in a run of the command line, and signals that end one."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from colbench.cli import main
+from colbench.rollout import read_rollouts
+
+AGENTS = """
+import asyncio
+import re
+import sys
+import time
+from pathlib import Path
+
+ANSWER = "I WANT TO ANSWER: def f(): return 1"
+
+async def swallow():
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            pass
+
+class OneOf:
+    begun = 0
+    async def reply(self, dialogue):
+        if len(dialogue) == 1:
+            self.begun += 1
+            if self.begun == 2:
+                await self.misbehave()
+            await asyncio.sleep(0.2)
+            return "What is the rate?"
+        return ANSWER
+
+class Blocks(OneOf):
+    async def misbehave(self):
+        time.sleep(3600)
+
+class Swallows(OneOf):
+    async def misbehave(self):
+        await swallow()
+
+class Always:
+    async def reply(self, dialogue):
+        if dialogue[0].content and not Path("begun").exists():
+            Path("begun").touch()
+            return ANSWER
+        Path("late").touch()
+        return await self.misbehave()
+
+class SleepsInTheLoop(Always):
+    async def misbehave(self):
+        while True:
+            try:
+                time.sleep(3600)
+            except Exception:
+                pass
+
+class KeepsTheGIL(Always):
+    async def misbehave(self):
+        re.match(r"(a+)+$", "a" * 60 + "b")
+
+class WaitsInAThread(Always):
+    async def misbehave(self):
+        await asyncio.to_thread(time.sleep, 3600)
+
+class SwallowsAlways(Always):
+    async def misbehave(self):
+        await swallow()
+
+class StopsForEver(Always):
+    async def misbehave(self):
+        await asyncio.sleep(3600)
+    async def __aenter__(self):
+        return self
+    async def __aexit__(self, *error):
+        await swallow()
+
+class StopsForEverInTheLoop(StopsForEver):
+    async def __aexit__(self, *error):
+        while True:
+            try:
+                time.sleep(3600)
+            except BaseException:
+                pass
+
+class Raises:
+    async def reply(self, dialogue):
+        raise ValueError("boom")
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in, with a file of agents."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(AGENTS)
+    return tmp_path
+
+
+def colbench(agent, *flags):
+    command = [sys.executable, "-m", "colbench.cli", "eval", "--agent", f"mine.py:{agent}"]
+    return [*command, "--out", "out", *flags]
+
+
+@pytest.mark.parametrize(
+    ("agent", "reason"),
+    [
+        ("Blocks", "blocked the event loop: use asyncio.to_thread or a plain function"),
+        ("Swallows", "catches CancelledError, so it was left behind"),
+    ],
+)
+def test_one_dialogue_that_misbehaves_costs_no_other_and_the_run_ends(here, agent, reason):
+    flags = ["--limit", "6", "--dialogue-timeout", "1.5"]
+    subprocess.run(colbench(agent, *flags), check=True, capture_output=True, timeout=60)
+    rollouts = read_rollouts(Path("out/rollouts.jsonl"))
+    (failed,) = [rollout for rollout in rollouts if rollout.failure]
+    assert failed.failure.kind == "timeout"
+    assert failed.failure.reason.startswith("no answer in time: mine.py:")
+    assert failed.failure.reason.endswith(reason)
+    assert len([rollout for rollout in rollouts if rollout.answer]) == 5
+
+
+def stop(agent, number, times=1):
+    """Start a run, send it a signal when its first dialogue is finished and others misbehave."""
+    process = subprocess.Popen(
+        colbench(agent, "--limit", "12", "--concurrency", "3"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    path = Path("out/rollouts.jsonl")
+    end = time.monotonic() + 60
+    while not (Path("late").exists() and path.exists() and path.stat().st_size):
+        assert time.monotonic() < end
+        assert process.poll() is None, process.communicate()
+        if agent in BLOCKING and Path("late").exists():
+            break
+        time.sleep(0.05)
+    time.sleep(0.5)
+    start = time.monotonic()
+    for _ in range(times):
+        process.send_signal(number)
+        time.sleep(0.2)
+    out, err = process.communicate(timeout=30)
+    return process.returncode, time.monotonic() - start, out, err
+
+
+BLOCKING = {"SleepsInTheLoop", "KeepsTheGIL"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
+    code, _, out, err = stop("WaitsInAThread", number)
+    assert code == 128 + number
+    assert "stopping: what is finished is kept" in err
+    assert err.endswith("interrupted; the same command continues\n")
+    assert "Traceback" not in err
+    assert "out/report.html" in out
+    assert json.loads(Path("out/report.json").read_text())["domains"]["backend"]["unscored"] == 11
+    assert len(read_rollouts(Path("out/rollouts.jsonl"))) == 1
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "SleepsInTheLoop",
+        "KeepsTheGIL",
+        "SwallowsAlways",
+        "StopsForEver",
+        "StopsForEverInTheLoop",
+    ],
+)
+def test_a_signal_ends_a_run_within_ten_seconds_whatever_the_agent_does(here, agent):
+    code, seconds, _, err = stop(agent, signal.SIGTERM)
+    assert code == 128 + signal.SIGTERM
+    assert seconds < 10
+    assert "the same command continues" in err
+    failures = [rollout.failure for rollout in read_rollouts(Path("out/rollouts.jsonl"))]
+    assert [failure for failure in failures if failure] == []
+
+
+def test_a_second_signal_ends_a_run_at_once(here):
+    code, seconds, _, _ = stop("StopsForEver", signal.SIGINT, times=2)
+    assert code == 128 + signal.SIGINT
+    assert seconds < 2
+
+
+def test_a_run_whose_agent_always_raises_stops_early_and_says_why(here, capsys):
+    argv = colbench("Raises", "--limit", "60", "--concurrency", "2")[3:]
+    assert main(argv) == 1
+    said = capsys.readouterr().err
+    assert "failed by the agent's own exception: ValueError: boom (mine.py:" in said
+    assert "--retry-failed exception" in said
+    assert 10 <= len(read_rollouts(Path("out/rollouts.jsonl"))) < 20
