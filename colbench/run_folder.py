@@ -54,6 +54,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     environments: dict[str, str] = {}
     """Version and settings of the tools that produce the scores, by domain, such as the browser's."""
     tasks: TaskSource
+    learned: dict[str, list[str]] = {}
+    """What was learned of the models and their servers during the run, by role, such as a field that one refuses."""
 
 
 def make_record(
@@ -110,7 +112,9 @@ class RunFolder:
             earlier = self.record()
             if earlier.digest != record.digest:
                 raise UserError(_refusal(self.path, earlier, record))
-            record = msgspec.structs.replace(record, started=earlier.started)
+            record = msgspec.structs.replace(
+                record, started=earlier.started, learned=earlier.learned
+            )
         self.save(record)
 
     def _refuse_foreign(self) -> None:
@@ -127,6 +131,13 @@ class RunFolder:
     def save(self, record: RunRecord) -> None:
         """Write `run.json`."""
         self.write("run.json", msgspec.json.format(msgspec.json.encode(record), indent=2))
+
+    def note_learned(self, learned: dict[str, list[str]]) -> None:
+        """Write into `run.json` what was learned of the models, if that is new."""
+        record = self.record()
+        together = {**record.learned, **learned}
+        if together != record.learned:
+            self.save(msgspec.structs.replace(record, learned=together))
 
     @contextmanager
     def writing(self, record: RunRecord) -> Iterator[RolloutWriter]:
