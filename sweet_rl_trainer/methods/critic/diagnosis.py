@@ -23,6 +23,7 @@ from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, Diagnosis, Part,
 from sweet_rl_trainer.methods.critic.diagnose import diagnose as put_together
 from sweet_rl_trainer.methods.critic.montecarlo import Agreement, agreement, compare, sample_turns
 from sweet_rl_trainer.methods.critic.states import Preference, known_states, preference
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, template_of
 from sweet_rl_trainer.methods.ranking.files import read_scored
 from sweet_rl_trainer.methods.ranking.score import (
     Preset,
@@ -31,7 +32,6 @@ from sweet_rl_trainer.methods.ranking.score import (
     score_pairs,
     score_sides,
 )
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored
 from sweet_rl_trainer.methods.ranking.vision import BASE, Sight
 from sweet_rl_trainer.pipeline import inputs
@@ -63,6 +63,8 @@ class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
     """Measure the critic on at most `row_tokens` tokens at once, and return a summary with alarms."""
+    from sweet_rl_trainer.methods.ranking.scorers import Scorers
+
     seeing = BASE in job.inputs
     base = job.inputs[BASE] if seeing else model_in(job.inputs["model"])
     pictures = job.shared / PICTURES if seeing else None

@@ -18,8 +18,8 @@ from colbench.errors import DataError
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.estimated_chat import EstimatedChat
 from sweet_rl_trainer.data.tokens import DialogueEncoder
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings
-from sweet_rl_trainer.methods.ranking.vision import BASE, Sight, VisionSettings, unseen_chat
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, VisionSettings
+from sweet_rl_trainer.methods.ranking.vision import BASE, Sight, unseen_chat
 from sweet_rl_trainer.model.memory_estimate import tower_activations
 from sweet_rl_trainer.pipeline import missing, training
 from sweet_rl_trainer.pipeline.base import PICTURES
