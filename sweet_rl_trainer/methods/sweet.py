@@ -170,9 +170,10 @@ class SweetStages:
     @cached_property
     def _critic_model(self) -> Source | None:
         """The model that a critic which sees starts from; None: the policy's."""
-        settings = self._critic.vision
-        offline = self._iteration.offline
-        return checkpoint(settings.model, offline=offline) if settings else None
+        if self._critic.vision is None:
+            return None
+        name, offline = self._critic.vision.model, self._iteration.offline
+        return checkpoint(name, offline=offline, flag="--set critic.vision.model=MODEL")
 
     @property
     def _sight(self) -> Inputs:
