@@ -60,6 +60,7 @@ class _Shape(Struct, frozen=True, kw_only=True):
     config: dict[str, Any]
 
 
+@cache
 def size_of(folder: Path) -> Size:
     """Return the size of the model whose configuration is in a folder; no weights are loaded."""
     from transformers import AutoConfig

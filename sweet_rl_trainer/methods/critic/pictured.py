@@ -65,8 +65,7 @@ def estimate_training(known: Known, recipe: Recipe) -> Amount:
     settings = replace(table.train, row_tokens=2 * table.max_length)
     name = _vision(recipe).model
     found = training.estimate(known, settings, recipe, name)
-    size = training.size_by(known, name)
-    if found.memory is not None and size is not None:
+    if found.memory is not None and (size := training.size_by(known, name)):
         patches = 2 * SEEN * _vision(recipe).max_pixels // PATCH
         found.memory += tower_activations(size, settings, patches)
     return found
