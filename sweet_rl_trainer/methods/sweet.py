@@ -152,6 +152,7 @@ class SweetStages:
             plain({**settings, "vision": _key(table.vision)}),
             {**self._iteration.truncated, **self._sight},
             estimate=partial(pictured.estimate, maker=maker),
+            view=examples,
         )
 
     @cached_property

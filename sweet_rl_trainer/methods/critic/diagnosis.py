@@ -65,6 +65,7 @@ def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
     """Measure the critic on at most `row_tokens` tokens at once, and return a summary with alarms."""
     from sweet_rl_trainer.methods.ranking.scorers import Scorers
 
+    held_out = inputs.load(recipe.data, job.inputs).held_out
     seeing = BASE in job.inputs
     base = job.inputs[BASE] if seeing else model_in(job.inputs["model"])
     pictures = job.shared / PICTURES if seeing else None
@@ -72,27 +73,26 @@ def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
         critic = Asked(
             recipe=recipe,
             row_tokens=row_tokens,
-            chat=_sight(job, recipe) if seeing else chat_of(base, recipe.model),
+            chat=_sight(job, recipe, held_out) if seeing else chat_of(base, recipe.model),
             critic=scorers.critic(trained(job.inputs["critic"])),
             reference=None if seeing else scorers.reference(),
         )
-        found = _measured(critic, job)
+        found = _measured(critic, job, held_out)
     (job.folder / DIAGNOSIS).write_bytes(encode(found))
     return summary(found)
 
 
-def _sight(job: Job, recipe: Recipe) -> DialogueEncoder:
+def _sight(job: Job, recipe: Recipe, held_out: Sequence[Trajectory]) -> DialogueEncoder:
     """Return what writes dialogues for a critic that sees pages."""
     settings = recipe.table(CriticSettings).vision
     assert settings  # noqa: S101
     sight = Sight(settings, recipe.domain, job.inputs[BASE], job.shared / PICTURES)
-    sight.take(inputs.load(recipe.data, job.inputs).held_out)
+    sight.take(held_out)
     return sight.chat
 
 
-def _measured(critic: Asked, job: Job) -> Diagnosis:
+def _measured(critic: Asked, job: Job, held_out: Sequence[Trajectory]) -> Diagnosis:
     recipe = critic.recipe
-    held_out = inputs.load(recipe.data, job.inputs).held_out
     tasks = inputs.tasks(recipe.data, job.inputs)
     missing: dict[Part, str] = {}
     ranked = _ranked(held_out, job, missing)

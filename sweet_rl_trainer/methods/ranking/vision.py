@@ -26,7 +26,7 @@ class Sight:
         """`base` is the folder of the critic's model, `folder` that of the pictures."""
         processor = load_processor(base)
         album = Album(folder, processor.image_processor, max_pixels=settings.max_pixels)
-        self._camera = Camera(domain, album.add)
+        self._camera = Camera(domain, album)
         self.chat = VisionChat(processor, self._camera, read_pages=settings.read_pages)
         """Dialogues with these pictures."""
 
