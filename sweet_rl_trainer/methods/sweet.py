@@ -39,10 +39,14 @@ from sweet_rl_trainer.methods.critic import diagnosis, pictured
 from sweet_rl_trainer.methods.critic.diagnosis import DiagnoseSettings
 from sweet_rl_trainer.methods.critic.show import view
 from sweet_rl_trainer.methods.ranking import rank, sample, vision
+from sweet_rl_trainer.methods.ranking.critic_settings import (
+    CriticSettings,
+    VisionSettings,
+    template_of,
+)
 from sweet_rl_trainer.methods.ranking.rank import ActorSettings, RankSettings
 from sweet_rl_trainer.methods.ranking.sample import SampleSettings
 from sweet_rl_trainer.methods.ranking.score import TERMS
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, template_of
 from sweet_rl_trainer.pipeline.base import checkpoint, loading
 from sweet_rl_trainer.pipeline.examples import TrainingData, paired
 from sweet_rl_trainer.pipeline.inputs import Data
@@ -148,6 +152,7 @@ class SweetStages:
             plain({**settings, "vision": _key(table.vision)}),
             {**self._iteration.truncated, **self._sight},
             estimate=partial(pictured.estimate, maker=maker),
+            view=examples,
         )
 
     @cached_property
@@ -166,9 +171,10 @@ class SweetStages:
     @cached_property
     def _critic_model(self) -> Source | None:
         """The model that a critic which sees starts from; None: the policy's."""
-        settings = self._critic.vision
-        offline = self._iteration.offline
-        return checkpoint(settings.model, offline=offline) if settings else None
+        if self._critic.vision is None:
+            return None
+        name, offline = self._critic.vision.model, self._iteration.offline
+        return checkpoint(name, offline=offline, flag="--set critic.vision.model=MODEL")
 
     @property
     def _sight(self) -> Inputs:
@@ -256,7 +262,7 @@ class SweetStages:
         return self._iteration.stage(name, act, settings, inputs, **options)
 
 
-def _key(settings: vision.VisionSettings) -> dict[str, Any]:
+def _key(settings: VisionSettings) -> dict[str, Any]:
     """Return the settings of a critic that sees without its model, which is an input of the stages."""
     found: dict[str, Any] = plain(settings)
     del found["model"]

@@ -23,8 +23,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
-from sweet_rl_trainer.model.value_head import sees
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 BYTES = {"float32": 4, "bfloat16": 2}
@@ -62,6 +60,7 @@ class _Shape(Struct, frozen=True, kw_only=True):
     config: dict[str, Any]
 
 
+@cache
 def size_of(folder: Path) -> Size:
     """Return the size of the model whose configuration is in a folder; no weights are loaded."""
     from transformers import AutoConfig
@@ -90,6 +89,8 @@ def _size(config: Any) -> Size:
     import torch
     from torch import nn
 
+    from sweet_rl_trainer.model.value_head import sees
+
     with torch.device("meta"):
         model: Any = _kind(config).from_config(config)
     head = model.get_output_embeddings()
@@ -116,6 +117,8 @@ def _kind(config: Any) -> Any:
     """Return the class of a text model, or of one that sees pictures as well."""
     from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
+    from sweet_rl_trainer.model.value_head import sees
+
     return AutoModelForImageTextToText if sees(config) else AutoModelForCausalLM
 
 
@@ -123,6 +126,8 @@ def training_bytes(
     size: Size, settings: TrainSettings, lora: LoraSettings | None, *, shards: int = 1
 ) -> int:
     """Bytes on each device, with weights, gradients and moments in so many shards."""
+    from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
+
     moments = 2 if "8bit" in settings.optimizer else 8
     if lora:
         trained = sum(lora.rank * (one + other) for one, other in size.linear)

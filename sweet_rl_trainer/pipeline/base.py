@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from msgspec import Struct
 from colbench.config import digest
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.runs import named
-from sweet_rl_trainer.model.checkpoint import find_local, load_tokenizer, resolve
+from sweet_rl_trainer.model.checkpoint import find_local, is_hub_id, load_tokenizer, resolve
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.tiny import build
 from sweet_rl_trainer.pipeline.recipe import ModelSettings, Recipe
@@ -30,6 +31,8 @@ PICTURES = "pictures"
 """The folder of the pictures of pages, among all outputs."""
 SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
 """Files of a checkpoint besides its weights."""
+STUDY_BASE = re.compile(r"training/study-(?P<scale>[\w-]+)/base")
+"""The model that a study makes, in its default folder."""
 
 
 def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
@@ -40,15 +43,30 @@ def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
     return Stage(name=BASE, act=lambda job: make(job, shape), settings=shape)
 
 
-def checkpoint(name: str, *, offline: bool = False) -> Source:
-    """Return a checkpoint by its name: a folder, or an id of the hub; `offline`, it is not downloaded.
+def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> Source:
+    """Return a checkpoint by its name, a folder or an id of the hub.
 
-    Raises UserError if it cannot be found.
+    `offline`, it is not downloaded, and the source of a folder that does not exist says what to do; `flag` is the one
+    that names another model. Raises UserError if it cannot be found otherwise.
     """
     folder = find_local(name) if offline else resolve(name)
     if folder is None:
-        return Source(path=None, key=digest(name))
+        absent = "" if is_hub_id(name) else _absent(name, flag)
+        return Source(path=None, key=digest(name), missing=absent)
     return Source(path=folder, key=digest([model_digest(folder), _tokenizer_digests(folder)]))
+
+
+def _absent(name: str, flag: str) -> str:
+    """Return what to do about a folder that does not exist."""
+    said = (
+        f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION); name "
+        f"another one by {flag}"
+    )
+    if study := STUDY_BASE.fullmatch(name):
+        said += (
+            f", or make it:\n  sweet-rl study --scale {study['scale']} --only zero-shot --seeds 1"
+        )
+    return said
 
 
 def _tokenizer_digests(folder: Path) -> dict[str, str]:

@@ -27,7 +27,7 @@ INDEX = "index.html"
 PACKAGE = "sweet_rl_trainer.pipeline"
 TEMPLATES = page_templates(PACKAGE)
 REFRESH = 20
-"""Seconds after which the page of a run that is not over is loaded again."""
+"""Seconds after which the page is loaded again while a stage runs."""
 RESULTS = (
     "success",
     "score",
@@ -65,7 +65,7 @@ def write_page(run: Run, running: Stage | None = None) -> None:
         model=recipe.model.name or "a model with random weights",
         stages=shown,
         done=sum(each["state"] == "done" for each in shown),
-        over=all(each["state"] == "done" for each in shown),
+        running=running is not None,
         alarms=[(each, text) for each in shown for text in each["alarms"]],
         seconds=duration(sum(each["report"].seconds for each in shown if each["report"])),
         differences=[tuple(map(_plain, row)) for row in paper_diff(recipe, run.paper, names)],

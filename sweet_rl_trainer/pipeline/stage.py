@@ -76,6 +76,8 @@ class Known(Struct, frozen=True, kw_only=True):
     """The stage's own summary, if it is done."""
     absent: frozenset[str] = frozenset()
     """Names of the sources that do not exist on this machine (`Source.path`)."""
+    with_models: bool = True
+    """False if no model is to be read or measured, because only what is missing is asked for."""
 
     @property
     def waits(self) -> bool:

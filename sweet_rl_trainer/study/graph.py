@@ -24,9 +24,9 @@ from colbench.config import RunConfig
 from sweet_rl_trainer.data.runs import named
 from sweet_rl_trainer.data.splits import is_held_out, is_in_part
 from sweet_rl_trainer.methods import mtdpo, rft
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings
 from sweet_rl_trainer.methods.ranking.rank import RankSettings
 from sweet_rl_trainer.methods.ranking.score import TERMS
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings
 from sweet_rl_trainer.methods.sweet import SweetStages
 from sweet_rl_trainer.pipeline import inputs
 from sweet_rl_trainer.pipeline.base import base

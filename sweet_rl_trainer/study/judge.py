@@ -24,9 +24,10 @@ from sweet_rl_trainer.data.pairs import SOLVED, Pair, PairSettings, make_pairs
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.critic.best_of import of_dialogues
 from sweet_rl_trainer.methods.critic.correlation import correlation
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, template_of
 from sweet_rl_trainer.methods.ranking.rank import RankSettings
 from sweet_rl_trainer.methods.ranking.score import score_sides, sums
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
+from sweet_rl_trainer.methods.ranking.scorers import Scorers
 from sweet_rl_trainer.pipeline import inputs, stage
 from sweet_rl_trainer.pipeline.base import REFERENCES, chat_of, model_in, trained
 from sweet_rl_trainer.pipeline.recipe import DataSettings, Recipe

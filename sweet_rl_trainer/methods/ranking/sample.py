@@ -21,11 +21,9 @@ from colbench.models.openai_chat import OpenAIChat
 from colbench_agents.vllm import VLLMServer
 from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Found, Sampler
 from sweet_rl_trainer.methods.ranking.files import write_sampled
-from sweet_rl_trainer.methods.ranking.local import sample_in_process
 from sweet_rl_trainer.methods.ranking.server import sample_from_server
 from sweet_rl_trainer.methods.ranking.turns import Turn, turns_of
 from sweet_rl_trainer.model.digest import model_digest
-from sweet_rl_trainer.model.load import load_model
 from sweet_rl_trainer.pipeline.base import chat_of, model_in
 from sweet_rl_trainer.pipeline.inputs import Data, load
 from sweet_rl_trainer.pipeline.recipe import Fraction, Recipe
@@ -82,6 +80,9 @@ def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
     dropped = Counter[str]()
     file = CandidateFile(job.folder / "candidates.jsonl")
     if settings.server == IN_PROCESS:
+        from sweet_rl_trainer.methods.ranking.local import sample_in_process
+        from sweet_rl_trainer.model.load import load_model
+
         chat = chat_of(model, recipe.model)
         found = sample_in_process(
             wanted, load_model(model, dtype=precision), chat, sampler, file, dropped=dropped

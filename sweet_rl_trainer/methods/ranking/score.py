@@ -30,10 +30,9 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, takewhile
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
-from torch import Tensor
 
 from colbench.errors import UserError
 from sweet_rl_trainer.console import SizedIterable
@@ -49,12 +48,13 @@ from sweet_rl_trainer.methods.ranking.turns import (
     encode_candidates,
     reply_lengths,
 )
-from sweet_rl_trainer.model.attention import can_share
-from sweet_rl_trainer.model.packing import Group, Row
-from sweet_rl_trainer.model.value_head import has_value_head
 from sweet_rl_trainer.settings import Score
-from sweet_rl_trainer.train.loss import READERS
-from sweet_rl_trainer.train.reference_cache import Kind, ReferenceCache
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from sweet_rl_trainer.model.packing import Group, Row
+    from sweet_rl_trainer.train.reference_cache import Kind, ReferenceCache
 
 TURNS = 256
 """Turns whose candidates are in memory together."""
@@ -124,6 +124,10 @@ def scorer(model: Any, config: Any, cache: ReferenceCache) -> Scorer:
 
     `config` is its configuration, `cache` that of these weights (`model.digest`) in this precision.
     """
+    from sweet_rl_trainer.model.attention import can_share
+    from sweet_rl_trainer.model.value_head import has_value_head
+    from sweet_rl_trainer.train.loss import READERS
+
     model.eval()
     device = next(model.parameters()).device
     score: Score = "value" if has_value_head(model) else "log-ratio"

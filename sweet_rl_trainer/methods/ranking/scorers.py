@@ -1,6 +1,4 @@
-"""The critic's settings, and the two models of a ranking.
-
-Of critic and reference only one is in memory at a time.
+"""The two models of a ranking, critic and reference, of which only one is in memory at a time.
 
 They are loaded and run as in training, and values are kept in the training's cache: so what training computed of the
 reference is not computed again, and a critic that was not trained scores 0.
@@ -11,19 +9,15 @@ from __future__ import annotations
 import gc
 import hashlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
-from msgspec import Struct
 from torch import Tensor
 from transformers import AutoConfig
 
 from colbench.config import digest
-from sweet_rl_trainer.data.pairs import PairSettings
-from sweet_rl_trainer.data.privileged import Template
-from sweet_rl_trainer.data.token_weights import Rule
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings
 from sweet_rl_trainer.methods.ranking.score import Scorer
-from sweet_rl_trainer.methods.ranking.vision import VisionSettings
 from sweet_rl_trainer.model.attention import can_share
 from sweet_rl_trainer.model.checkpoint import (
     ADAPTER_WEIGHTS,
@@ -38,31 +32,12 @@ from sweet_rl_trainer.model.value_head import sees
 from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.pipeline.base import loading
 from sweet_rl_trainer.pipeline.recipe import Recipe
-from sweet_rl_trainer.settings import Count, Score, TrainSettings
+from sweet_rl_trainer.settings import Score
 from sweet_rl_trainer.train.loss import READERS
 from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic
 
 ATTENTION = "sdpa"
 """The one that can compute what candidates have in common once."""
-
-
-class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Phase 1: how the critic is trained, and so how it scores."""
-
-    train: TrainSettings
-    pairs: PairSettings = PairSettings()
-    token_weights: Rule = "turn-mean"
-    privileged: Template | Literal["none"] = "preamble"
-    """The template that states c to the critic; "none": the critic does not see c (an ablation of the paper)."""
-    max_length: Count = 8192
-    """Tokens; a longer example is left out. Paper."""
-    vision: VisionSettings | None = None
-    """A critic that sees pages, with a model of its own; its `train.score` is "value". Paper: frontend design."""
-
-
-def template_of(table: CriticSettings) -> Template | None:
-    """Return the template that states c to the critic; None if it does not see c."""
-    return None if table.privileged == "none" else table.privileged
 
 
 class Scorers:

@@ -39,7 +39,7 @@ from sweet_rl_trainer.train.grpo.credit import REWARD, SETTLED, TURNS, shares_to
 from sweet_rl_trainer.train.grpo.environment import Environment, system_prompts
 from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, continues
 from sweet_rl_trainer.train.grpo.samplers import Server, in_process
-from sweet_rl_trainer.train.grpo.sequences import dialogue_row
+from sweet_rl_trainer.train.grpo.sequences import DialogueRow, dialogue_row
 from sweet_rl_trainer.train.grpo.settings import GrpoSettings, check, require_trl
 from sweet_rl_trainer.train.history import LOG
 from sweet_rl_trainer.train.run import MODEL, open_folder, save_whole
@@ -177,8 +177,16 @@ class _Run:
             "logprobs": [each.logprobs for each in found] if known else None,
             "env_mask": [each.mask for each in found],
             REWARD: _some([reward(each) for each in rollouts], rollouts),
+            **(self._by_turn(rollouts, found) if self.settings.credit == "turn" else {}),
+        }
+
+    def _by_turn(
+        self, rollouts: Sequence[Rollout], rows: Sequence[DialogueRow]
+    ) -> dict[str, list[Any]]:
+        """Return what the credit of turns is made of."""
+        return {
             SETTLED: [self._settled(each) for each in rollouts],
-            TURNS: [each.turns for each in found],
+            TURNS: [each.turns for each in rows],
         }
 
     def _settled(self, rollout: Rollout) -> list[float]:

@@ -26,6 +26,7 @@ from sweet_rl_trainer.data.files import TRAIN, read
 from sweet_rl_trainer.data.runs import read_run
 from sweet_rl_trainer.model import tiny_vision
 from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.pipeline import view
 
 pytestmark = pytest.mark.slow
 torch.set_num_threads(1)
@@ -157,6 +158,13 @@ def test_dialogues_about_pages_become_a_critic_that_sees_and_an_actor(
         assert len(turn["scores"]) == 3
         assert None not in turn["scores"]
         assert len(set(turn["scores"])) > 1
+    (index,) = (out / "pictures").glob("pages-*.jsonl")
+    pages = [json.loads(line)["page"] for line in index.read_text().splitlines()]
+    assert len(pages) == len(set(pages))  # no stage renders a page again
+    assert len(view.examples(stage(out, "critic-data")).pairs) == min(len(examples), view.COUNT)
+    section = (out / "index.html").read_text().partition(f'id="{stage(out, "critic-data").name}"')
+    assert 'class="side chosen"' in section[2].partition("</section>")[0]
+
     for folder in out.glob("diagnose-*"):
         diagnosis = json.loads((folder / "diagnosis.json").read_text())
         assert diagnosis["best_of"]["tasks"]

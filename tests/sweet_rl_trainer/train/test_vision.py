@@ -113,7 +113,9 @@ def processor(base):
 def make_chat(processor, tmp_path):
     """`make_chat(…)`: a chat whose pictures are in `tmp_path / "pictures"`."""
     album = Album(tmp_path / "pictures", processor.image_processor, max_pixels=12 * 28 * 28)
-    return lambda **options: VisionChat(processor, lambda html: album.add(render(html)), **options)
+    return lambda **options: VisionChat(
+        processor, lambda html: album.add(html, render(html)), **options
+    )
 
 
 @pytest.fixture
@@ -198,12 +200,27 @@ def test_a_template_that_leaves_out_pictures_is_an_error(processor):
 def test_a_picture_is_kept_in_the_size_in_which_the_model_sees_it(processor, tmp_path):
     album = Album(tmp_path, processor.image_processor, max_pixels=12 * 28 * 28)
     for height in (10, 140, 999):
-        found = album.add(render(page("navy", height)))
+        found = album.add(str(height), render(page("navy", height)))
         image = Image.open(tmp_path / f"{found.name}.png")
         assert image.width * image.height <= 12 * 28 * 28
         grid = processor.image_processor(images=[image], return_tensors="pt")["image_grid_thw"]
         assert grid[0].tolist() == [1, image.height // 14, image.width // 14]
         assert found.tokens == grid.prod().item() // 4 <= album.most_tokens == 12
+
+
+def test_the_picture_of_a_page_is_found_by_a_later_process_in_the_same_size(processor, tmp_path):
+    def album(tokens):
+        return Album(tmp_path, processor.image_processor, max_pixels=tokens * 28 * 28)
+
+    assert album(12).find("a") is None
+    kept = {name: album(12).add(name, render(page(name, 140))) for name in ("navy", "teal")}
+    with next(tmp_path.glob("pages-*.jsonl")).open("a") as index:
+        index.write('{"page": "kil')  # by a process that was killed
+    again = album(12)
+    assert {name: again.find(name) for name in kept} == kept
+    assert album(6).find("navy") is None
+    (tmp_path / f"{kept['teal'].name}.png").unlink()
+    assert again.find("teal") is None
 
 
 def random_head(width=64):
