@@ -130,10 +130,9 @@ def training_bytes(
         whole = kept * size.parameters + 4 * trained
         shared = whole + (4 + moments) * trained
     else:
-        whole = 4 * size.parameters
+        copies = 2 if settings.precision == "bfloat16" else 0
+        whole = (4 + copies) * size.parameters
         shared = whole + (4 + moments) * size.parameters
-        whole += 2 * size.parameters * (settings.precision == "bfloat16")
-        shared += 2 * size.parameters * (settings.precision == "bfloat16")
     return round(max(shared / shards, whole) + activations(size, settings) + 2 * CHUNK_BYTES)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from colbench.config import digest
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.runs import named
 from sweet_rl_trainer.model.checkpoint import find_local, load_tokenizer, resolve
-from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.digest import file_digest, model_digest
 from sweet_rl_trainer.model.tiny import build
 from sweet_rl_trainer.pipeline.recipe import ModelSettings, Recipe
 from sweet_rl_trainer.pipeline.stage import Job, Source, Stage
@@ -54,7 +53,7 @@ def checkpoint(name: str, *, offline: bool = False) -> Source:
 def _tokenizer_digests(folder: Path) -> dict[str, str]:
     """Of all the small files, for it is not known which of them make up the tokenizer and its chat template."""
     found = sorted(path for pattern in SMALL for path in folder.glob(pattern))
-    return {path.name: sha256(path.read_bytes()).hexdigest() for path in found}
+    return {path.name: file_digest(path) for path in found}
 
 
 def make(job: Job, shape: Shape) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from sweet_rl_trainer.data.own import read_own
 from sweet_rl_trainer.data.runs import read_run
 from sweet_rl_trainer.data.splits import part, split
 from sweet_rl_trainer.data.trajectories import Trajectory, from_official
+from sweet_rl_trainer.model.digest import file_digest
 from sweet_rl_trainer.pipeline.base import RUN
 from sweet_rl_trainer.pipeline.recipe import DataSettings
 from sweet_rl_trainer.pipeline.stage import Source
@@ -153,8 +153,7 @@ def _run_digest(rollouts: Path) -> str:
 
 def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_digest(path)
     except OSError as cause:
         raise UserError(f"{path} cannot be read: {cause.strerror}") from cause
 

@@ -16,7 +16,7 @@ from colbench.config import RunConfig
 from colbench.errors import UserError
 from sweet_rl_trainer.pipeline import dialogues, examples, export, inputs, missing, training, view
 from sweet_rl_trainer.pipeline.base import EXPORT
-from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
 from sweet_rl_trainer.settings import TrainSettings
 
@@ -72,7 +72,7 @@ class Iteration:
             name="collect",
             act=partial(dialogues.collect, config=config),
             settings=dialogues.settings(config),
-            inputs={"model": self.model} if dialogues.MODEL in config.agent else {},
+            inputs={"model": self.model} if MODEL_PLACEHOLDER in config.agent else {},
         )
 
     def stage(

@@ -20,11 +20,12 @@ from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.pipeline import dialogues
 from sweet_rl_trainer.pipeline.base import RUN, model_in
+from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER
 from sweet_rl_trainer.pipeline.stage import Job, Stage, anew
 from sweet_rl_trainer.study.results import Outcome
 from sweet_rl_trainer.train.checkpoints import checkpoints
 
-AGENT = "local:{model}"
+AGENT = f"local:{MODEL_PLACEHOLDER}"
 TWO_MODELS = "sweet_rl_trainer.agents.two_model:TwoModelAgent"
 
 

@@ -113,7 +113,10 @@ def _entropy(history: History) -> Panel:
     for prefix in ("", "eval_"):
         stem = f"{prefix}entropy_turn_"
         turns = sorted(int(name[len(stem) :]) for name in history.series if name.startswith(stem))
-        lines += [Line(f"{stem}{turn}", f"turn {turn}") for turn in {*turns[:1], *turns[-1:]}]
+        lines += [
+            Line(f"{stem}{turn}", f"turn {turn}")
+            for turn in dict.fromkeys((*turns[:1], *turns[-1:]))
+        ]
     return Panel(ENTROPY, tuple(lines))
 
 

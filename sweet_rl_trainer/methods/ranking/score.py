@@ -49,11 +49,8 @@ from sweet_rl_trainer.methods.ranking.turns import (
     encode_candidates,
     reply_lengths,
 )
-from sweet_rl_trainer.model.attention import can_share
 from sweet_rl_trainer.model.packing import Group, Row
-from sweet_rl_trainer.model.value_head import has_value_head
 from sweet_rl_trainer.settings import Score
-from sweet_rl_trainer.train.loss import READERS
 from sweet_rl_trainer.train.reference_cache import Kind, ReferenceCache
 
 TURNS = 256
@@ -117,22 +114,6 @@ class Scorer:
     """Whether beginnings are computed once."""
     score: Score = "log-ratio"
     """What they are."""
-
-
-def scorer(model: Any, config: Any, cache: ReferenceCache) -> Scorer:
-    """A causal language model of transformers, or a value model (`values`), which is put into evaluation mode.
-
-    `config` is its configuration, `cache` that of these weights (`model.digest`) in this precision.
-    """
-    model.eval()
-    device = next(model.parameters()).device
-    score: Score = "value" if has_value_head(model) else "log-ratio"
-    return Scorer(
-        cache=cache,
-        logprobs=lambda row: READERS[score](model, config, row.to(device)),
-        share=can_share(config),
-        score=score,
-    )
 
 
 def score_candidates(

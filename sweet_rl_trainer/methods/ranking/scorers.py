@@ -9,7 +9,6 @@ reference is not computed again, and a critic that was not trained scores 0.
 from __future__ import annotations
 
 import gc
-import hashlib
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +30,7 @@ from sweet_rl_trainer.model.checkpoint import (
     is_adapters,
     load_processor,
 )
-from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.digest import file_digest, model_digest
 from sweet_rl_trainer.model.load import load_model, load_trained
 from sweet_rl_trainer.model.packing import Row
 from sweet_rl_trainer.model.value_head import sees
@@ -144,5 +143,4 @@ def trained_digest(folder: Path, base: Path) -> str:
     if not is_adapters(folder):
         return model_digest(folder)
     files = [folder / name for name in (ADAPTERS, ADAPTER_WEIGHTS)]
-    found = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
-    return digest([model_digest(base), *found])
+    return digest([model_digest(base), *map(file_digest, files)])
