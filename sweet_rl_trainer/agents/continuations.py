@@ -56,7 +56,7 @@ class HarnessContinuations:
         self.config = config
 
     def __call__(self, openings: Sequence[Opening], count: int) -> list[list[float]]:
-        """The rewards of each opening's continuations, those that have one.
+        """Return the rewards of each opening's continuations that have one.
 
         Raises UserError, with the end of the log, if the command fails or nothing has a reward.
         """
@@ -101,7 +101,7 @@ class HarnessContinuations:
         return told_apart(plan)
 
     def _beginning(self, folder: Path, plan: Plan) -> RunConfig:
-        """The run of a plan's folder."""
+        """Return the configuration of the run of a plan's folder."""
         return replace(
             self.config,
             domain=None,
@@ -131,7 +131,10 @@ def _rows(openings: Sequence[Opening], plan: Plan) -> Iterator[bytes]:
 
 
 def _reward(rollout: Rollout) -> list[float]:
-    """As in `trajectories.read_run`: none where the agent broke off by failing."""
+    """Return the reward of a continuation as a list; it is empty if the agent failed or there is no score.
+
+    This is the rule of `trajectories.read_run`.
+    """
     score = rollout.scores.get("default")
     if rollout.ended_by == "failure" or score is None or score.value is None:
         return []

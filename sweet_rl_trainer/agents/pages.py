@@ -18,7 +18,7 @@ class Camera:
     """Renders the pages of a domain and keeps their pictures; a page that was rendered before is not rendered again."""
 
     def __init__(self, domain: str, keep: Callable[[bytes], Picture]) -> None:
-        """`keep` takes a PNG file, such as `Album.add`."""
+        """Create a camera for pages of a domain. `keep` stores a PNG file, such as `Album.add`."""
         self._domain = domain
         self._keep = keep
         self._known: dict[str, Picture | None] = {}

@@ -56,14 +56,14 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def told_apart(plan: Plan) -> Plan:
-    """The plan with the next seed by which no two of its dialogues have the same request and the same seed."""
+    """Return the plan with the next seed for which no two of its dialogues share their request and their seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
     return plan
 
 
 def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
-    """What the agent says, by the request and the dialogue's seed: it is told no more of a dialogue."""
+    """Return the agent's replies by request and seed of the dialogue, which are all that the agent knows of it."""
     return {
         (
             script.heard[0],
@@ -80,7 +80,7 @@ class _Prefix:
     kind: Kind
 
     def __init__(self, *, plan: str) -> None:
-        """`plan` is the file. Raises DataError if it is none, UserError if there is nobody to go on."""
+        """Read the plan from a file. Raises DataError if it is damaged, UserError if there is no one to continue it."""
         try:
             content = Path(plan).read_bytes()
             self.plan = msgspec.json.decode(content, type=Plan)
@@ -139,7 +139,7 @@ class PrefixAgent(_Prefix):
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """The agent of one dialogue."""
+        """Yield the agent of one dialogue."""
         async with opened(self.then, episode) as then:
             yield _Speaker(self._replies, episode.seed, then)
 
@@ -169,7 +169,7 @@ class PrefixHuman(_Prefix):
         self._heard = {script.task_id: script.heard for script in self.plan.scripts}
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
-        """The human's next words."""
+        """Return the human's next message."""
         script = self._heard[task.id]
         turn = len(dialogue) // 2
         said: Message | str = (

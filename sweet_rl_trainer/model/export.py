@@ -40,7 +40,7 @@ def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16
 
 
 def merged(trained: Path, base: Path) -> Any:
-    """The trained model, whole, in float32."""
+    """Return the whole trained model in float32, with its adapters merged."""
     from transformers import GenerationConfig
 
     model = load_trained(trained, base, device="cpu")

@@ -29,7 +29,7 @@ CHUNK_BYTES = 2**28
 def token_logprobs(
     model: nn.Module, inputs: Mapping[str, Any], predictors: Tensor, targets: Tensor
 ) -> Tensor:
-    """log π(targets[i]) as predicted at position predictors[i] of the flattened batch: [N] in float32.
+    """Return log π(targets[i]) as predicted at position predictors[i] of the flattened batch: [N] in float32.
 
     `inputs` are the model's own (`input_ids` and what goes with it). See `check_head` for which models can do this.
     """
@@ -51,9 +51,10 @@ def token_statistics(
 def select_logprobs(
     hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int | None = None
 ) -> Tensor:
-    """log_softmax(hidden @ weight.T)[i, targets[i]]: hidden [N, H], weight [V, H], targets [N] give [N] in float32.
+    """Return log_softmax(hidden @ weight.T)[i, targets[i]] in float32.
 
-    `chunk` is the number of positions at a time; as many as `CHUNK_BYTES` hold unless given.
+    `hidden` is [N, H], `weight` [V, H], `targets` and the result [N]. `chunk` is the number of positions at a time; the
+    default is as many as `CHUNK_BYTES` hold.
     """
     dtype, chunk = _dtype(hidden, weight), chunk or _chunk(weight)
     with torch.autocast(hidden.device.type, enabled=False):
@@ -101,7 +102,7 @@ class _Selected(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
-        """d log softmax(z)[y] / dz = onehot(y) − softmax(z)."""
+        """Compute the gradients: d log softmax(z)[y] / dz = onehot(y) − softmax(z)."""
         hidden, weight, targets, normalisers = ctx.saved_tensors
         chunks = _Chunks(hidden, weight, ctx.chunk)
         to_hidden = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
@@ -144,7 +145,7 @@ class _Chunks:
         return self._wide[: len(product)].copy_(product)
 
     def narrow(self, wide: Tensor) -> Tensor:
-        """The same in the precision of the products, in the memory of the chunk's."""
+        """Return the values in the precision of the products, in the memory of the chunk's."""
         if self._wide is self._product:
             return wide
         return self._product[: len(wide)].copy_(wide)
@@ -158,7 +159,7 @@ def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
 
 
 def output_layer(model: nn.Module) -> nn.Linear:
-    """The layer of a possibly wrapped model that makes logits of hidden states.
+    """Return the layer of a possibly wrapped model that computes logits from hidden states.
 
     Raises UserError unless it is one linear layer without bias, neither adapted nor quantised.
     """

@@ -122,7 +122,7 @@ def _kind(config: Any) -> Any:
 def training_bytes(
     size: Size, settings: TrainSettings, lora: LoraSettings | None, *, shards: int = 1
 ) -> int:
-    """Bytes on each device, with weights, gradients and moments in so many shards."""
+    """Return the bytes on each device, with weights, gradients and moments divided into `shards`."""
     moments = 2 if "8bit" in settings.optimizer else 8
     if lora:
         trained = sum(lora.rank * (one + other) for one, other in size.linear)

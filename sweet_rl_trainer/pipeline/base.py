@@ -51,7 +51,7 @@ def checkpoint(name: str, *, offline: bool = False) -> Source:
 
 
 def _tokenizer_digests(folder: Path) -> dict[str, str]:
-    """Of all the small files, for it is not known which of them make up the tokenizer and its chat template."""
+    """Return the digests of all small files, since any of them may belong to the tokenizer or its chat template."""
     found = sorted(path for pattern in SMALL for path in folder.glob(pattern))
     return {path.name: file_digest(path) for path in found}
 
@@ -72,7 +72,7 @@ def make(job: Job, shape: Shape) -> dict[str, Any]:
 
 
 def model_in(place: Path) -> Path:
-    """The model's folder: a stage's output, or what a user named."""
+    """Return the model's folder in a stage's output, or the folder itself if it is the model's."""
     return place / MODEL if (place / MODEL).is_dir() else place
 
 
@@ -82,7 +82,7 @@ def trained(folder: Path) -> Path:
 
 
 def chat_of(folder: Path, settings: ModelSettings) -> Chat:
-    """The tokenizer of a model. Raises DataError if it has no chat template."""
+    """Load the chat of a model. Raises DataError if the tokenizer has no chat template."""
     return Chat(load_tokenizer(folder), template_args=settings.template_args)
 
 
@@ -94,5 +94,5 @@ class Loading(Struct, frozen=True, kw_only=True):
 
 
 def loading(precision: Precision, lora: LoraSettings | None) -> Loading:
-    """Weights to train in float32; those beside adapters in the precision of the products."""
+    """Return how a model is loaded: trained weights in float32, frozen ones in the precision of the products."""
     return Loading(dtype=precision if lora else "float32", quantize=lora.quantize if lora else None)

@@ -44,7 +44,7 @@ class Data(Struct, frozen=True, kw_only=True):
 
     @property
     def by_id(self) -> dict[str, Trajectory]:
-        """All but the extra negatives."""
+        """All trajectories except the extra negatives, by id."""
         return {each.id: each for each in (*self.train, *self.held_out)}
 
 
@@ -119,12 +119,12 @@ def run_folders(inputs: Mapping[str, Path]) -> list[Path]:
 
 
 def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
-    """In the order of their numbers, which is that of the inputs."""
+    """Return the inputs of this name in the order of their numbers."""
     return [path for key, path in inputs.items() if key.rstrip("0123456789") == name]
 
 
 def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:
-    """All trajectories; where there are several runs, whose ids are alike, with the number of theirs before the id."""
+    """Return all trajectories, with the number of their run before the id if there are several runs."""
     alone = len(groups) == 1 and not prefix
     return [
         each if alone else replace(each, id=f"{prefix}{number}:{each.id}")
@@ -146,7 +146,7 @@ def _run(folder: str) -> Source:
 
 
 def _run_digest(rollouts: Path) -> str:
-    """Of the rollouts, and what of the run's record the agent's prompt depends on."""
+    """Return the digest of the rollouts and of the part of the run's record that the agent's prompt depends on."""
     record = RunFolder(rollouts.parent).record()
     return digest([_digest(rollouts), record.config.max_turns, record.pins.get("agent")])
 

@@ -36,9 +36,9 @@ class Iteration:
 
     @cached_property
     def inputs(self) -> Inputs:
-        """The model and the dialogues. Raises UserError if there are none, and none can be collected.
+        """The model and the dialogues. Raises UserError if there are no dialogues and none can be collected.
 
-        Offline, the dialogues are then a source without a path.
+        Offline, missing dialogues are a source without a path.
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)
@@ -60,7 +60,7 @@ class Iteration:
 
     @property
     def truncated(self) -> Inputs:
-        """Dialogues of which those that were truncated at the turn limit are rejected ones."""
+        """Dialogues of which those that reach the turn limit are rejected examples."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:

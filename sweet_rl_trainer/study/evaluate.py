@@ -30,9 +30,10 @@ TWO_MODELS = "sweet_rl_trainer.agents.two_model:TwoModelAgent"
 
 
 def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
-    """Dialogues of the model that a stage made, or of the checkpoint after so many steps of a training.
+    """Return the stage of dialogues with the model of a stage, or with the checkpoint after `step` steps of its
+    training.
 
-    `config` says which; its agent is filled in.
+    `config` names the tasks; its agent is filled in.
     """
     asked = replace(config, agent=AGENT)
     return Stage(
@@ -77,10 +78,10 @@ def _model(policy: Path, step: int) -> Path:
 
 
 def outcomes(folder: Path) -> tuple[Outcome, ...]:
-    """What came of each dialogue of an evaluation, in the order of tasks and trials.
+    """Return the outcome of each dialogue of an evaluation, in the order of tasks and trials.
 
-    As in the harness's report a failure of the agent is worth 0, and what could not be judged
-    is left out. Raises DataError if dialogues are gone.
+    As in the harness's report a failure of the agent is worth 0, and dialogues that could not be judged are left out.
+    Raises DataError if dialogues are missing.
     """
     run = RunFolder(folder / RUN)
     record, rollouts = run.record(), run.rollouts()

@@ -89,10 +89,10 @@ def add(own: Results, out: Path, *, whole: bool = False) -> Results:
 
 
 def merged(there: Results, own: Results, *, whole: bool = False) -> Results:
-    """Own parts, and those of others that are not in them; none of another study, version or base.
+    """Return the own parts and the stored parts that they do not replace, unless study, version or base differ.
 
-    `whole`: own are all parts that there are with these seeds, so stages of these methods and seeds that have no part
-    in them are those of an earlier form of the study, and not in its costs.
+    If `whole`, the own parts are all parts of these seeds: stored costs of these methods and seeds, which belong to an
+    earlier form of the study, are dropped.
     """
     if not _alike(there, own):
         return own
@@ -109,7 +109,7 @@ def _both(there: tuple[Any, ...], own: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _place(part: Row | Critic | Credit | Scaling | Exchange | Cost) -> tuple[Any, ...]:
-    """What of two parts is the same where one stands for the other."""
+    """Return the values that two parts share if one replaces the other."""
     match part:
         case Exchange():
             return part.asker, part.writer, part.seed

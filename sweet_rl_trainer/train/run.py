@@ -132,7 +132,7 @@ def save_whole(trainer: Any, folder: Path) -> None:
 
 
 def digest(examples: Examples) -> str:
-    """SHA-256 over the ids and weights of examples, in order."""
+    """Return the SHA-256 over the ids and weights of examples, in order."""
     whole = hashlib.sha256()
     for each in examples:
         for parts in group(each):
@@ -142,7 +142,10 @@ def digest(examples: Examples) -> str:
 
 
 def open_folder(folder: Path, record: Struct) -> Path | None:
-    """The checkpoint to go on with, if any. Raises UserError if the folder holds another run than this record's."""
+    """Return the checkpoint to continue from, if any.
+
+    Raises UserError if the folder holds another run than this record's.
+    """
     path = folder / "run.json"
     part = path.with_suffix(".part")
     if path.is_file():

@@ -24,7 +24,7 @@ class Correlation(Struct, frozen=True, kw_only=True):
 
 
 def correlation(scores: Sequence[float], sizes: Sequence[float]) -> Correlation:
-    """How scores go with sizes, such as a reply's tokens or a dialogue's turns."""
+    """Return the correlation of scores with sizes, such as a reply's tokens or a dialogue's turns."""
     import numpy as np
 
     one, other = (np.asarray(each, dtype=np.float64) for each in (scores, sizes))
@@ -36,7 +36,7 @@ def correlation(scores: Sequence[float], sizes: Sequence[float]) -> Correlation:
 
 
 def within(groups: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Correlation:
-    """The same among the candidates of one turn: of what is left of scores and sizes without their turn's means.
+    """Return the correlation among the candidates of one turn: scores and sizes are centered by turn.
 
     Ranking compares within a turn only. Ranks are the turn's own.
     """
@@ -74,7 +74,7 @@ def _pearson(one: Floats, other: Floats) -> float | None:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Ranks from 1."""
+    """Return the ranks from 1; equal values have their mean rank."""
     import numpy as np
 
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)

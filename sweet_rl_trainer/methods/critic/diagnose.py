@@ -38,7 +38,7 @@ Part = Literal["accuracy", "candidates", "best_of", "states", "continuations"]
 
 
 def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, float]]) -> Interval:
-    """The share of pairs whose chosen side has the higher score; a tie is half right.
+    """Return the share of pairs whose chosen side has the higher score; a tie is half right.
 
     Each task counts the same, and is the unit of the interval. `scores` are `ranking.score.score_pairs`.
     """
@@ -77,10 +77,10 @@ def diagnose(
     continuations: Agreement | None = None,
     missing: Mapping[Part, str] | None = None,
 ) -> Diagnosis:
-    """`scores` are the pairs' (`ranking.score.score_pairs`); a dialogue that is in many pairs counts once.
+    """Return the diagnosis of a critic from the scores of pairs; a dialogue in many pairs counts once.
 
-    `best_of` is `best_of.of_dialogues`, `states` is `states.preference`, `continuations` is `montecarlo.agreement`;
-    `missing` says why one of them is None.
+    `scores` are `ranking.score.score_pairs`, `best_of` is `best_of.of_dialogues`, `states` is `states.preference`, and
+    `continuations` is `montecarlo.agreement`; `missing` says why one of them is None.
     """
     sides = {
         side.trajectory: (score, side)
@@ -102,14 +102,14 @@ def diagnose(
 
 
 def _lengths(scored: Scored) -> tuple[list[float], list[float]]:
-    """Scores and lengths of the candidates that have a score."""
+    """Return the scores and lengths of the candidates that have a score."""
     pairs = zip(scored.scores, scored.lengths, strict=True)
     known = [(score, float(length)) for score, length in pairs if score is not None]
     return [score for score, _ in known], [length for _, length in known]
 
 
 def alarms(diagnosis: Diagnosis) -> list[str]:
-    """What should worry before an actor is trained with this critic, a sentence each."""
+    """Return the warnings before an actor is trained with this critic, a sentence each."""
     return [
         *_unsure(diagnosis.accuracy, diagnosis.pairs),
         *_drawn("dialogues", "their number of turns", diagnosis.by_turns),
@@ -148,11 +148,11 @@ def _asks_on(states: Preference | None) -> Iterator[str]:
 
 
 def encode(diagnosis: Diagnosis) -> bytes:
-    """The diagnosis and its alarms as JSON."""
+    """Encode the diagnosis and its alarms as JSON."""
     fields = {"alarms": alarms(diagnosis), **msgspec.to_builtins(diagnosis)}
     return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
 def decode(content: bytes) -> Diagnosis:
-    """The inverse of `encode`."""
+    """Decode what `encode` has written."""
     return msgspec.json.decode(content, type=Diagnosis)

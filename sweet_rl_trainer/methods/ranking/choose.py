@@ -43,9 +43,9 @@ def choose(
     margin: float = 0.0,
     seed: int = 0,
 ) -> list[Choice]:
-    """At most `pairs_per_turn` different pairs of a turn's candidates, drawn from all that the rule allows.
+    """Draw at most `pairs_per_turn` different pairs of a turn's candidates from all that the rule allows.
 
-    What is drawn depends on the seed and the turn alone. Raises UserError for another rule, fewer than one pair a turn
+    The draw depends on the seed and the turn alone. Raises UserError for an unknown rule, fewer than one pair per turn
     or a margin below 0.
     """
     if rule not in RULES:

@@ -193,9 +193,9 @@ def _fit_for(preset: Preset, term: Term, model: Scorer | None) -> Scorer:
 def score_pairs(
     pairs: Sequence[PairExample], *, critic: Scorer, reference: Scorer | None = None, budget: int
 ) -> list[tuple[float, float]]:
-    """S of both sides of each pair, chosen first, as in training: what `critic.diagnose` goes by on held-out tasks.
+    """Return S of both sides of each pair, chosen first, as in training; `critic.diagnose` uses them on held-out tasks.
 
-    A value model takes no reference. Raises UserError where another critic has none.
+    A value model takes no reference. Raises UserError if another critic has none.
     """
     groups = [[pair.chosen.examples, pair.rejected.examples] for pair in pairs]
     found = _as_in_training(groups, critic, reference, budget)
@@ -205,13 +205,13 @@ def score_pairs(
 def score_sides(
     sides: Sequence[Side], *, critic: Scorer, reference: Scorer | None = None, budget: int
 ) -> list[float]:
-    """S of each of `examples.side_examples`, as in `score_pairs`."""
+    """Return S of each of `examples.side_examples`, as in `score_pairs`."""
     groups = [[side.examples] for side in sides]
     return [score for (score,) in _as_in_training(groups, critic, reference, budget)]
 
 
 def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
-    """Σ w log π, or Σ w v, of each of `examples.side_examples`, without a reference."""
+    """Return Σ w log π, or Σ w v, of each of `examples.side_examples`, without a reference."""
     found = _values([[side.examples] for side in sides], scorer, budget)
     return [value for (value,) in found]
 
@@ -219,7 +219,7 @@ def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
 def _as_in_training(
     groups: Sequence[Group], critic: Scorer, reference: Scorer | None, budget: int
 ) -> list[list[float]]:
-    """S of each of the `Parts` of each group."""
+    """Return S of each of the `Parts` of each group."""
     first = _values(groups, critic, budget)
     if critic.score == "value":
         return first
@@ -292,7 +292,7 @@ def _values(
 def _scores(
     first: Sequence[float | None], second: Sequence[float | None] | None = None
 ) -> tuple[float | None, ...]:
-    """The first less the second, if there is one."""
+    """Return the first minus the second, if there is one."""
     return tuple(
         None if one is None or other is None else one - other
         for one, other in zip(first, second or [0.0] * len(first), strict=True)

@@ -202,7 +202,7 @@ class _Run:
         return Server(address, served, self.chat, settings, concurrency=self.config.concurrency)
 
     def _served(self, trainer: Any) -> str:
-        """The name of the model on the server, which TRL's client has asked for in the main process."""
+        """Return the name of the model on the server, which TRL's client requested in the main process."""
         from accelerate.utils import broadcast_object_list
 
         main = trainer.accelerator.is_main_process
@@ -216,13 +216,13 @@ class _Run:
 
 
 def reward(rollout: Rollout) -> float | None:
-    """The value of the default score; None where the dialogue was not scored, which TRL leaves out of its group."""
+    """Return the value of the default score; None for an unscored dialogue, which TRL leaves out of its group."""
     score = rollout.scores.get("default")
     return score.value if score else None
 
 
 def _some(rewards: list[float | None], rollouts: Sequence[Rollout]) -> list[float | None]:
-    """Rewards, of which there are some. Raises UserError that says why if there are none."""
+    """Return the rewards. Raises UserError with the reason if there are none."""
     if any(each is not None for each in rewards):
         return rewards
     first = rollouts[0]
@@ -261,7 +261,7 @@ SHARDED = {"FSDP", "DEEPSPEED"}
 
 @contextmanager
 def _as_we_know() -> Iterator[None]:
-    """Without the warnings that `rollout_func` is experimental, and that TRL uses older names of transformers."""
+    """Silence warnings that `rollout_func` is experimental, and that TRL uses older names of transformers."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*rollout_func.*experimental", UserWarning)
         warnings.filterwarnings("ignore", ".*gradient_checkpointing.* is deprecated", FutureWarning)
@@ -269,7 +269,10 @@ def _as_we_know() -> Iterator[None]:
 
 
 def arguments(settings: GrpoSettings, folder: Path) -> Any:
-    """TRL's GRPOConfig. Raises UserError for what is not installed, or not known to it."""
+    """Build TRL's GRPOConfig.
+
+    Raises UserError for a library that is not installed, or a value that TRL does not know.
+    """
     from trl import GRPOConfig
 
     require_trackers(settings.report_to)
@@ -318,6 +321,6 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
 
 
 def _checkpointing(config: Any) -> str:
-    """What transformers calls it; it warns of the older name."""
+    """Return transformers' name of gradient checkpointing; it warns of the older name."""
     names = ("activation_checkpointing", "gradient_checkpointing")
     return next(name for name in names if name in config.__dataclass_fields__)
