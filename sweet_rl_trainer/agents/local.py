@@ -34,7 +34,7 @@ from sweet_rl_trainer.settings import Precision  # noqa: E402
 GATHER = 0.01
 """Seconds in which replies that are waited for are gathered."""
 HELD = 32_768
-"""Tokens of dialogues that go on, whose keys and values are held."""
+"""Tokens of unfinished dialogues whose keys and values are held."""
 
 
 class LocalAgent(PromptedAgent):

@@ -34,7 +34,7 @@ class Script(Struct, frozen=True, kw_only=True):
     """How the dialogues about a task begin."""
 
     task_id: str
-    """Unique in the plan: tasks that are the same are told apart by it."""
+    """Unique in the plan: it distinguishes equal tasks."""
     task_hash: str
     heard: tuple[str, ...]
     """What the human says, the request first."""
@@ -43,7 +43,7 @@ class Script(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """The scripts of a run, and who goes on after them."""
+    """The scripts of a run, and the agent and human that continue them."""
 
     agent: str
     agent_args: dict[str, ArgValue]
@@ -55,7 +55,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     scripts: tuple[Script, ...]
 
 
-def told_apart(plan: Plan) -> Plan:
+def distinguishable(plan: Plan) -> Plan:
     """Return the plan with the next seed for which no two of its dialogues share their request and their seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
@@ -75,7 +75,7 @@ def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
 
 
 class _Prefix:
-    """What the two have in common: the plan, and who goes on."""
+    """The common part of both: the plan, and the participant that continues."""
 
     kind: Kind
 
@@ -125,7 +125,7 @@ def _then(described: Mapping[str, str]) -> dict[str, str]:
 class PrefixAgent(_Prefix):
     """Says a script's replies, then what the plan's agent says.
 
-    Raises DataError for a plan whose dialogues it cannot tell apart (`told_apart`).
+    Raises DataError for a plan whose dialogues it cannot distinguish (`distinguishable`).
     """
 
     kind: Kind = "agent"

@@ -2,13 +2,13 @@
 
 Every turn is a prompt and a completion. The prompt is what the sampler was given: the recorded ids, else the
 recorded string, else the chat template applied to the messages before the turn, with the generation prompt. The
-completion is what was sampled: the recorded ids, else the reply as it came, tokenised on its own, and the
+completion is what was sampled: the recorded ids, else the reply as it came, tokenized on its own, and the
 end-of-turn token. So a template is only ever asked for what it is asked for when sampling; no text is searched for
 its marks, and one that strips thoughts, moves the system message or states the date is as good as any.
 
 The turns of a dialogue are one sequence where every prompt continues the one before, token by token, and the reply
 to it. Where it does not (private parts and thoughts are not played back, a reply is trimmed, tokens drift when text
-is tokenised again), each turn is a sequence of its own, so that no token is trained after what the agent did not see.
+is tokenized again), each turn is a sequence of its own, so that no token is trained after what the agent did not see.
 The layout `joined` gives up this much: where the next prompt holds the reply as it was said, the reply as it was
 sampled is put in its place, private part and all, and the dialogue is one sequence that costs less.
 """

@@ -36,7 +36,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
 
     id: str
     """Where it is from: task and trial of a run, or file and line. The same wherever the run's folder is, as order and
-    draws go by it; a rollout's key is not, if it has the path of a model in it."""
+    draws depend on it; a rollout's key is not, if it has the path of a model in it."""
     task_id: str
     task_hash: str
     domain: str

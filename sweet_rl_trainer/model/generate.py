@@ -20,7 +20,7 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.model.kv_cache import Prefixes, batched
 
 CROWDED = 0.8
-"""The share of the rows that go on at which those that have ended leave the batch."""
+"""The share of unfinished rows at which finished rows leave the batch."""
 
 
 def generate(

@@ -1,7 +1,7 @@
 """Models from checkpoints.
 
-`load_model` loads a whole checkpoint; `load_trained` what `training.train` saved, which may be adapters on one.
-In 4 bits (QLoRA, arXiv 2305.14314) are the linear layers but the output layer: NF4, its constants quantised too. The
+`load_model` loads a whole checkpoint; `load_trained` loads what `train.run.train` saved, which may be adapters.
+In 4 bits (QLoRA, arXiv 2305.14314) are the linear layers but the output layer: NF4, its constants quantized too. The
 rest has `dtype`, as have the products. Nothing more has to be prepared: peft freezes it, and `Trainer` takes care of
 gradient checkpointing.
 """
@@ -166,7 +166,7 @@ def _without_packing(model: nn.Module) -> nn.Module:
 
 
 class _Run(Struct):
-    """What is asked of the record of a training run; see `training.Record`."""
+    """The part of the record of a training run that is read here; see `train.run.Record`."""
 
     origin: str
 

@@ -90,27 +90,27 @@ class _Selected(torch.autograd.Function):
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int) -> Tensor:
         chunks = _Chunks(hidden, weight, chunk)
         selected = hidden.new_empty(len(hidden), dtype=torch.float32)
-        normalisers = torch.empty_like(selected)
+        normalizers = torch.empty_like(selected)
         for part, logits in chunks:
             selected[part] = logits.gather(-1, targets[part, None])[:, 0]
             highest = logits.amax(-1, keepdim=True)
-            normalisers[part] = logits.sub_(highest).exp_().sum(-1).log_().add_(highest[:, 0])
-        ctx.save_for_backward(hidden, weight, targets, normalisers)
+            normalizers[part] = logits.sub_(highest).exp_().sum(-1).log_().add_(highest[:, 0])
+        ctx.save_for_backward(hidden, weight, targets, normalizers)
         ctx.chunk = chunk
-        return selected.sub_(normalisers)
+        return selected.sub_(normalizers)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
         """Compute the gradients: d log softmax(z)[y] / dz = onehot(y) − softmax(z)."""
-        hidden, weight, targets, normalisers = ctx.saved_tensors
+        hidden, weight, targets, normalizers = ctx.saved_tensors
         chunks = _Chunks(hidden, weight, ctx.chunk)
         to_hidden = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
         to_weight = (
             torch.zeros_like(weight, dtype=torch.float32) if ctx.needs_input_grad[1] else None
         )
         for part, logits in chunks:
-            wide = logits.sub_(normalisers[part, None]).exp_().mul_(-slopes[part, None])
+            wide = logits.sub_(normalizers[part, None]).exp_().mul_(-slopes[part, None])
             wide.scatter_add_(-1, targets[part, None], slopes[part, None])
             back = chunks.narrow(wide)
             if to_hidden is not None:
@@ -161,7 +161,7 @@ def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
 def output_layer(model: nn.Module) -> nn.Linear:
     """Return the layer of a possibly wrapped model that computes logits from hidden states.
 
-    Raises UserError unless it is one linear layer without bias, neither adapted nor quantised.
+    Raises UserError unless it is one linear layer without bias, neither adapted nor quantized.
     """
     from accelerate.utils import extract_model_from_parallel
 
@@ -171,7 +171,7 @@ def output_layer(model: nn.Module) -> nn.Linear:
         return head
     raise UserError(
         f"the output layer of {_name(bare)} is {head}: log-probabilities are computed only from a linear layer "
-        "without bias, with neither an adapter nor quantised weights; leave it out of those"
+        "without bias, with neither an adapter nor quantized weights; leave it out of those"
     )
 
 

@@ -5,7 +5,7 @@ With P parameters, of which T are trained, in bytes:
 | part | full fine-tuning | adapters |
 |---|---|---|
 | weights | 4 P, and 2 P for copies in bfloat16 | 2 P (4 P in float32, 0.55 P in 4 bits), 4 T |
-| gradients and Adam's moments | 4 P + 8 P (2 P for 8-bit optimisers) | 4 T + 8 T (2 T) |
+| gradients and Adam's moments | 4 P + 8 P (2 P for 8-bit optimizers) | 4 T + 8 T (2 T) |
 | activations | as in `activations` | the same |
 | logits of a chunk of tokens, and their gradient | twice `logprobs.CHUNK_BYTES` | the same |
 
@@ -146,7 +146,7 @@ def activations(size: Size, settings: TrainSettings) -> float:
 
 
 def tower_activations(size: Size, settings: TrainSettings, patches: int) -> int:
-    """Return the bytes of the activations of so many patches of pictures, as `activations` counts tokens."""
+    """Return the bytes of the activations of `patches` patches of pictures, as `activations` does for tokens."""
     return patches * _kept(size.tower, settings) * BYTES[settings.precision] if size.tower else 0
 
 

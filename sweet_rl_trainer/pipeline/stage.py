@@ -188,12 +188,12 @@ def read(path: Path, type_: type[T]) -> T:
     try:
         return msgspec.json.decode(path.read_bytes(), type=type_)
     except (OSError, msgspec.DecodeError) as cause:
-        raise DataError(f"{path}: {cause}; {anew(path.parent)}") from cause
+        raise DataError(f"{path}: {cause}; {rerun_advice(path.parent)}") from cause
 
 
-def anew(folder: Path) -> str:
+def rerun_advice(folder: Path) -> str:
     """Return the advice for a stage with damaged output."""
-    return f"delete {folder} to have the stage done anew"
+    return f"delete {folder} to run the stage again"
 
 
 def order(last: Stage) -> list[Stage]:

@@ -1,4 +1,4 @@
-"""The tables of the test tasks, as Markdown: methods beside the paper, against one another, in the paper's order."""
+"""The tables of the test tasks, as Markdown: methods next to the paper, against one another, in the paper's order."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ MEASURES: dict[str, Summary] = {
 
 
 class Mean(Struct, frozen=True, kw_only=True):
-    """All seeds after so many optimiser steps."""
+    """All seeds after so many optimizer steps."""
 
     step: int
     success: Interval

@@ -21,7 +21,7 @@ from colbench.run_folder import RunFolder
 from sweet_rl_trainer.pipeline import dialogues
 from sweet_rl_trainer.pipeline.base import RUN, model_in
 from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER
-from sweet_rl_trainer.pipeline.stage import Job, Stage, anew
+from sweet_rl_trainer.pipeline.stage import Job, Stage, rerun_advice
 from sweet_rl_trainer.study.results import Outcome
 from sweet_rl_trainer.train.checkpoints import checkpoints
 
@@ -87,7 +87,7 @@ def outcomes(folder: Path) -> tuple[Outcome, ...]:
     record, rollouts = run.record(), run.rollouts()
     wanted = record.tasks.count * record.config.trials
     if len(rollouts) != wanted:
-        raise DataError(f"{folder}: {len(rollouts)} of {wanted} dialogues; {anew(folder)}")
+        raise DataError(f"{folder}: {len(rollouts)} of {wanted} dialogues; {rerun_advice(folder)}")
     return tuple(_outcomes(rollouts))
 
 

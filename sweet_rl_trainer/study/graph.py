@@ -1,14 +1,14 @@
-"""The stages of a study; nothing is done here.
+"""The stages of a study; nothing is run here.
 
 base        a model with random weights that imitates the demonstrators
 collect     the base's dialogues, about training and validation tasks
-…           what leads to a method's policy (`stages.plan`)
+…           what leads to a method's policy (`pipeline.plan`)
 evaluate    the base, or a policy's checkpoint, on tasks
 exchange    one checkpoint on the test tasks, with answers that another one writes
-timing      when the scores of candidates say to answer
-credit      whether these scores agree with returns
+timing      how often the scores of candidates favor an answer, by the number of hidden facts
+credit      how often these scores agree with returns
 score       a critic's scores of the base's dialogues about the validation tasks
-judge       what they are worth, or what the number of turns is, taken as a score
+judge       the accuracy of these scores, or of the number of turns as a score
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Graph:
             inputs={"model": self.base, judge.DIALOGUES: self._judged(recipe), **critic},
         )
 
-    def judgement(self, recipe: Recipe, scores: Stage | None) -> Stage:
+    def judgment(self, recipe: Recipe, scores: Stage | None) -> Stage:
         """Return the stage that judges scores of dialogues; without scores, it judges the number of turns as one."""
         pairs = recipe.table(CriticSettings).pairs
         return Stage(

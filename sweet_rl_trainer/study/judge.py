@@ -1,6 +1,6 @@
 """What a critic is worth: its scores of the base's dialogues on validation tasks, of which it has seen none.
 
-Better dialogues may simply be longer, so a critic that counts turns has some accuracy too: beside that of all pairs
+Better dialogues may simply be longer, so a critic that counts turns has some accuracy too: next to that of all pairs
 stands that of dialogues with equally many turns, and what counting alone is worth.
 
 FOLDER/scores.json   of `score`: S of each dialogue, by its id

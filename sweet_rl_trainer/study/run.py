@@ -1,4 +1,4 @@
-"""Doing a study: what is next, what it took, and the report, written anew after each part.
+"""A study run: its parts in order, their costs, and the report, which is rewritten after each part.
 
 OUT/NAME-KEY/       the stages
 OUT/base            the base model, a link into them
@@ -28,7 +28,7 @@ from colbench.run_folder import hold
 from colbench.version import __version__
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.pipeline.base import model_in
-from sweet_rl_trainer.pipeline.stage import Stage, anew, order
+from sweet_rl_trainer.pipeline.stage import Stage, order, rerun_advice
 from sweet_rl_trainer.study.graph import Graph
 from sweet_rl_trainer.study.methods import METHODS, QUESTIONS, RETURNS, Method
 from sweet_rl_trainer.study.results import (
@@ -104,7 +104,7 @@ def run(
     if name == GPU and not torch.cuda.is_available():
         raise UserError(f"--scale {GPU}: PyTorch finds no GPU; --scale cpu is for two cores")
     out.mkdir(parents=True, exist_ok=True)
-    read(out)  # what is damaged is told of before anything is done
+    read(out)  # damaged results are reported before anything is run
     (out / PROMPT).write_bytes(b"")
     graph = Graph(scale, out / PROMPT)
     runner = Runner(out)
@@ -238,6 +238,6 @@ def _facts(folder: Path) -> dict[str, Any]:
         with safe_open(path, framework="pt") as weights:
             shapes = {name: weights.get_slice(name).get_shape() for name in weights.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as cause:
-        raise DataError(f"{path}: {cause}; {anew(folder)}") from cause
+        raise DataError(f"{path}: {cause}; {rerun_advice(folder)}") from cause
     digest = model_digest(model_in(folder))
     return {"parameters": sum(map(math.prod, shapes.values())), "digest": digest[:12]}

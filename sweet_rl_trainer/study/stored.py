@@ -45,7 +45,7 @@ def read(out: Path) -> Results | None:
     try:
         return decode((out / RESULTS).read_bytes())
     except msgspec.DecodeError as cause:
-        raise DataError(f"{out / RESULTS}: {cause}; delete it, it is made anew") from cause
+        raise DataError(f"{out / RESULTS}: {cause}; delete it to make it again") from cause
 
 
 def decode(content: bytes) -> Results:
@@ -78,7 +78,7 @@ def _alike(there: Results, own: Results) -> bool:
 
 
 def add(own: Results, out: Path, *, whole: bool = False) -> Results:
-    """Write what was found by a call beside what is there, and give both; `whole`: see `merged`."""
+    """Merge the results of a call with the stored ones, write and return both; `whole`: see `merged`."""
     with hold(out / LOCK, out, wait=True):
         there = read(out)
         both = merged(there, own, whole=whole) if there else own

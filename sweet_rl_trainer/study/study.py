@@ -11,7 +11,7 @@ import msgspec
 from colbench.errors import DataError
 from sweet_rl_trainer.pipeline.base import RUN
 from sweet_rl_trainer.pipeline.recipe import Recipe
-from sweet_rl_trainer.pipeline.stage import Stage, anew
+from sweet_rl_trainer.pipeline.stage import Stage, rerun_advice
 from sweet_rl_trainer.study import credit, judge, timing
 from sweet_rl_trainer.study.choose import best_step, best_try
 from sweet_rl_trainer.study.evaluate import outcomes
@@ -67,7 +67,7 @@ class Study:
         return Critic(method=TURNS.name, seed=0, **self._judged(recipe, None))
 
     def _judged(self, recipe: Recipe, scores: Stage | None) -> dict[str, Any]:
-        made = self._made(self._graph.judgement(recipe, scores))
+        made = self._made(self._graph.judgment(recipe, scores))
         return msgspec.structs.asdict(judge.read(made))
 
     def _said(self, stage: Stage) -> dict[str, Any]:
@@ -152,4 +152,6 @@ class Study:
 def check_saved(run: Path, steps: Sequence[int]) -> None:
     """Raise DataError if a checkpoint of a training that is over is damaged or gone."""
     if lacking := sorted({*steps} - checkpoints(run).keys()):
-        raise DataError(f"{run}/checkpoint-{lacking[0]}: damaged or gone; {anew(run.parent)}")
+        raise DataError(
+            f"{run}/checkpoint-{lacking[0]}: damaged or gone; {rerun_advice(run.parent)}"
+        )

@@ -1,8 +1,8 @@
 """The numbers of the report: each method on the test tasks, and methods against one another.
 
-The task is the unit of every interval (`colbench.stats`): what seeds and trials came to on a task is averaged first. So
-an interval speaks of other tasks of the kind, given these trained policies; how much training anew changes is shown by
-the seeds, each of which has its own value.
+The task is the unit of every interval (`colbench.stats`): seeds and trials are averaged on each task first. So an
+interval is about other tasks of the kind, given these trained policies; the variation of trainings is shown by the
+seeds, each of which has its own value.
 """
 
 from __future__ import annotations

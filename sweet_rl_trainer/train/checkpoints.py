@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 STATE = ("optimizer.pt", "scheduler.pt", "rng_state*.pth")
-"""Files that only going on needs."""
+"""Files that only resuming needs."""
 
 
 def checkpoints(folder: Path) -> dict[int, Path]:

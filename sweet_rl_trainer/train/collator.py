@@ -1,7 +1,7 @@
-"""Which examples are in which optimiser step, and in which rows: known in advance, from the seed and the step alone.
+"""The examples of each optimizer step, and of each row: they follow from the seed and the step alone.
 
-So a run that is resumed goes on with the step after its checkpoint, and every process of several knows what all of
-them do: they run as many rows each, of about the same length.
+So a resumed run continues with the step after its checkpoint, and every process knows what all of them do: they run as
+many rows each, of about the same length.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Packed(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """What one process does in an optimiser step."""
+    """What one process does in an optimizer step."""
 
     rows: list[Packed]
     size: int
@@ -136,7 +136,7 @@ class Packer:
 
 
 class Plan(Dataset[Step]):
-    """The optimiser steps of a run, the last one of an epoch with what is left."""
+    """The optimizer steps of a run, the last one of an epoch with what is left."""
 
     def __init__(self, packer: Packer, settings: TrainSettings) -> None:
         self._packer = packer

@@ -18,7 +18,7 @@ NAME = "training"
 """Of the files, `training.svg` and `training.png`."""
 COLUMNS = 3
 MANY = 30
-"""From so many points on, a line is a running mean with the values faint behind it."""
+"""From this many points on, a line is a running mean with the values faint behind it."""
 FLAT = 0.05
 """The least range of an axis, as a share of its values."""
 WINDOW = 20

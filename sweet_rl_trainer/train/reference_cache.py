@@ -111,7 +111,7 @@ class ReferenceCache:
         """Compute and keep what is not known yet of the groups' sequences; `name` is for the console.
 
         `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as
-        `objective.row_logprobs` does; `share` as in `packing.lay_out`. Who writes the same file is waited for.
+        `loss.row_logprobs` does; `share` as in `packing.lay_out`. It waits for a process that writes the same file.
         Raises UserError when a value is not finite, or the disk is full.
         """
         with self._writer() as write:
@@ -162,7 +162,7 @@ def _read(path: Path) -> Iterator[_Entry]:
             yield decoder.decode(line)
         except msgspec.DecodeError as cause:
             raise DataError(
-                f"{path}:{number}: {cause}; delete the file to compute it anew"
+                f"{path}:{number}: {cause}; delete the file to compute it again"
             ) from cause
 
 

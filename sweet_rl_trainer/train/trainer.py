@@ -1,8 +1,8 @@
-"""One trainer for critic, actor, multi-turn DPO and RFT: transformers' Trainer with the objective of `objective.py`.
+"""One trainer for critic, actor, multi-turn DPO and RFT: transformers' Trainer with the objective of `loss.py`.
 
 What differs between the four is in the examples (pairs or successes, token weights, whether c is seen) and in a few
-settings. An optimiser step is over `batch_size` examples; its loss is their mean, in whatever rows they are packed and
-whatever processes share them. `training.train` is the way in.
+settings. An optimizer step is over `batch_size` examples; its loss is their mean, in whatever rows they are packed and
+whatever processes share them. The entry point is `run.train`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache
 from sweet_rl_trainer.train.sharding import share_on_cpu
 
 TIE = 1e-6
-"""What held-out loss counts beside held-out accuracy: it decides between equals."""
+"""The weight of the held-out loss next to the held-out accuracy: it decides between equals."""
 STEP = "step"
 """Trainer wants a dictionary of inputs; this is its only key."""
 
@@ -125,7 +125,7 @@ class Trainer(BaseTrainer):
         if self._values != has_value_head(model):
             raise UserError(
                 f"score {self.settings.score}: this model has {'no' if self._values else 'a'} value head; "
-                f"load {'it with values.load_value_model' if self._values else 'a causal language model'}"
+                f"load {'it with value_head.load_value_model' if self._values else 'a causal language model'}"
             )
         if not self._values:
             check_head(model)

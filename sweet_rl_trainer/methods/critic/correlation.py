@@ -43,14 +43,14 @@ def within(groups: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Correla
     import numpy as np
 
     arrays = [[np.asarray(each, dtype=np.float64) for each in group] for group in groups]
-    centred = [_joined([_centred(group[side]) for group in arrays]) for side in (0, 1)]
-    ranked = [_joined([_centred(_ranks(group[side])) for group in arrays]) for side in (0, 1)]
+    centered = [_joined([_centered(group[side]) for group in arrays]) for side in (0, 1)]
+    ranked = [_joined([_centered(_ranks(group[side])) for group in arrays]) for side in (0, 1)]
     return Correlation(
-        pearson=_pearson(*centred), spearman=_pearson(*ranked), count=len(centred[0])
+        pearson=_pearson(*centered), spearman=_pearson(*ranked), count=len(centered[0])
     )
 
 
-def _centred(values: Floats) -> Floats:
+def _centered(values: Floats) -> Floats:
     return values - (values.mean() if _varies(values) else values[:1])
 
 
@@ -69,7 +69,7 @@ def _pearson(one: Floats, other: Floats) -> float | None:
         raise ValueError(f"{len(one)} numbers and {len(other)} do not make pairs")
     if not (_varies(one) and _varies(other)):
         return None
-    first, second = _centred(one), _centred(other)
+    first, second = _centered(one), _centered(other)
     return float((first @ second) / ((first @ first) * (second @ second)) ** 0.5)
 
 

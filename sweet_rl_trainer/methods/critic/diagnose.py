@@ -1,13 +1,13 @@
-"""What a critic's scores are worth, before an actor is trained on them.
+"""Diagnosis of a critic before an actor is trained on its scores.
 
 - `pair_accuracy`: how often it prefers the better of two dialogues, on held-out tasks.
-- `correlation`: whether it likes replies for their length, or dialogues for their number of turns. A critic that is not
-  normalised does, and its actor's replies collapse (arXiv 2503.15478, Table 3).
-- `best_of`: what choosing by it is worth, as the number of candidates grows.
-- `states`: whether it prefers another question to the answer where everything is known.
-- `montecarlo`: whether it agrees with what comes of a reply when the dialogue goes on.
+- `correlation`: if its scores follow the length of replies, or the number of turns of dialogues. Those of a critic that
+  is not normalized do, and its actor's replies collapse (arXiv 2503.15478, Table 3).
+- `best_of`: the reward of the best candidate by its scores, as the number of candidates grows.
+- `states`: how often it prefers another question to the answer where everything is known.
+- `montecarlo`: how well it agrees with the rewards of continued dialogues.
 
-`diagnose` puts them together, `alarms` says what should worry, `show.table` shows it.
+`diagnose` computes them, `alarms` returns warnings, and `show.table` shows them.
 """
 
 from __future__ import annotations

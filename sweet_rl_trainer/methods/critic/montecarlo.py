@@ -1,4 +1,4 @@
-"""Monte-Carlo returns: do a critic's scores go with what comes of a reply when the dialogue goes on?
+"""Monte-Carlo returns: do a critic's scores agree with the rewards of continued dialogues?
 
 The return of a candidate is the mean reward of several continuations of its dialogue by a policy, the run's human and
 the harness's scorer (`continuations`). It is noisy, so even a perfect critic agrees with it in part.

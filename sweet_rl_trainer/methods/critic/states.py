@@ -1,8 +1,8 @@
 """States with everything known: does the critic prefer another question to the right answer?
 
-A critic that does teaches its actor to ask on and never to answer. A state is a turn of a held-out dialogue at which
-the human has said every hidden decision of the task, in the words of its facts. So there are states only where tasks
-have facts and the human speaks from them, as the keyless one does.
+A critic that does so teaches its actor to keep asking and never to answer. A state is a turn of a held-out dialogue at
+which the human has stated every hidden decision of the task, in the words of its facts. So there are states only if
+tasks have facts and the human speaks from them, as the keyless one does.
 
 At each state the right answer, which is the marker and the task's reference, stands against further questions: those
 that agents asked earlier in other dialogues about the task or, where those are too few, about others of its family.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.methods.ranking.turns import Scored
 
 QUESTIONS = 4
-"""Questions at each state, where there are so many."""
+"""The number of questions at each state, if that many exist."""
 
 
 class Preference(Struct, frozen=True, kw_only=True):

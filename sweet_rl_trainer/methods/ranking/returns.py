@@ -1,7 +1,7 @@
-"""Monte-Carlo returns as scores: credit for a reply without any model of it, at the price of playing on.
+"""Monte-Carlo returns as scores: credit for a reply without any model of it, at the price of continuing dialogues.
 
-What comes of a reply when an agent goes on after it: right on average, whatever the reply is like, but noisy where only
-a few dialogues are played on.
+The score of a reply is the mean reward of dialogues that an agent continues after it: unbiased for any reply, but noisy
+with few continuations.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@
 |---|---|
 | `critic` | (log π_θ(a|o,c) − log π_ref(a|o,c)) / L: A of the paper |
 | `critic-unprivileged` | (log π_θ(a|o) − log π_ref(a|o)) / L |
-| `critic-sum` | log π_θ(a|o,c) − log π_ref(a|o,c): without length normalisation |
+| `critic-sum` | log π_θ(a|o,c) − log π_ref(a|o,c): without length normalization |
 | `pmi` | (log π_ref(a|o,c) − log π_ref(a|o)) / L: no critic, no training |
 | `released` | log π_θ(h,t|o,c) / (H + L − 1) − log π_ref(a|o) / L: the released code |
-| `value` | Σ v(a|o,c) / L of a value model (`values`), without a reference |
+| `value` | Σ v(a|o,c) / L of a value model (`model.value_head`), without a reference |
 | `value-unprivileged` | Σ v(a|o) / L |
-| `returns` | no model's: the mean reward of dialogues that are played on after it (`critic.returns`) |
+| `returns` | without a model: the mean reward of dialogues continued after it (`ranking.returns`) |
 
 `released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Its first mean is over
 the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1 tokens t
@@ -20,7 +20,7 @@ Every other preset is 0 if both of its models are the same and see the same, or 
 trained.
 
 A turn's candidates are one group: where the model can (`attention.can_share`) their context is computed once for all.
-Values are kept in the caches of `reference`, so what was scored is not scored again.
+Values are kept in a `reference_cache.ReferenceCache`, so no reply is scored twice.
 """
 
 from __future__ import annotations
@@ -105,15 +105,15 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Scorer:
-    """A model that log-probabilities, or values, are asked of, and where they are kept."""
+    """A model that computes log-probabilities or values, and the cache that keeps them."""
 
     cache: ReferenceCache
     logprobs: Callable[[Row], Tensor]
-    """Of what counts in a row, as `objective.READERS` give them."""
+    """The log-probabilities or values of the tokens that count in a row (`loss.READERS`)."""
     share: bool
-    """Whether beginnings are computed once."""
+    """True if common beginnings are computed once."""
     score: Score = "log-ratio"
-    """What they are."""
+    """The kind of score that the model was trained for."""
 
 
 def score_candidates(

@@ -1,4 +1,4 @@
-"""A GRPO run in a folder, as in `sweet_rl_trainer.train.run`: started, or gone on with where it was.
+"""A GRPO run in a folder, as in `sweet_rl_trainer.train.run`: started, or resumed.
 
 FOLDER/run.json            what is trained: settings, the environment, a digest of the tasks, the model to start from
 FOLDER/rollouts/           the dialogues of each batch, a rollout file for each process (`colbench.rollout`)
@@ -53,7 +53,7 @@ SEQUENCES = "sequences"
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
-    """What `run.json` holds. A folder goes on only with the same."""
+    """The content of `run.json`. A run resumes only with the same."""
 
     settings: GrpoSettings
     environment: str
@@ -82,7 +82,7 @@ def train_grpo(
 
     The reward of a dialogue is the value of the harness's default score; `config` says who the human is and what else
     the dialogues depend on (`environment.Environment`), `template_args` are variables of the chat template. `model` is
-    as training starts, also when a run goes on, and `origin` its `model.digest.model_digest`. Under `accelerate launch`
+    as training starts, also when a run resumes, and `origin` its `model.digest.model_digest`. Under `accelerate launch`
     each process calls this, and has its own share of the dialogues. Raises UserError without TRL, if the folder holds
     another run, and for a model, a template or settings that cannot be trained so.
     """

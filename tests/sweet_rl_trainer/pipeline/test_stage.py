@@ -130,7 +130,7 @@ def test_a_damaged_report_is_an_error_that_names_it(content, tmp_path):
     do(last, tmp_path)
     path = last.folder(tmp_path) / DONE
     path.write_bytes(content)
-    told = rf"two-.*done\.json: .*; delete {path.parent} to have the stage done anew"
+    told = rf"two-.*done\.json: .*; delete {path.parent} to run the stage again"
     with pytest.raises(DataError, match=told):
         last.report(tmp_path)
 
