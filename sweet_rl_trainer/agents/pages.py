@@ -19,6 +19,7 @@ class Camera:
     """Renders the pages of a domain, each once, and keeps their pictures in an album."""
 
     def __init__(self, domain: str, album: Album) -> None:
+        """Create a camera for pages of a domain whose pictures go to `album`."""
         self._domain = domain
         self._album = album
         self._known: dict[str, Picture | None] = {}

@@ -38,7 +38,7 @@ class Album:
     """Keeps pictures of pages in a folder, each with at most `max_pixels` pixels."""
 
     def __init__(self, folder: Path, processor: Any, *, max_pixels: int) -> None:
-        """`processor` is the image processor of the model, whose own bound counts as well."""
+        """Create an album. `processor` is the model's image processor, whose own bounds apply as well."""
         self.folder = folder
         self._least: int = processor.size["shortest_edge"]
         self._most: int = min(max_pixels, processor.size["longest_edge"])
@@ -47,7 +47,7 @@ class Album:
 
     @property
     def most_tokens(self) -> int:
-        """Image tokens of the largest picture."""
+        """The number of image tokens of the largest picture."""
         return self._most // self._edge**2
 
     def find(self, page: str) -> Picture | None:

@@ -134,7 +134,7 @@ class SweetStages:
 
     @cached_property
     def critic_data(self) -> Stage:
-        """Pairs of dialogues, with c."""
+        """The stage that makes pairs of dialogues, with c."""
         table = self._critic
         settings = {
             "pairs": table.pairs,
@@ -157,7 +157,7 @@ class SweetStages:
 
     @cached_property
     def critic(self) -> Stage:
-        """Phase 1."""
+        """The stage of phase 1, which trains the critic."""
         train = self._critic.train
         reference = train.score == "log-ratio"
         stage = self._iteration.training(
@@ -170,7 +170,7 @@ class SweetStages:
 
     @cached_property
     def _critic_model(self) -> Source | None:
-        """The model that a critic which sees starts from; None: the policy's."""
+        """The model that a critic which sees starts from; None: that of the policy."""
         if self._critic.vision is None:
             return None
         name, offline = self._critic.vision.model, self._iteration.offline
@@ -178,7 +178,7 @@ class SweetStages:
 
     @property
     def _sight(self) -> Inputs:
-        """The input of a critic that sees besides its weights."""
+        """The additional input of a critic that sees besides its weights."""
         return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
@@ -209,7 +209,7 @@ class SweetStages:
 
     @cached_property
     def sampled(self) -> Stage:
-        """The candidates."""
+        """The stage that samples the candidates."""
         settings: dict[str, Any] = plain(self._sample)
         for name in (
             "server",
@@ -225,7 +225,7 @@ class SweetStages:
 
     @cached_property
     def ranked(self) -> Stage:
-        """Their scores, and pairs of them."""
+        """The stage that scores the candidates and makes pairs of them."""
         settings: dict[str, Any] = plain(self._rank)
         del settings["row_tokens"]
         if (
@@ -252,7 +252,7 @@ class SweetStages:
 
     @cached_property
     def actor(self) -> Stage:
-        """Phase 2."""
+        """The stage of phase 2, which trains the actor."""
         return self._iteration.training("actor", self._actor.train, self.ranked, reference=True)
 
     def _stage(self, name: str, act: Any, settings: Any, needed: Inputs, **options: Any) -> Stage:

@@ -1,4 +1,4 @@
-"""The digest of a checkpoint: what tells a model from all others.
+"""Digests of files and of checkpoints. The digest of a checkpoint identifies a model.
 
 A process hashes a checkpoint once. The digest is found again by the files' names, inodes, sizes and times, unless a
 file was changed shortly before: then a later change might leave no trace in them.
@@ -48,8 +48,8 @@ def model_digest(folder: Path) -> str:
         return found
     digest = hashlib.sha256()
     with ThreadPoolExecutor() as pool:
-        for path, content in zip(files, pool.map(_digest, files), strict=True):
-            digest.update(f"{path.name}\0".encode() + content)
+        for path, content in zip(files, pool.map(file_digest, files), strict=True):
+            digest.update(f"{path.name}\0".encode() + bytes.fromhex(content))
     latest = max(changed for *_, changed in signature)
     if latest < begun - SETTLED * 1e9 and _signature(files) == signature:
         _known[signature] = digest.hexdigest()
@@ -85,6 +85,7 @@ def _signature(files: Sequence[Path]) -> Signature:
     )
 
 
-def _digest(path: Path) -> bytes:
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from colbench.config import digest
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.runs import named
 from sweet_rl_trainer.model.checkpoint import find_local, is_hub_id, load_tokenizer, resolve
-from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.digest import file_digest, model_digest
 from sweet_rl_trainer.model.tiny import build
 from sweet_rl_trainer.pipeline.recipe import ModelSettings, Recipe
 from sweet_rl_trainer.pipeline.stage import Job, Source, Stage
@@ -70,9 +69,9 @@ def _absent(name: str, flag: str) -> str:
 
 
 def _tokenizer_digests(folder: Path) -> dict[str, str]:
-    """Of all the small files, for it is not known which of them make up the tokenizer and its chat template."""
+    """Return the digests of all small files, since any of them may belong to the tokenizer or its chat template."""
     found = sorted(path for pattern in SMALL for path in folder.glob(pattern))
-    return {path.name: sha256(path.read_bytes()).hexdigest() for path in found}
+    return {path.name: file_digest(path) for path in found}
 
 
 def make(job: Job, shape: Shape) -> dict[str, Any]:
@@ -91,7 +90,7 @@ def make(job: Job, shape: Shape) -> dict[str, Any]:
 
 
 def model_in(place: Path) -> Path:
-    """The model's folder: a stage's output, or what a user named."""
+    """Return the model's folder in a stage's output, or the folder itself if it is the model's."""
     return place / MODEL if (place / MODEL).is_dir() else place
 
 
@@ -101,7 +100,7 @@ def trained(folder: Path) -> Path:
 
 
 def chat_of(folder: Path, settings: ModelSettings) -> Chat:
-    """The tokenizer of a model. Raises DataError if it has no chat template."""
+    """Load the chat of a model. Raises DataError if the tokenizer has no chat template."""
     return Chat(load_tokenizer(folder), template_args=settings.template_args)
 
 
@@ -113,5 +112,5 @@ class Loading(Struct, frozen=True, kw_only=True):
 
 
 def loading(precision: Precision, lora: LoraSettings | None) -> Loading:
-    """Weights to train in float32; those beside adapters in the precision of the products."""
+    """Return how a model is loaded: trained weights in float32, frozen ones in the precision of the products."""
     return Loading(dtype=precision if lora else "float32", quantize=lora.quantize if lora else None)

@@ -103,7 +103,7 @@ def _measured(critic: Asked, job: Job, held_out: Sequence[Trajectory]) -> Diagno
     ]
     if not pairs:
         missing["accuracy"] = "no held-out pair"
-    # before a model is loaded, for whoever plays on may be a server that wants all the memory
+    # before a model is loaded, as a server that continues dialogues may need all the memory
     continuations = _continuations(ranked, tasks, recipe, job, missing)
     return put_together(
         pairs,

@@ -248,7 +248,7 @@ def _by_returns(
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
-    """By the dialogues that are trained on."""
+    """Return the offset of answers, fitted to the dialogues to train on. Raises UserError if there is none."""
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(

@@ -7,7 +7,6 @@ reference is not computed again, and a critic that was not trained scores 0.
 from __future__ import annotations
 
 import gc
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from sweet_rl_trainer.model.checkpoint import (
     is_adapters,
     load_processor,
 )
-from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.digest import file_digest, model_digest
 from sweet_rl_trainer.model.load import load_model, load_trained
 from sweet_rl_trainer.model.packing import Row
 from sweet_rl_trainer.model.value_head import sees
@@ -49,7 +48,10 @@ class Scorers:
     def __init__(
         self, recipe: Recipe, base: Path, references: Path, pictures: Path | None = None
     ) -> None:
-        """`pictures` is the folder of the pictures for a critic that sees; `base` is its model then."""
+        """Prepare the scorers.
+
+        For a critic that sees, `pictures` is the folder of its pictures, and `base` its model.
+        """
         self._settings = recipe.table(CriticSettings).train
         self._adapters = recipe.lora
         self._how = loading(self._settings.precision, self._adapters)
@@ -65,11 +67,11 @@ class Scorers:
         self._unload()
 
     def reference(self) -> Scorer:
-        """By the model that training started from."""
+        """Return the scorer by the model that training started from."""
         return self._scorer(self._base, "log-ratio")
 
     def critic(self, trained: Path) -> Scorer:
-        """By what training made of it."""
+        """Return the scorer by a trained critic."""
         return self._scorer(trained, self._settings.score)
 
     def _scorer(self, folder: Path, score: Score) -> Scorer:
@@ -115,9 +117,8 @@ class Scorers:
 
 
 def trained_digest(folder: Path, base: Path) -> str:
-    """What tells a trained model from all others: of adapters, with their base."""
+    """Return the digest that identifies a trained model; that of adapters includes their base."""
     if not is_adapters(folder):
         return model_digest(folder)
     files = [folder / name for name in (ADAPTERS, ADAPTER_WEIGHTS)]
-    found = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
-    return digest([model_digest(base), *found])
+    return digest([model_digest(base), *map(file_digest, files)])

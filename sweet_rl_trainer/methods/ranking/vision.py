@@ -23,7 +23,7 @@ class Sight:
     """Pictures of pages for a critic: rendered as the human sees them, shrunk, and kept in a folder."""
 
     def __init__(self, settings: VisionSettings, domain: str, base: Path, folder: Path) -> None:
-        """`base` is the folder of the critic's model, `folder` that of the pictures."""
+        """Prepare the camera. `base` is the folder of the critic's model, `folder` that of the pictures."""
         processor = load_processor(base)
         album = Album(folder, processor.image_processor, max_pixels=settings.max_pixels)
         self._camera = Camera(domain, album)
@@ -40,7 +40,7 @@ class Sight:
 
     @property
     def unseen(self) -> dict[str, int]:
-        """The number of pages that could not be shown, if there are any."""
+        """The number of pages that could not be shown, by reason; empty if there are none."""
         count = self._camera.unseen
         return {"pages that cannot be shown": count} if count else {}
 

@@ -1,4 +1,4 @@
-"""A GRPO run in a folder, as in `sweet_rl_trainer.train.run`: started, or gone on with where it was.
+"""A GRPO run in a folder, as in `sweet_rl_trainer.train.run`: started, or resumed.
 
 FOLDER/run.json            what is trained: settings, the environment, a digest of the tasks, the model to start from
 FOLDER/rollouts/           the dialogues of each batch, a rollout file for each process (`colbench.rollout`)
@@ -53,7 +53,7 @@ SEQUENCES = "sequences"
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
-    """What `run.json` holds. A folder goes on only with the same."""
+    """The content of `run.json`. A run resumes only with the same."""
 
     settings: GrpoSettings
     environment: str
@@ -82,7 +82,7 @@ def train_grpo(
 
     The reward of a dialogue is the value of the harness's default score; `config` says who the human is and what else
     the dialogues depend on (`environment.Environment`), `template_args` are variables of the chat template. `model` is
-    as training starts, also when a run goes on, and `origin` its `model.digest.model_digest`. Under `accelerate launch`
+    as training starts, also when a run resumes, and `origin` its `model.digest.model_digest`. Under `accelerate launch`
     each process calls this, and has its own share of the dialogues. Raises UserError without TRL, if the folder holds
     another run, and for a model, a template or settings that cannot be trained so.
     """
@@ -210,7 +210,7 @@ class _Run:
         return Server(address, served, self.chat, settings, concurrency=self.config.concurrency)
 
     def _served(self, trainer: Any) -> str:
-        """The name of the model on the server, which TRL's client has asked for in the main process."""
+        """Return the name of the model on the server, which TRL's client requested in the main process."""
         from accelerate.utils import broadcast_object_list
 
         main = trainer.accelerator.is_main_process
@@ -224,13 +224,13 @@ class _Run:
 
 
 def reward(rollout: Rollout) -> float | None:
-    """The value of the default score; None where the dialogue was not scored, which TRL leaves out of its group."""
+    """Return the value of the default score; None for an unscored dialogue, which TRL leaves out of its group."""
     score = rollout.scores.get("default")
     return score.value if score else None
 
 
 def _some(rewards: list[float | None], rollouts: Sequence[Rollout]) -> list[float | None]:
-    """Rewards, of which there are some. Raises UserError that says why if there are none."""
+    """Return the rewards. Raises UserError with the reason if there are none."""
     if any(each is not None for each in rewards):
         return rewards
     first = rollouts[0]
@@ -269,7 +269,7 @@ SHARDED = {"FSDP", "DEEPSPEED"}
 
 @contextmanager
 def _as_we_know() -> Iterator[None]:
-    """Without the warnings that `rollout_func` is experimental, and that TRL uses older names of transformers."""
+    """Silence warnings that `rollout_func` is experimental, and that TRL uses older names of transformers."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*rollout_func.*experimental", UserWarning)
         warnings.filterwarnings("ignore", ".*gradient_checkpointing.* is deprecated", FutureWarning)
@@ -277,7 +277,10 @@ def _as_we_know() -> Iterator[None]:
 
 
 def arguments(settings: GrpoSettings, folder: Path) -> Any:
-    """TRL's GRPOConfig. Raises UserError for what is not installed, or not known to it."""
+    """Build TRL's GRPOConfig.
+
+    Raises UserError for a library that is not installed, or a value that TRL does not know.
+    """
     from trl import GRPOConfig
 
     require_trackers(settings.report_to)
@@ -326,6 +329,6 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
 
 
 def _checkpointing(config: Any) -> str:
-    """What transformers calls it; it warns of the older name."""
+    """Return transformers' name of gradient checkpointing; it warns of the older name."""
     names = ("activation_checkpointing", "gradient_checkpointing")
     return next(name for name in names if name in config.__dataclass_fields__)

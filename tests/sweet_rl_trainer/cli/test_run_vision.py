@@ -24,7 +24,6 @@ from colbench.cli import main as colbench
 from sweet_rl_trainer.cli import main
 from sweet_rl_trainer.data.files import TRAIN, read
 from sweet_rl_trainer.data.runs import read_run
-from sweet_rl_trainer.model import tiny_vision
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.pipeline import view
 
@@ -85,11 +84,11 @@ def runs(browser, tiny_clip, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def critic(runs, tmp_path_factory):
+def critic(runs, tmp_path_factory, build_vision_model):
     """A folder with a tiny model that sees."""
     texts = [each.content for run in runs for one in read_run(run) for each in one.messages]
     folder = tmp_path_factory.mktemp("critic") / "model"
-    tiny_vision.build(folder, texts)
+    build_vision_model(folder, texts)
     return folder
 
 

@@ -25,7 +25,6 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.data.vision import NOTE, VisionChat
 from sweet_rl_trainer.methods.ranking.score import Scorer, score_candidates
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
-from sweet_rl_trainer.model import tiny_vision
 from sweet_rl_trainer.model.checkpoint import load_processor
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import load_model, load_trained
@@ -96,11 +95,11 @@ OTHER = dialogue("other", [SHOWS, page("purple", 200)], system="")
 
 
 @pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl"])
-def base(request, tmp_path_factory):
+def base(request, tmp_path_factory, build_vision_model):
     """A folder with a random model that sees, and its processor."""
     folder = tmp_path_factory.mktemp(request.param) / "model"
     texts = [NOTE, *(each.content for one in (GOOD, BAD, OTHER) for each in one.messages)]
-    tiny_vision.build(folder, texts, kind=request.param)
+    build_vision_model(folder, texts, kind=request.param)
     return folder
 
 

@@ -11,7 +11,6 @@ from sweet_rl_trainer.data.estimated_chat import EstimatedChat
 from sweet_rl_trainer.data.examples import NothingLeftError
 from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.methods.critic.pictured import estimate, estimate_training
-from sweet_rl_trainer.model import tiny_vision
 from sweet_rl_trainer.pipeline.read import read
 from sweet_rl_trainer.pipeline.stage import Amount, Known
 
@@ -55,7 +54,7 @@ def test_before_there_are_dialogues_nothing_is_counted(qwen):
 
 @pytest.mark.parametrize("seen", [True, False])
 def test_dialogues_that_may_be_too_long_by_the_estimate_alone_are_not_refused(
-    seen, official, tmp_path
+    seen, official, tmp_path, build_vision_model
 ):
     def too_long(_, chat):
         assert isinstance(chat, EstimatedChat) is not seen
@@ -63,7 +62,7 @@ def test_dialogues_that_may_be_too_long_by_the_estimate_alone_are_not_refused(
 
     inputs = {"official0": official(tasks=4)}
     if seen:
-        tiny_vision.build(tmp_path / "critic", ["Make a page."])
+        build_vision_model(tmp_path / "critic", ["Make a page."])
         inputs["critic-model"] = tmp_path / "critic"
     known = Known(inputs=inputs, amounts={}, said=None)
     found = estimate(known, read("paper-frontend-8b", ["data.held_out=0"]), too_long)
