@@ -34,7 +34,7 @@ from sweet_rl_trainer.settings import Precision  # noqa: E402
 GATHER = 0.01
 """Seconds in which replies that are waited for are gathered."""
 HELD = 32_768
-"""Tokens of dialogues that go on, whose keys and values are held."""
+"""Tokens of unfinished dialogues whose keys and values are held."""
 
 
 class LocalAgent(PromptedAgent):
@@ -66,7 +66,7 @@ class LocalAgent(PromptedAgent):
         )
 
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run beside the flag."""
+        """Return what the run's record holds about the agent besides its flags."""
         return {"model": self._local.digest, "dtype": self._local.dtype, **super().describe()}
 
 
@@ -92,7 +92,7 @@ class LocalChat:
 
     @cached_property
     def digest(self) -> str:
-        """That of the weights."""
+        """The digest of the weights."""
         return model_digest(self._folder)
 
     async def chat(
@@ -105,7 +105,10 @@ class LocalChat:
         tokens: bool = False,
         begun: str = "",
     ) -> Message:
-        """The next message, which goes on from `begun`. Raises AgentError where the model's context has no room."""
+        """Return the next message, which continues `begun`.
+
+        Raises AgentError if the model's context has no room for it.
+        """
         prompt = self._chat.prompt(messages, where="the dialogue")
         prompt += self._chat.tokenizer.encode(begun, add_special_tokens=False)
         if len(prompt) + max_tokens > context_of(self._model):
@@ -154,7 +157,7 @@ class LocalChat:
             await asyncio.sleep(GATHER)
 
     def _next_batch(self) -> list[_Asked]:
-        """Those that wait longest and are sampled alike."""
+        """Take the longest waiting requests that share their sampling settings."""
         first = self._waiting[0]
         like = [
             each
