@@ -1,4 +1,4 @@
-"""The agent behind `local:FOLDER`: a checkpoint in the harness's own process, without a server.
+"""The agent and the human behind `local:FOLDER`: a checkpoint in the harness's own process, without a server.
 
 Replies that are waited for at the same time are one batch. It is for small models and where no server runs; vLLM is
 faster for large ones.
@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
+from colbench.clock import waiting
 from colbench.config import derive_seed
-from colbench.errors import AgentError, UserError, describe_exception
+from colbench.errors import TooLongError, UserError, describe_exception
 from colbench.messages import Message, Sampled, Usage
+from colbench.prompted_human import PromptedHuman
 from colbench_agents.model import PromptedAgent
 from sweet_rl_trainer.console import quiet
 
@@ -56,7 +59,7 @@ class LocalAgent(PromptedAgent):
         rows: int = 64,
         answers: bool = True,
     ) -> None:
-        self._local = LocalChat(model, dtype=dtype, rows=rows)
+        self._local = shared_chat(model, dtype=dtype, rows=rows)
         super().__init__(
             self._local if answers else NoAnswerModel(self._local),
             prompt=prompt,
@@ -68,6 +71,34 @@ class LocalAgent(PromptedAgent):
     def describe(self) -> dict[str, str]:
         """Return what the run's record holds about the agent besides its flags."""
         return {"model": self._local.digest, "dtype": self._local.dtype, **super().describe()}
+
+
+class LocalHuman(PromptedHuman):
+    """`local:FOLDER` as the human; an agent with the same checkpoint, `dtype` and `rows` shares its weights."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        prompt: str | None = None,
+        temperature: float = 0.0,
+        max_tokens: int | None = None,
+        max_chars: int | None = None,
+        dtype: Precision = "float32",
+        rows: int = 64,
+    ) -> None:
+        self._local = shared_chat(model, dtype=dtype, rows=rows)
+        super().__init__(
+            self._local,
+            prompt=prompt,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            max_chars=max_chars,
+        )
+
+    def describe(self) -> dict[str, str]:
+        """Return what the run records in addition to the human's flag."""
+        return {"model": self._local.digest, "dtype": self._local.dtype}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,12 +138,12 @@ class LocalChat:
     ) -> Message:
         """Return the next message, which continues `begun`.
 
-        Raises AgentError if the model's context has no room for it.
+        Raises TooLongError if the model's context has no room for it.
         """
         prompt = self._chat.prompt(messages, where="the dialogue")
         prompt += self._chat.tokenizer.encode(begun, add_special_tokens=False)
         if len(prompt) + max_tokens > context_of(self._model):
-            raise AgentError(
+            raise TooLongError(
                 f"{len(prompt)} tokens leave no room for a reply in the model's context"
             )
         asked = _Asked(
@@ -125,7 +156,8 @@ class LocalChat:
         self._waiting.append(asked)
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._answer())
-        said = self._message(prompt, await asked.reply, tokens=tokens)
+        with waiting():  # the model serves both roles, and many dialogues
+            said = self._message(prompt, await asked.reply, tokens=tokens)
         return replace(said, content=begun + said.content)
 
     def _message(self, prompt: list[int], ids: list[int], *, tokens: bool) -> Message:
@@ -190,3 +222,15 @@ class LocalChat:
     @cached_property
     def _ends(self) -> list[int]:
         return ends_of(self._model, self._chat)
+
+
+_CHATS: WeakValueDictionary[tuple[str, Precision, int], LocalChat] = WeakValueDictionary()
+
+
+def shared_chat(model: str, *, dtype: Precision, rows: int) -> LocalChat:
+    """Return the chat model of a checkpoint; while one is in use, it is the same one for all."""
+    key = (str(resolve(model)), dtype, rows)
+    chat = _CHATS.get(key)
+    if chat is None:
+        chat = _CHATS[key] = LocalChat(model, dtype=dtype, rows=rows)
+    return chat

@@ -19,12 +19,13 @@ from colbench.errors import UserError
 from colbench.interfaces import Episode
 from colbench.messages import Message
 from colbench.models.openai_chat import OpenAIChat
-from colbench_agents.vllm import VLLMAgent, VLLMServer, as_flags, find_vllm, tail
+from colbench_agents.vllm import VLLMAgent, VLLMHuman
+from colbench_agents.vllm_server import VLLMServer, as_flags, find_vllm, tail
 
 STAND_IN = Path(__file__).parents[1] / "e2e" / "stand_in_vllm.py"
 HARNESS = """
 import asyncio, sys
-from colbench_agents.vllm import VLLMServer
+from colbench_agents.vllm_server import VLLMServer
 
 async def main():
     async with VLLMServer(sys.argv[1]):
@@ -242,3 +243,14 @@ def test_the_tail_of_a_log_shows_what_was_last_on_the_screen(tmp_path: Path):
     log = tmp_path / "log"
     log.write_bytes(b"first\n\x1b[1mloading 10 %\rloading 100 %\x1b[0m\n\nsecond \xff\n")
     assert tail(log, 2) == ["loading 100 %", "second \ufffd"]
+
+
+async def test_agent_and_human_with_the_same_model_and_flags_share_one_server(model: str):
+    agent, human = VLLMAgent(model, enforce_eager=True), VLLMHuman(model, enforce_eager=True)
+    async with agent:
+        async with human:
+            assert human.chat.base_url == agent.agent.chat.base_url
+            assert len(processes_of(model)) == 3, "the watchdog, the server and its child"
+        assert len(processes_of(model)) == 3
+    assert wait_until_gone(model) == []
+    assert VLLMHuman(model).chat.base_url != agent.agent.chat.base_url

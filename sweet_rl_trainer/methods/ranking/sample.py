@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from colbench.config import ArgValue
 from colbench.errors import DataError, UserError
 from colbench.models.openai_chat import OpenAIChat
-from colbench_agents.vllm import VLLMServer
+from colbench_agents.vllm_server import VLLMServer
 from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Found, Sampler
 from sweet_rl_trainer.methods.ranking.files import write_sampled
 from sweet_rl_trainer.methods.ranking.server import sample_from_server
