@@ -211,8 +211,8 @@ class LineWriter:
     def write(self, line: bytes) -> None:
         """Write one line, newline included.
 
-        Raises UserError if the disk is full; no part of the line stays then. Raises it if the file was deleted, and names
-        a new file that has this line and all before it.
+        Raises UserError if the disk is full; no part of the line stays then. Raises it if the file was deleted, and
+        names a new file that has this line and all before it.
         """
         try:
             written = 0
