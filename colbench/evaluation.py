@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from colbench import event_loop
 from colbench.agent_isolation import isolate, read_isolation
 from colbench.config import RunConfig, config_of, digest, without_address
+from colbench.descriptors import provide_descriptors
 from colbench.export import encode_lines
 from colbench.failures import matches, read_reasons
 from colbench.interfaces import Agent, HumanSimulator, LogKeeper, StatefulAgent
@@ -128,6 +129,8 @@ class Evaluation:
         gone, AgentError if every dialogue fails by an exception of the agent's own; then what was finished is in the
         folder, and running again continues.
         """
+        dialogues = min(self.config.concurrency, len(self.tasks) * self.config.trials)
+        provide_descriptors(dialogues, self.agent)
         async with self.resources as resources:
             record = replace(
                 self.record, sandbox=resources.isolation, environments=resources.environments

@@ -19,7 +19,7 @@ from colbench.errors import (
     ScorerError,
     boundary,
 )
-from colbench.failures import broken_agent
+from colbench.failures import broken_agent, is_own_exception
 from colbench.interfaces import (
     Agent,
     Episode,
@@ -149,9 +149,9 @@ class _Workers:
         self.done = done
         self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
         self.unanswered = 0
-        self.settled = [rollout for rollout in earlier.values() if rollout.settled]
-        """The dialogues so far, until one shows that the agent works."""
-        self.works = False
+        self.crashed = [rollout for rollout in earlier.values() if _crashed(rollout)]
+        self.works = any(r.settled and not _crashed(r) for r in earlier.values())
+        """True if a dialogue ended otherwise than by an exception of the agent's own."""
 
     async def run_cells(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
         for cell in queue:
@@ -163,6 +163,7 @@ class _Workers:
     async def run_dialogue(self, cell: Cell) -> Rollout:
         rollout = await self.runner.run_dialogue(cell)
         self.watch_server(rollout.failure)
+        self.works = self.works or (rollout.settled and not _crashed(rollout))
         return rollout
 
     async def finish(self, cell: Cell, rollout: Rollout) -> None:
@@ -174,13 +175,10 @@ class _Workers:
 
     def watch_agent(self, rollout: Rollout) -> None:
         """Raise AgentError if every dialogue so far failed by an exception of the agent's own."""
-        if self.works or not rollout.settled:
-            return
-        self.settled.append(rollout)
-        said = broken_agent(self.settled)
-        self.works = not said
-        if said and len(self.settled) >= BROKEN_AFTER:
-            raise AgentError(said)
+        if _crashed(rollout):
+            self.crashed.append(rollout)
+        if not self.works and len(self.crashed) >= BROKEN_AFTER:
+            raise AgentError(broken_agent(self.crashed))
 
     def watch_server(self, failure: Failure | None) -> None:
         """Raise EndpointError if too many dialogues in a row were lost with a model server."""
@@ -237,6 +235,10 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
 
 def _with_score(turn: Turn, score: Score | None) -> Turn:
     return replace(turn, score=score)
+
+
+def _crashed(rollout: Rollout) -> bool:
+    return rollout.failure is not None and is_own_exception(rollout.failure)
 
 
 def _only_scoring_failed(rollout: Rollout) -> bool:

@@ -36,6 +36,14 @@ async def main():
 asyncio.run(main())
 """
 
+SLOW_HUMAN = """
+import asyncio
+
+class Slow:
+    async def respond(self, task, dialogue):
+        await asyncio.sleep(60)
+"""
+
 
 @pytest.fixture(autouse=True)
 def _stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -187,6 +195,34 @@ async def test_a_server_that_ignores_the_request_to_stop_is_killed(model: str):
     async with VLLMServer(model, stubborn=True):
         pass
     assert processes_of(model) == []
+
+
+@pytest.mark.parametrize("moment", ["starting", "up"])
+def test_a_signal_ends_a_run_within_ten_seconds_and_a_stubborn_server_after_it(
+    model: str, tmp_path: Path, moment: str
+):
+    """The run does not wait for the server's end; the watchdog brings it about."""
+    (tmp_path / "human.py").write_text(SLOW_HUMAN)
+    args = {"stubborn": "true"} | ({"seconds_to_start": "60"} if moment == "starting" else {})
+    flags = [f"--agent-arg={name}={value}" for name, value in args.items()]
+    command = [sys.executable, "-m", "colbench.cli", "eval", "--agent", f"vllm:{model}", *flags]
+    with subprocess.Popen(
+        [*command, "--human", f"{tmp_path}/human.py:Slow", "--out", str(tmp_path / "run")],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as harness:
+        assert harness.stderr is not None
+        awaited = "starting vLLM" if moment == "starting" else "vLLM is up"
+        while awaited not in harness.stderr.readline():
+            assert harness.poll() is None
+        time.sleep(0.5)
+        start = time.monotonic()
+        harness.send_signal(signal.SIGTERM)
+        assert harness.wait(20) == 128 + signal.SIGTERM
+        assert time.monotonic() - start < 10
+    assert wait_until_gone(model, 30) == []
 
 
 async def test_a_port_that_is_taken_is_waited_for_and_then_named(model: str):
