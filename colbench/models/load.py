@@ -28,15 +28,15 @@ class ClientLoad:
     def tell(self) -> None:
         """Log a hint if the openai package was what held the run up."""
         wall, cpu = time.monotonic() - self._wall, time.thread_time() - self._cpu
-        if (
-            self._client == "openai"
-            and wall > 1
-            and cpu > BUSY * wall
-            and self.calls * CALL > SHARE * cpu
-        ):
+        if self._client == "openai" and holds_up(self.calls, wall, cpu):
             logger.warning(
                 "the client held the run up: %.0f calls a second took %.0f %% of a core; client=aiohttp (--agent-arg, "
                 "--human-arg) takes a tenth of that",
                 self.calls / wall,
                 100 * cpu / wall,
             )
+
+
+def holds_up(calls: int, wall: float, cpu: float) -> bool:
+    """Return True if calls through the openai package filled a thread that computed for `cpu` of `wall` seconds."""
+    return wall > 1 and cpu > BUSY * wall and calls * CALL > SHARE * cpu
