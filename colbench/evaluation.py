@@ -46,6 +46,8 @@ from colbench.task import Task
 
 GIVEN = "given"
 """Task source of a run whose tasks were given as objects; they are kept in its folder."""
+BROKEN_AFTER = 10
+"""Dialogues that all ended by an exception of the agent's own, before a run stops."""
 
 
 class Observer:
@@ -183,6 +185,7 @@ class Evaluation:
             dialogue_timeout=self.config.dialogue_timeout,
             scoring_slots=self.resources.workers,
             record_tokens=self.config.record_tokens,
+            broken_after=BROKEN_AFTER,
         )
 
 
