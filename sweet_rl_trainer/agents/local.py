@@ -110,8 +110,7 @@ class LocalChat:
         prompt += self._chat.tokenizer.encode(begun, add_special_tokens=False)
         if len(prompt) + max_tokens > context_of(self._model):
             raise AgentError(
-                f"{len(prompt)} tokens leave no room for a reply in the model's context",
-                kind="context",
+                f"{len(prompt)} tokens leave no room for a reply in the model's context"
             )
         asked = _Asked(
             prompt=prompt,
