@@ -50,6 +50,8 @@ WAIT_INTERVAL = 1.0
 """Seconds between two looks at what is waited for."""
 GIVEN = "given"
 """Task source of a run whose tasks were given as objects; they are kept in its folder."""
+BROKEN_AFTER = 10
+"""Dialogues that all ended by an exception of the agent's own, before a run stops."""
 
 
 class Observer:
@@ -194,6 +196,7 @@ class Evaluation:
             dialogue_timeout=self.config.dialogue_timeout,
             scoring_slots=self.resources.workers,
             record_tokens=self.config.record_tokens,
+            broken_after=BROKEN_AFTER,
         )
 
 

@@ -103,9 +103,8 @@ class LoopWatch:
         with self._lock:
             before, self._looked = self._looked, now
             if self._asked is None:
-                # code that keeps the GIL holds up this thread as well
-                held_up = now - before > TICK + BLOCKED
-                self._asked = self._accounted = before if held_up else now
+                # when this look was due: code that keeps the GIL holds up this thread as well
+                self._asked = self._accounted = min(now, before + TICK)
                 self._loop.call_soon_threadsafe(self._answer)
             if now - self._asked < BLOCKED:
                 return

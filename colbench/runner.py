@@ -38,8 +38,6 @@ from colbench.task import Task
 
 GIVE_UP_AFTER = 20
 """Dialogues in a row that ended because a model server did not answer, before the run stops."""
-BROKEN_AFTER = 10
-"""Dialogues that all ended by an exception of the agent's own, before the run stops."""
 SCORING_BACKLOG = 2
 """Finished dialogues that may wait for each sandbox worker; a killed process loses no more than these."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
@@ -79,6 +77,8 @@ class Runner(Struct, frozen=True, kw_only=True):
     dialogue_timeout: float
     scoring_slots: int
     record_tokens: bool = False
+    broken_after: int | None = None
+    """Dialogues that all ended by an exception of the agent's own, before the run stops; None: it goes on."""
 
     async def run(
         self, cells: Iterable[Cell], earlier: Mapping[str, Rollout], done: Callable[[Rollout], None]
@@ -87,7 +87,7 @@ class Runner(Struct, frozen=True, kw_only=True):
 
         `earlier` holds, by key, unsettled rollouts of an earlier attempt: where only the scoring failed,
         the dialogue is kept. Raises EndpointError when a model server is gone, UserError when it refuses us, AgentError
-        when every dialogue fails by an exception of the agent's own.
+        when the first `broken_after` dialogues all fail by an exception of the agent's own.
         """
         work = _Workers(self, earlier, done)
         try:
@@ -177,7 +177,8 @@ class _Workers:
         """Raise AgentError if every dialogue so far failed by an exception of the agent's own."""
         if _crashed(rollout):
             self.crashed.append(rollout)
-        if not self.works and len(self.crashed) >= BROKEN_AFTER:
+        most = self.runner.broken_after
+        if most and not self.works and len(self.crashed) >= most:
             raise AgentError(broken_agent(self.crashed))
 
     def watch_server(self, failure: Failure | None) -> None:

@@ -56,7 +56,8 @@ class Rounds:
         """Return a reply once all other dialogues wait too. Raises AgentError if the model has no room for it."""
         if len(prompt) > self._room:
             raise AgentError(
-                f"{len(prompt)} tokens leave no room for a reply in the model's context"
+                f"{len(prompt)} tokens leave no room for a reply in the model's context",
+                kind="context",
             )
         answer: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
         self._waiting[dialogue] = (list(prompt), answer)
