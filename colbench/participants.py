@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
@@ -15,6 +16,8 @@ from colbench.registry import get_domain
 from colbench.task import Task
 
 Role = Literal["agent", "human"]
+LEAVING = 60.0
+"""Seconds that a participant may take to stop at the end of a run."""
 
 
 def find_participant(role: Role, config: RunConfig) -> Any:
@@ -100,7 +103,8 @@ async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
 
     async def stop(*error: Any) -> None:
         try:
-            await participant.__aexit__(*error)
+            async with asyncio.timeout(LEAVING):
+                await participant.__aexit__(*error)
         except Exception as cause:
             text = describe_exception(cause)
             logging.getLogger("colbench").warning("the %s did not stop well: %s", role, text)

@@ -48,7 +48,7 @@ def main(config: str, out: str) -> int:
         return _run(msgspec.json.decode(Path(config).read_bytes()), out)
     except colbench.ColBenchError as error:
         print(f"sweet-rl: {error}", file=sys.stderr)
-        return USER_MISTAKE
+        return USER_MISTAKE if isinstance(error, colbench.UserError) else UNSCORED
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -179,8 +179,10 @@ class Server:
         except aiohttp.ClientError as cause:
             raise EndpointError(f"{self._url}: {cause}") from cause
         if response.status != 200:
-            kind = AgentError if response.status == 400 else EndpointError
-            raise kind(f"{self._url}: {response.status}, {content[:200].decode(errors='replace')}")
+            said = f"{self._url}: {response.status}, {content[:200].decode(errors='replace')}"
+            if response.status == 400:
+                raise AgentError(said, kind="context")
+            raise EndpointError(said, kind="server_error")
         return self._read(content)
 
     def _read(self, content: bytes) -> Said:
