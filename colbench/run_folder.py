@@ -109,14 +109,20 @@ class RunFolder:
         """Return the rollouts so far."""
         return read_rollouts(self.rollouts_path) if self.rollouts_path.exists() else []
 
+    @property
+    def has_rollouts(self) -> bool:
+        """True if there is a finished dialogue; a run that failed to start has none."""
+        return self.rollouts_path.exists() and self.rollouts_path.stat().st_size > 0
+
     def _begin(self, record: RunRecord) -> None:
         if self.record_path.exists():
             earlier = self.record()
-            if earlier.digest != record.digest:
+            if earlier.digest == record.digest:
+                record = msgspec.structs.replace(
+                    record, started=earlier.started, learned=earlier.learned
+                )
+            elif self.has_rollouts:
                 raise UserError(_refusal(self.path, earlier, record))
-            record = msgspec.structs.replace(
-                record, started=earlier.started, learned=earlier.learned
-            )
         self.save(record)
 
     def _refuse_foreign(self) -> None:

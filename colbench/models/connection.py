@@ -24,6 +24,8 @@ TRIES = 3
 """Looks at a server until it is taken for one that is not there."""
 LOOK_TIMEOUT = 20.0
 """Seconds for an answer to GET /models."""
+REFUSED = {400, 401, 403}
+"""What servers say to a key that they do not know; LiteLLM's proxy without a database says 400."""
 LISTED_MODELS = 20
 AZURE = "azure"
 
@@ -74,7 +76,7 @@ class Connection:
         if self._azure:
             return
         answer = await self._listing()
-        if answer.status in {401, 403}:
+        if answer.status in REFUSED:
             raise mistake(f"{self.url}/models", answer)
         if answer.status in {404, 405} and not self.url.endswith("/v1"):
             await self._look_for_v1(model)

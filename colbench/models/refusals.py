@@ -65,6 +65,8 @@ def mistake(url: str, answer: Answer) -> UserError:
         return UserError(
             f"{url} has moved to {answer.headers['location']}; write that address ({said})"
         )
+    if answer.status == 400:
+        return UserError(f"{url} refuses the request, and so perhaps the key ({said})")
     hint = "" if "/v1/" in url else "; if the server's API is under /v1, write MODEL@URL/v1"
     return UserError(f"{url} does not exist there, or has no such model{hint} ({said})")
 

@@ -130,11 +130,19 @@ def test_a_second_writer_is_refused_and_a_dead_one_lets_go(tmp_path):
 
 def test_the_same_configuration_resumes_and_another_is_refused_with_the_difference(tmp_path):
     folder = RunFolder(tmp_path)
-    begin(folder, record(seed=1))
+    with folder.writing(record(seed=1)) as writer:
+        writer.append(rollout("a"))
     begin(folder, record(seed=1, limit=5, trials=3, concurrency=2))
     with pytest.raises(UserError) as caught:
         begin(folder, record(seed=2))
     assert str(caught.value).splitlines()[1:] == ["  config.seed: 1 -> 2"]
+
+
+def test_a_run_that_failed_to_start_makes_room_for_another_configuration(tmp_path):
+    folder = RunFolder(tmp_path)
+    begin(folder, record(agent="openai:misspelled"))
+    begin(folder, record(agent="openai:right"))
+    assert folder.record().config.agent == "openai:right"
 
 
 def test_a_model_served_from_another_address_is_the_same_configuration():
