@@ -352,7 +352,7 @@ class OpenAIChat:
 
 def _read(answer: Answer) -> Completion | None:
     """Return the completion in an answer; None if it is a refusal."""
-    if answer.status != 200:
+    if not 200 <= answer.status < 300:
         return None
     completion = read_completion(answer.content)
     identity = next((answer.headers[name] for name in REQUEST_IDS if name in answer.headers), "")
