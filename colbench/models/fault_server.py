@@ -39,6 +39,8 @@ def read_model(name: str) -> list[Part]:
     for each in name.split("+"):
         fault, slash, every = each.partition("/")
         known = (CATALOG | DOUBLES).get(fault)
+        if fault == OK:
+            raise ValueError(f"`{OK}` stands alone")
         if known is None:
             near = difflib.get_close_matches(fault, [*CATALOG, *DOUBLES], n=1)
             raise ValueError(f"no fault `{fault}`" + (f"; did you mean {near[0]}?" if near else ""))

@@ -116,6 +116,10 @@ def _usage(usage: object) -> Callable[[dict[str, Any]], object]:
     return lambda said: said | {"usage": usage}
 
 
+def _at_length(words: str) -> str:
+    return words if ANSWER_MARKER in words else f"{words}\n{'and so on ' * 100_000}"
+
+
 def _without(said: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in said.items() if key != name}
 
@@ -207,8 +211,8 @@ BREAKS: dict[str, Known] = {
         outcome="connection",
     ),
     "restart": Known(
-        text="restarts: cuts all connections, and is dead for 5 s",
-        faults=(Fault(status=0, restart=5.0),),
+        text="restarts: cuts all connections, and is dead for 3 s",
+        faults=(Fault(status=0, restart=3.0),),
         outcome="connection",
     ),
     "http-401": _answers("401", 401, error_body("no such key"), "mistake"),
@@ -337,9 +341,7 @@ ODD: dict[str, Known] = {
     "text-plain": Known(
         text="JSON as text/plain", faults=(Fault(headers={"Content-Type": "text/plain"}),)
     ),
-    "huge": _edited(
-        "a reply of 1 MB", _rewritten(lambda words: words + "\n" + "# and so on\n" * 87_500)
-    ),
+    "huge": _edited("a question of 1 MB; an answer is as it was", _rewritten(_at_length)),
 }
 
 REFUSES: dict[str, Known] = {

@@ -28,6 +28,7 @@ from colbench.models.pictures import MAX_EDGE, data_url, fit_pictures
 from colbench.models.refusals import (
     NotNowError,
     OtherRequestError,
+    PassingError,
     RefusedError,
     backoff,
     refusal,
@@ -236,6 +237,7 @@ class OpenAIChat:
                 slot.refused()
                 raise
             slot.succeeded()
+        connection.has_answered = True
         server.answered()
         return completion, sent
 
@@ -295,10 +297,15 @@ class OpenAIChat:
     async def _try_again(
         self, connection: Connection, request: _Request, cause: RefusedError
     ) -> None:
-        """Wait after a failed request. Raises EndpointError after the last try."""
+        """Wait after a failed request.
+
+        Raises EndpointError after the last try, UserError if the server has refused key or address ever since.
+        """
         request.failures += 1
         request.tries += 1
         if request.tries > self.retries:
+            if isinstance(cause, PassingError) and not connection.has_answered:
+                raise cause.mistake from cause
             times = "once" if request.tries == 1 else f"{request.tries} times"
             raise EndpointError(
                 f"{connection.url}/chat/completions: tried {times}, last: {cause}", kind=cause.kind

@@ -119,6 +119,7 @@ class ScriptedServer:
     async def __aexit__(self, *_: object) -> None:
         if self._restart:
             self._restart.cancel()
+            await asyncio.wait([self._restart])
         await self._close()
 
     async def restart(self, seconds: float) -> None:
@@ -149,11 +150,15 @@ class ScriptedServer:
         self.port = self._runner.addresses[0][1]
 
     async def _close(self) -> None:
-        runner, self._runner = self._runner, None
-        if runner and runner.server:
-            for each in runner.server.connections:
-                _cut(each.transport)
-            await runner.cleanup()
+        if self._runner is None or self._runner.server is None:
+            return
+        for site in tuple(self._runner.sites):
+            await site.stop()
+        await asyncio.sleep(0.05)  # what was accepted last becomes a connection
+        for each in self._runner.server.connections:
+            _cut(each.transport)
+        await self._runner.cleanup()
+        self._runner = None
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
         listed = [{"id": name, "object": "model"} for name in self.model_names]
