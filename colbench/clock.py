@@ -73,6 +73,7 @@ class Clock:
         self.place = ""
         """File and line that blocked it last."""
         self._pulse = UNWATCHED
+        self._pulse_elsewhere = UNWATCHED
         self._spent = 0.0
         self._since: float | None = None
         self._waits = 0
@@ -108,6 +109,12 @@ class Clock:
         self._end(outer)
         self._judge(task, cancels, None)
         return said
+
+    def follow(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Stand, too, while code of another speaker blocks the other loop in which this one works."""
+        spared, self._pulse_elsewhere = self._now(), PULSES.get(loop) or UNWATCHED
+        if self._since is not None:
+            self._since += self._now() - spared
 
     def stop(self) -> None:
         """Stand until `go` is called as often."""
@@ -161,7 +168,8 @@ class Clock:
     def _now(self) -> float:
         """Return a time that does not pass while others block the event loop."""
         now = time.monotonic()
-        return now - self._pulse.lost_until(now) + self.blocked
+        lost = self._pulse.lost_until(now) + self._pulse_elsewhere.lost_until(now)
+        return now - lost + self.blocked
 
     def _count(self) -> None:
         if self._waits or self._since is not None or self.loop is None:

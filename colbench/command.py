@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from colbench.errors import InfrastructureError, UserError
+from colbench.errors import BoundaryError, UserError
 
 UNSCORED = 1
 USER_MISTAKE = 2
@@ -44,7 +44,7 @@ def run(name: str, command: Callable[[], int]) -> int:
             return command()
     except UserError as error:
         return _fail(name, str(error), USER_MISTAKE)
-    except InfrastructureError as error:
+    except BoundaryError as error:
         return _fail(name, f"{error.boundary}: {error}", UNSCORED)
     except (KeyboardInterrupt, asyncio.CancelledError):
         return _fail(name, "interrupted; the same command continues", INTERRUPTED)

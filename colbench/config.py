@@ -45,7 +45,8 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "agent",
-            "agent to evaluate: an installed name, openai:MODEL[@URL], vllm:MODEL, cmd:COMMAND, http://HOST:PORT, "
+            "agent to evaluate: an installed name, openai:MODEL[@URL,…], azure:DEPLOYMENT, vllm:MODEL, local:FOLDER, "
+            "cmd:COMMAND, http://HOST:PORT, "
             "file.py:NAME or module:NAME",
             metavar="SPEC",
             default="the domain's rule-based agent: interviewer for backend, designer for frontend",
@@ -97,7 +98,8 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "human",
-            "simulated human: keyless, openai:MODEL[@URL], file.py:NAME or module:NAME",
+            "simulated human: keyless, openai:MODEL[@URL,…], azure:DEPLOYMENT, vllm:MODEL, local:FOLDER, "
+            "file.py:NAME or module:NAME",
             metavar="SPEC",
         ),
     ] = "keyless"

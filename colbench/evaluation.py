@@ -10,9 +10,9 @@ import asyncio
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,16 @@ from msgspec.structs import replace
 from colbench import event_loop
 from colbench.agent_isolation import isolate, read_isolation
 from colbench.config import RunConfig, config_of, digest, without_address
+from colbench.descriptors import provide_descriptors
 from colbench.export import encode_lines
 from colbench.failures import matches, read_reasons
 from colbench.interfaces import Agent, HumanSimulator, LogKeeper, StatefulAgent
+from colbench.models.servers import current_servers
 from colbench.participants import (
     Role,
     describe_for,
     find_participant,
+    learned,
     require_domains,
     require_tokens,
     spec_of,
@@ -43,8 +46,12 @@ from colbench.runner import Cell, Runner, plan
 from colbench.selection import find_tasks, select, task_source
 from colbench.task import Task
 
+WAIT_INTERVAL = 1.0
+"""Seconds between two looks at what is waited for."""
 GIVEN = "given"
 """Task source of a run whose tasks were given as objects; they are kept in its folder."""
+BROKEN_AFTER = 10
+"""Dialogues that all ended by an exception of the agent's own, before a run stops."""
 
 
 class Observer:
@@ -55,6 +62,9 @@ class Observer:
 
     def on_resume(self, kept: Sequence[Rollout], total: int) -> None:
         """Handle that dialogues begin: `total` are planned, and `kept` are finished from an earlier attempt."""
+
+    def on_wait(self, waits: Sequence[str]) -> None:
+        """Handle a change of what is waited for: one line a model server, such as a rate limit; empty: nothing."""
 
     def on_rollout(self, rollout: Rollout) -> None:
         """Handle a finished dialogue; it has been written to the run's folder."""
@@ -121,6 +131,8 @@ class Evaluation:
         gone, AgentError if every dialogue fails by an exception of the agent's own; then what was finished is in the
         folder, and running again continues.
         """
+        dialogues = min(self.config.concurrency, len(self.tasks) * self.config.trials)
+        provide_descriptors(dialogues, self.agent)
         async with self.resources as resources:
             record = replace(
                 self.record, sandbox=resources.isolation, environments=resources.environments
@@ -158,12 +170,16 @@ class Evaluation:
             append(rollout)
             observer.on_rollout(rollout)
 
-        async with AsyncExitStack() as stack:
+        async with waits_told(observer), AsyncExitStack() as stack:
             runner = await self.start(stack, min(self.config.concurrency, len(pending)))
-            await runner.run(pending, earlier, done)
+            try:
+                await runner.run(pending, earlier, done)
+            finally:
+                self.folder.note_learned(learned(self.agent, self.human))
 
     async def start(self, stack: AsyncExitStack, concurrency: int) -> Runner:
         """Return the runner, with agent and human started; they stop with the stack."""
+        current_servers().patience = self.config.endpoint_patience
         if isinstance(self.agent, LogKeeper):
             self.agent.use_log_folder(self.folder.path / "agent-log")
         roles: tuple[tuple[Role, Any], ...] = (("agent", self.agent), ("human", self.human))
@@ -180,7 +196,28 @@ class Evaluation:
             dialogue_timeout=self.config.dialogue_timeout,
             scoring_slots=self.resources.workers,
             record_tokens=self.config.record_tokens,
+            broken_after=BROKEN_AFTER,
         )
+
+
+@asynccontextmanager
+async def waits_told(observer: Observer) -> AsyncIterator[None]:
+    """Tell an observer what model servers are waited for, at once and then every second while it changes."""
+
+    async def watch() -> None:
+        told: list[str] = []
+        while True:
+            await asyncio.sleep(WAIT_INTERVAL)
+            waits = current_servers().waits()
+            if waits != told:
+                told = waits
+                observer.on_wait(waits)
+
+    task = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 async def evaluate_async(

@@ -33,6 +33,8 @@ from colbench.task import Fact, Task
 STEM = 5
 """Letters by which two words of a topic and a question are taken for the same."""
 CACHED_TASKS = 4096
+AUDITED = 50_000
+"""Characters of a message that are audited."""
 
 
 def audit(task: Task, question: str, reply: str) -> Leak:
@@ -49,7 +51,8 @@ def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
     New is what neither side had said or asked for before; so the leaks of a dialogue add up to the share
     that was given away in all of it. Turns without a reply stay as they are, and so do all turns of a domain in which
-    the human is meant to say what the answer holds (`Domain.audited`).
+    the human is meant to say what the answer holds (`Domain.audited`). Of a message, the first `AUDITED` characters
+    count: a message of a megabyte would hold up all other dialogues.
     """
     if not get_domain(task.domain).audited:
         return tuple(turns)
@@ -57,11 +60,11 @@ def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
     known = mentioned(secret, "")
     audited = []
     for turn in turns:
-        known |= _asked(task, secret, turn.said)
+        known |= _asked(task, secret, turn.said[:AUDITED])
         if turn.human is None:
             audited.append(turn)
             continue
-        given = mentioned(secret, turn.human) - known
+        given = mentioned(secret, turn.human[:AUDITED]) - known
         known |= given
         audited.append(msgspec.structs.replace(turn, leak=given.share_of(secret)))
     return tuple(audited)

@@ -15,7 +15,7 @@ from sys import _current_frames
 from types import FrameType
 
 from colbench import clock as clocks
-from colbench.clock import PULSES, RUNNING, Clock, Interrupted, Pulse
+from colbench.clock import GRACE, PULSES, RUNNING, Clock, Interrupted, Pulse
 from colbench.errors import place_of
 
 TICK = 0.25
@@ -72,6 +72,7 @@ class LoopWatch:
         self._accounted = 0.0
         self._suspect: Clock | None = None
         self._suspected_since = 0.0
+        self._interrupted: float | None = None
         self._warned: set[str] = set()
         self._ended = threading.Event()
         self._lock = threading.Lock()
@@ -102,10 +103,8 @@ class LoopWatch:
         with self._lock:
             before, self._looked = self._looked, now
             if self._asked is None:
-                held_up = (
-                    now - before > TICK + BLOCKED
-                )  # this thread, too: by code that keeps the GIL
-                self._asked = self._accounted = before if held_up else now
+                # when this look was due: code that keeps the GIL holds up this thread as well
+                self._asked = self._accounted = min(now, before + TICK)
                 self._loop.call_soon_threadsafe(self._answer)
             if now - self._asked < BLOCKED:
                 return
@@ -123,15 +122,21 @@ class LoopWatch:
         with self._lock:
             if self._asked is not None and now - self._asked >= BLOCKED:
                 self._account(now)
-            self._asked = self._suspect = self._pulse.pending_since = None
+            self._asked = self._suspect = self._interrupted = self._pulse.pending_since = None
 
     def _account(self, now: float) -> None:
-        """Charge the time since it was last charged to the suspect, and to nobody else."""
-        passed = now - self._accounted
+        """Charge the time since it was last charged to the suspect, and to nobody else.
+
+        A loop that cannot be freed spares nobody any longer: the others are lost with it.
+        """
+        passed, self._accounted = now - self._accounted, now
+        if self._interrupted is not None and now - self._interrupted > GRACE:
+            self._pulse.pending_since = None
+            return
         self._pulse.lost += passed
+        self._pulse.pending_since = now
         if self._suspect:
             self._suspect.blocked += passed
-        self._accounted = self._pulse.pending_since = now
 
     def _treat(self, clock: Clock, frames: list[FrameType], seconds: float) -> None:
         clock.place = place = _place(frames)
@@ -143,6 +148,7 @@ class LoopWatch:
                 seconds,
             )
         if clock.is_over or self.stopping:
+            self._interrupted = self._interrupted or time.monotonic()
             self._interrupt()
 
     def _interrupt(self) -> None:

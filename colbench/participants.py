@@ -57,6 +57,16 @@ def describe_for(participant: object, domains: Collection[str]) -> dict[str, str
     return describe(participant) | parts
 
 
+def learned(agent: object, human: object) -> dict[str, list[str]]:
+    """Return what the participants learned of their models and servers, by role."""
+    found = {
+        role: list(each.learned())
+        for role, each in (("agent", agent), ("human", human))
+        if hasattr(each, "learned")
+    }
+    return {role: sentences for role, sentences in found.items() if sentences}
+
+
 def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> None:
     """Raise UserError if an agent that names its domains is given tasks of another one."""
     known: Sequence[str] | None = getattr(agent, "domains", None)

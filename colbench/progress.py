@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two lines when standard error is not a terminal."""
-Seen = Callable[[Rollout], None]
 
 
 class ConsoleObserver(Observer):
@@ -30,7 +29,7 @@ class ConsoleObserver(Observer):
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._config = RunConfig()
-        self._seen: Seen | None = None
+        self._shown: Display | None = None
 
     def on_start(self, record: RunRecord) -> None:
         """Print what answers are isolated by, and what produces their scores."""
@@ -42,12 +41,17 @@ class ConsoleObserver(Observer):
         if len(kept) == total:
             show_kept(total, total)
         else:
-            self._seen = self._stack.enter_context(progress(total, kept, self._config))
+            self._shown = self._stack.enter_context(progress(total, kept, self._config))
+
+    def on_wait(self, waits: Sequence[str]) -> None:
+        """Show what is waited for: in a terminal next to the progress, else a line every few seconds."""
+        if self._shown:
+            self._shown.wait(waits)
 
     def on_rollout(self, rollout: Rollout) -> None:
         """Count a dialogue."""
-        if self._seen:
-            self._seen(rollout)
+        if self._shown:
+            self._shown.count(rollout)
 
     def on_end(self) -> None:
         """Stop the display."""
@@ -76,6 +80,7 @@ class Tally:
         self.done = self.fresh = self.unscored = 0
         self.values: dict[str, list[float]] = {}
         self.latest: Rollout | None = None
+        self.waits: Sequence[str] = ()
         self.usage = {"agent": Usage(), "human": Usage()}
         self.start = time.monotonic()
         for rollout in kept:
@@ -152,19 +157,32 @@ def show_kept(done: int, total: int) -> None:
     errors().print(f"[dim]resumed: {done} of {count(total, 'dialogue')} already done[/dim]")
 
 
+class Display:
+    """The progress of a run on the console."""
+
+    def __init__(self, tally: Tally, show: Callable[[], None]) -> None:
+        self._tally = tally
+        self._show = show
+
+    def count(self, rollout: Rollout) -> None:
+        """Count a dialogue that has just finished."""
+        self._tally.add(rollout)
+        self._show()
+
+    def wait(self, waits: Sequence[str]) -> None:
+        """Show what model servers are waited for, one line each."""
+        self._tally.waits = waits
+        self._show()
+
+
 @contextmanager
-def progress(total: int, kept: Iterable[Rollout], config: RunConfig) -> Iterator[Seen]:
-    """Show the progress of `total` dialogues; call the yielded function with each finished one."""
+def progress(total: int, kept: Iterable[Rollout], config: RunConfig) -> Iterator[Display]:
+    """Show the progress of `total` dialogues; tell the yielded display of each finished one."""
     tally = Tally(total, kept, config)
     if tally.done:
         show_kept(tally.done, total)
     with (_live if errors().is_terminal else _plain)(tally) as show:
-
-        def seen(rollout: Rollout) -> None:
-            tally.add(rollout)
-            show()
-
-        yield seen
+        yield Display(tally, show)
 
 
 @contextmanager
@@ -172,6 +190,7 @@ def _live(tally: Tally) -> Iterator[Callable[[], None]]:
     from rich.console import Group
     from rich.live import Live
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.text import Text
 
     bar = Progress(
         BarColumn(bar_width=24),
@@ -185,7 +204,8 @@ def _live(tally: Tally) -> Iterator[Callable[[], None]]:
         def show() -> None:
             bar.update(task, completed=tally.done, left=tally.remaining(), text=tally.text())
             over = tally.done == tally.total
-            live.update(bar if over else Group(bar, *_overheard(tally.latest)))
+            waits = [Text(printable(f"waiting: {each}"), style="yellow") for each in tally.waits]
+            live.update(bar if over else Group(bar, *waits, *_overheard(tally.latest)))
 
         yield show
 
@@ -204,16 +224,15 @@ def _overheard(rollout: Rollout | None) -> Iterator[Text]:
 
 @contextmanager
 def _plain(tally: Tally) -> Iterator[Callable[[], None]]:
-    last = time.monotonic()
+    last, waited = time.monotonic(), False
 
     def show() -> None:
-        nonlocal last
-        if tally.done == tally.total or time.monotonic() - last >= PLAIN_INTERVAL:
-            last = time.monotonic()
-            print(
-                f"{tally.done}/{tally.total} · {tally.remaining()} left · {tally.text()}",
-                file=errors().file,
-                flush=True,
-            )
+        nonlocal last, waited
+        begins = bool(tally.waits) and not waited
+        if begins or tally.done == tally.total or time.monotonic() - last >= PLAIN_INTERVAL:
+            last, waited = time.monotonic(), bool(tally.waits)
+            left = f"{tally.done}/{tally.total} · {tally.remaining()} left · {tally.text()}"
+            waits = (f"waiting: {printable(each)}" for each in tally.waits)
+            print(left, *waits, sep="\n", file=errors().file, flush=True)
 
     yield show

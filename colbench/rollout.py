@@ -138,13 +138,17 @@ def iter_rollouts(path: Path) -> Iterator[Rollout]:
     Raises DataError naming the line if one other than a torn last line is malformed.
     """
     decoder = msgspec.json.Decoder(Rollout)
+    in_a_run = path.with_name("run.json").exists()
+    fix = f"; `colbench repair {path.parent}` drops such lines" if in_a_run else ""
     for number, line in enumerate(_whole_lines(path), start=1):
         try:
             rollout = decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as cause:
-            raise DataError(f"{path}, line {number}: not a rollout: {cause}") from cause
+            raise DataError(f"{path}, line {number}: not a rollout: {cause}{fix}") from cause
         if rollout.schema != SCHEMA:
-            raise DataError(f"{path}, line {number}: schema {rollout.schema}, expected {SCHEMA}")
+            raise DataError(
+                f"{path}, line {number}: schema {rollout.schema}, expected {SCHEMA}{fix}"
+            )
         yield rollout
 
 

@@ -6,7 +6,9 @@ import fcntl
 import logging
 import os
 import platform
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -54,6 +56,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     environments: dict[str, str] = {}
     """Version and settings of the tools that produce the scores, by domain, such as the browser's."""
     tasks: TaskSource
+    learned: dict[str, list[str]] = {}
+    """What was learned of the models and their servers during the run, by role, such as a field that one refuses."""
 
 
 def make_record(
@@ -110,7 +114,9 @@ class RunFolder:
             earlier = self.record()
             if earlier.digest != record.digest:
                 raise UserError(_refusal(self.path, earlier, record))
-            record = msgspec.structs.replace(record, started=earlier.started)
+            record = msgspec.structs.replace(
+                record, started=earlier.started, learned=earlier.learned
+            )
         self.save(record)
 
     def _refuse_foreign(self) -> None:
@@ -127,6 +133,13 @@ class RunFolder:
     def save(self, record: RunRecord) -> None:
         """Write `run.json`."""
         self.write("run.json", msgspec.json.format(msgspec.json.encode(record), indent=2))
+
+    def note_learned(self, learned: dict[str, list[str]]) -> None:
+        """Write into `run.json` what was learned of the models, if that is new."""
+        record = self.record()
+        together = {**record.learned, **learned}
+        if together != record.learned:
+            self.save(msgspec.structs.replace(record, learned=together))
 
     @contextmanager
     def writing(self, record: RunRecord) -> Iterator[RolloutWriter]:
@@ -195,7 +208,10 @@ def _lock(handle: int, place: Path, *, wait: bool) -> None:
 
 
 class LineWriter:
-    """Appends whole lines, after it has cut off the incomplete line of a killed process."""
+    """Appends whole lines, after it has cut off the incomplete line of a killed process.
+
+    Where the file is deleted or replaced while it is open, the lines are rescued into a new one.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -204,7 +220,11 @@ class LineWriter:
         os.ftruncate(self._file, self._end)
 
     def write(self, line: bytes) -> None:
-        """Write one line, newline included. Raises UserError if the disk is full; no part of the line stays then."""
+        """Write one line, newline included.
+
+        Raises UserError if the disk is full; no part of the line stays then. Raises it if the file was deleted, and
+        names a new file that has this line and all before it.
+        """
         try:
             written = 0
             while written < len(line):
@@ -216,6 +236,28 @@ class LineWriter:
                 "what was finished is kept: make room and run the same command again"
             ) from cause
         self._end += len(line)
+        if not self._is_in_place():
+            raise UserError(
+                f"{self.path} was deleted or replaced during the run; its lines are rescued in {self._rescue()}"
+            )
+
+    def _is_in_place(self) -> bool:
+        """Return True if the file that is written is still the one at `path`."""
+        try:
+            return os.path.samestat(os.fstat(self._file), os.stat(self.path))
+        except OSError:
+            return False
+
+    def _rescue(self) -> Path:
+        """Copy the lines into a new file, in the nearest folder that exists, and return its name."""
+        place = next(each for each in self.path.absolute().parents if each.is_dir())
+        handle, name = tempfile.mkstemp(
+            prefix=f"{self.path.parent.name}-", suffix=".rescued.jsonl", dir=place
+        )
+        with os.fdopen(handle, "wb") as rescued, os.fdopen(os.dup(self._file), "rb") as lines:
+            lines.seek(0)
+            shutil.copyfileobj(lines, rescued)
+        return Path(name)
 
     def close(self) -> None:
         """Close the file."""

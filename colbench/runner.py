@@ -20,7 +20,7 @@ from colbench.errors import (
     ScorerError,
     boundary,
 )
-from colbench.failures import broken_agent
+from colbench.failures import broken_agent, is_own_exception
 from colbench.interfaces import (
     Agent,
     Episode,
@@ -39,8 +39,6 @@ from colbench.task import Task
 
 GIVE_UP_AFTER = 20
 """Dialogues in a row that ended because a model server did not answer, before the run stops."""
-BROKEN_AFTER = 10
-"""Dialogues that all ended by an exception of the agent's own, before the run stops."""
 SCORING_BACKLOG = 2
 """Finished dialogues that may wait for each sandbox worker; a killed process loses no more than these."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
@@ -80,6 +78,8 @@ class Runner(Struct, frozen=True, kw_only=True):
     dialogue_timeout: float
     scoring_slots: int
     record_tokens: bool = False
+    broken_after: int | None = None
+    """Dialogues that all ended by an exception of the agent's own, before the run stops; None: it goes on."""
 
     async def run(
         self, cells: Iterable[Cell], earlier: Mapping[str, Rollout], done: Callable[[Rollout], None]
@@ -88,7 +88,7 @@ class Runner(Struct, frozen=True, kw_only=True):
 
         `earlier` holds, by key, unsettled rollouts of an earlier attempt: where only the scoring failed,
         the dialogue is kept. Raises EndpointError when a model server is gone, UserError when it refuses us, AgentError
-        when every dialogue fails by an exception of the agent's own.
+        when the first `broken_after` dialogues all fail by an exception of the agent's own.
         """
         work = _Workers(self, earlier, done)
         try:
@@ -154,9 +154,9 @@ class _Workers:
         self.unanswered = 0
         self.speaking: list[asyncio.Task[None]] = []
         self.stopped: ColBenchError | None = None
-        self.settled = [rollout for rollout in earlier.values() if rollout.settled]
-        """The dialogues so far, until one shows that the agent works."""
-        self.works = False
+        self.crashed = [rollout for rollout in earlier.values() if _crashed(rollout)]
+        self.works = any(r.settled and not _crashed(r) for r in earlier.values())
+        """True if a dialogue ended otherwise than by an exception of the agent's own."""
 
     async def run_cells(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
         """Run dialogues. An error that stops the run is kept in `stopped`: what is finished is scored before."""
@@ -175,6 +175,7 @@ class _Workers:
     async def run_dialogue(self, cell: Cell) -> Rollout:
         rollout = await self.runner.run_dialogue(cell)
         self.watch_server(rollout.failure)
+        self.works = self.works or (rollout.settled and not _crashed(rollout))
         return rollout
 
     async def finish(self, cell: Cell, rollout: Rollout) -> None:
@@ -186,13 +187,11 @@ class _Workers:
 
     def watch_agent(self, rollout: Rollout) -> None:
         """Raise AgentError if every dialogue so far failed by an exception of the agent's own."""
-        if self.works or not rollout.settled:
-            return
-        self.settled.append(rollout)
-        said = broken_agent(self.settled)
-        self.works = not said
-        if said and len(self.settled) >= BROKEN_AFTER:
-            raise AgentError(said)
+        if _crashed(rollout):
+            self.crashed.append(rollout)
+        most = self.runner.broken_after
+        if most and not self.works and len(self.crashed) >= most:
+            raise AgentError(broken_agent(self.crashed))
 
     def watch_server(self, failure: Failure | None) -> None:
         """Raise EndpointError if too many dialogues in a row were lost with a model server."""
@@ -249,6 +248,10 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
 
 def _with_score(turn: Turn, score: Score | None) -> Turn:
     return replace(turn, score=score)
+
+
+def _crashed(rollout: Rollout) -> bool:
+    return rollout.failure is not None and is_own_exception(rollout.failure)
 
 
 def _only_scoring_failed(rollout: Rollout) -> bool:

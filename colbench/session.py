@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from colbench.clock import Clock
+from colbench.clock import Clock, supervised
 from colbench.config import RunConfig, config_of, digest
 from colbench.dialogue import Dialogue
 from colbench.errors import UserError
@@ -81,8 +81,12 @@ class Talk:
         if self._dialogue.ending:
             raise UserError("this dialogue has ended; start another one")
         seconds = time.perf_counter() - self._asked
-        clock = Clock(self._session.config.dialogue_timeout)
-        await self._dialogue.step(reply, seconds=seconds, clock=clock)
+        limit = self._session.config.dialogue_timeout
+        await supervised(
+            lambda abandon: self._dialogue.step(
+                reply, seconds=seconds, clock=Clock(limit, abandon=abandon)
+            )
+        )
         turn = self._dialogue.turns[-1]
         if self._dialogue.ending is None:
             self._asked = time.perf_counter()

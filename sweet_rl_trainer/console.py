@@ -30,7 +30,10 @@ class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
 def progress(
     name: str, total: int, *, every: float = PLAIN_INTERVAL
 ) -> Iterator[Callable[[], None]]:
-    """Gives what is to be called when one of `total` things is done; `every` is in seconds, between two lines."""
+    """Yield a function to call when one of `total` items is done.
+
+    `every` is the time between two plain lines in seconds.
+    """
     console = Console(stderr=True)
     if not total or os.environ.get("RANK", "0") != "0":
         yield lambda: None
@@ -42,7 +45,7 @@ def progress(
 
 
 def shown(name: str, things: SizedIterable[T_co]) -> Iterator[T_co]:
-    """The things, each of which is done when the next one is asked for."""
+    """Yield the items and show progress; an item is done when the next one is requested."""
     with progress(name, len(things)) as advance:
         for each in things:
             yield each

@@ -63,7 +63,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     beta: Positive = 0.1
     """β of the preference. Paper."""
     likelihood_weight: NotNegative = 0.01
-    """λ of NLL⁺ beside the preference. Paper."""
+    """λ of NLL⁺ next to the preference. Paper."""
     likelihood_over: Literal["replies", "everything"] = "replies"
     """What NLL is the mean over; "everything", system and human too, is the released actor's. Ours: replies."""
 
@@ -83,11 +83,11 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Any AdamW that transformers knows by name, such as `paged_adamw_8bit`. Ours."""
 
     batch_size: Count = 8
-    """Pairs, or successes, in an optimiser step, over all processes. Paper; RFT 32."""
+    """Pairs, or successes, in an optimizer step, over all processes. Paper; RFT 32."""
     epochs: Count = 4
     """Paper; actor 1, frontend 8."""
     max_steps: Count | None = None
-    """Stop after so many optimiser steps; the schedule is as long. Ours: at the end of the epochs."""
+    """Stop after so many optimizer steps; the schedule is as long. Ours: at the end of the epochs."""
     row_tokens: Count = 16_384
     """Tokens that are packed into one row, the unit of memory; a longer pair has a row to itself. Ours."""
     share_beginnings: bool = False

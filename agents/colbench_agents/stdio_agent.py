@@ -35,6 +35,9 @@ class StdioAgent(OutsideAgent):
     seconds in which a process has to be ready. Raises UserError when there is no such program.
     """
 
+    descriptors = 5
+    """Open files of one dialogue: its pipes, the lifeline, what watches its end."""
+
     def __init__(self, command: str, *, startup_timeout: float = 60.0) -> None:
         self.spec = f"cmd:{command}"
         self.command = _words(self.spec, command)

@@ -1,159 +1,39 @@
-"""The agent behind `vllm:MODEL_OR_PATH`: it starts a vLLM server of its own and stops it, whatever happens.
+"""The agent and the human behind `vllm:MODEL_OR_PATH`: those of `openai:`, with a server that lives as long as the run.
 
-vLLM runs as a program of its own, so it may live in another environment: the environment variable
-COLBENCH_VLLM names the executable. `colbench_agents.watchdog` sees to it that nothing of it is left over.
+With the same model and flags the two roles share one server.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import logging
-import os
-import re
-import shutil
-import socket
-import subprocess
-import sys
-import tempfile
-import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from pathlib import Path
-from types import TracebackType
+from typing import Any
 
 from colbench.config import ArgValue
-from colbench.errors import UserError
 from colbench.interfaces import Agent, Episode
+from colbench.models.openai_chat import OpenAIChat
 from colbench.models.pictures import MAX_EDGE
 from colbench.models.transports import Client
+from colbench.prompted_human import PromptedHuman
 from colbench_agents.model import ModelAgent
-
-HOST = "127.0.0.1"
-STARTUP_TIMEOUT = 1800.0
-"""Seconds; a large model is long in loading."""
-STOP_TIMEOUT = 30.0
-STOP_TIMEOUT_OF_CANCELLED = 3.0
-"""Seconds to wait in a run that was interrupted; the watchdog then goes on killing without us."""
-HEALTH_INTERVAL = 0.5
-OWN_FLAGS = {"host", "api_key"}
-LOG_TAIL = 20
-"""Lines of the server's log that an error shows."""
-WATCHDOG = Path(__file__).with_name("watchdog.py")
-TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-
-logger = logging.getLogger("colbench")
+from colbench_agents.vllm_server import STARTUP_TIMEOUT, VLLMServer, shared_server
 
 
-class VLLMServer:
-    """`vllm serve` on this machine, reachable from this machine only; `async with` starts and stops it.
+class _Running:
+    """A server and its client, started and stopped together."""
 
-    `port` 0 takes a free one. `startup_timeout` is in seconds. The server's output goes to the file `log`;
-    without one, to a temporary file that is kept only when something went wrong. Everything else becomes a
-    flag of vLLM: `tensor_parallel_size=8` is `--tensor-parallel-size=8`, true the bare flag, false `--no-…`.
-    What a checkpoint's `generation_config.json` says of sampling (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) does not
-    count, for requests that name only a temperature would be cut by it; `generation_config="auto"` lets it count.
-    Start-up is reported on the logger `colbench`.
-    """
+    def __init__(self, server: VLLMServer, client: AbstractAsyncContextManager[Any]) -> None:
+        self._server = server
+        self._client = client
+        self._stack = AsyncExitStack()
 
-    port_timeout = 30.0
-    """Seconds to wait for a port on which the server of a killed run may still be stopping."""
-    progress_interval = 10.0
-    """Seconds between two reports while the server starts."""
+    async def __aenter__(self) -> None:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._server)
+            await stack.enter_async_context(self._client)
+            self._stack = stack.pop_all()
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        port: int = 0,
-        startup_timeout: float = STARTUP_TIMEOUT,
-        log: Path | None = None,
-        **engine_args: ArgValue,
-    ) -> None:
-        _check(model, engine_args)
-        self.model = str(engine_args.get("served_model_name", model))
-        self.port = port or _free_port()
-        self.startup_timeout = startup_timeout
-        self.log = log
-        self.command = [
-            *(find_vllm(), "serve", model, f"--host={HOST}", f"--port={self.port}"),
-            *as_flags({"generation_config": "vllm", **engine_args}),
-        ]
-        self._temporary = log is None
-        self._watchdog: subprocess.Popen[bytes] | None = None
-
-    @property
-    def base_url(self) -> str:
-        """Where it listens, `/v1` included."""
-        return f"http://{HOST}:{self.port}/v1"
-
-    async def __aenter__(self) -> VLLMServer:
-        """Start the server and wait until it is healthy.
-
-        Raises UserError with the end of the server's log when it dies, or is not there in time.
-        """
-        await self._wait_for_port()
-        watchdog, log = self._start()
-        try:
-            await self._wait_for_health(watchdog, log)
-        except BaseException as error:
-            await _stop(watchdog, type(error))
-            raise
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._watchdog is None or self.log is None:
-            return
-        well = kind is None and self._watchdog.poll() is None
-        await _stop(self._watchdog, kind)
-        if self._temporary and well:
-            self.log.unlink(missing_ok=True)
-
-    async def _wait_for_port(self) -> None:
-        deadline = time.monotonic() + self.port_timeout
-        while not _is_free(self.port):
-            if time.monotonic() > deadline:
-                raise UserError(f"port {self.port} is in use; give another port=N, or none")
-            await asyncio.sleep(HEALTH_INTERVAL)
-
-    def _start(self) -> tuple[subprocess.Popen[bytes], Path]:
-        if self.log is None:
-            handle, name = tempfile.mkstemp(prefix="colbench-vllm-", suffix=".log")
-            os.close(handle)
-            self.log = Path(name)
-        try:
-            output = self.log.open("wb")
-        except OSError as cause:
-            raise UserError(f"log={self.log}: cannot be written: {cause.strerror}") from cause
-        with output:
-            self._watchdog = subprocess.Popen(  # noqa: S603 - the command is the user's own
-                [sys.executable, "-I", str(WATCHDOG), *self.command],
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-        logger.info("starting vLLM on %s; its log is %s", self.base_url, self.log)
-        return self._watchdog, self.log
-
-    async def _wait_for_health(self, watchdog: subprocess.Popen[bytes], log: Path) -> None:
-        start = reported = time.monotonic()
-        while not await _is_healthy(self.port):
-            passed = time.monotonic() - start
-            if watchdog.poll() is not None:
-                raise UserError(_explain(f"vLLM ended with code {watchdog.returncode}", log))
-            if passed > self.startup_timeout:
-                raise UserError(
-                    _explain(
-                        f"vLLM did not start in {self.startup_timeout:g} s; "
-                        "give it more with startup_timeout=SECONDS",
-                        log,
-                    )
-                )
-            if time.monotonic() - reported >= self.progress_interval:
-                reported = time.monotonic()
-                logger.info("vLLM is starting, %.0f s: %s", passed, "".join(tail(log, 1)))
-            await asyncio.sleep(HEALTH_INTERVAL)
-        logger.info("vLLM is up after %.0f s", time.monotonic() - start)
+    async def __aexit__(self, *error: Any) -> None:
+        await self._stack.__aexit__(*error)
 
 
 class VLLMAgent:
@@ -188,15 +68,11 @@ class VLLMAgent:
         log: str | None = None,
         **engine_args: ArgValue,
     ) -> None:
-        self.server = VLLMServer(
-            model,
-            port=port,
-            startup_timeout=startup_timeout,
-            log=Path(log) if log else None,
-            **engine_args,
+        server = shared_server(
+            model, port=port, startup_timeout=startup_timeout, log=log, **engine_args
         )
         self.agent = ModelAgent(
-            f"{self.server.model}@{self.server.base_url}",
+            f"{server.model}@{server.base_url}",
             prompt=prompt,
             single_turn=single_turn,
             pictures=pictures,
@@ -209,127 +85,86 @@ class VLLMAgent:
             client=client,
             extra_body=extra_body,
         )
-        self._running = AsyncExitStack()
+        self._running = _Running(server, self.agent)
 
     async def __aenter__(self) -> VLLMAgent:
-        async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self.server)
-            await stack.enter_async_context(self.agent)
-            self._running = stack.pop_all()
+        await self._running.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._running.__aexit__(kind, error, trace)
+    async def __aexit__(self, *error: Any) -> None:
+        await self._running.__aexit__(*error)
 
     def describe(self) -> dict[str, str]:
         """Return what the run's record holds about it."""
         return self.agent.describe()
 
-    def learned(self) -> list[str]:
-        """Return what was learned of the model and its server."""
-        return self.agent.learned()
-
     def describe_domain(self, name: str) -> dict[str, str]:
         """Return what the record of a run with tasks of a domain holds as well."""
         return self.agent.describe_domain(name)
+
+    def learned(self) -> list[str]:
+        """Return what was learned of the model and its server."""
+        return self.agent.learned()
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
         """The agent of one dialogue."""
         return self.agent.open(episode)
 
 
-def find_vllm(python: str = sys.executable) -> str:
-    """The vLLM executable: COLBENCH_VLLM, or the one beside `python`, or the one on PATH.
+class VLLMHuman(PromptedHuman):
+    """`vllm:MODEL_OR_PATH` as the human; the arguments are those of PromptedHuman and of VLLMAgent."""
 
-    Raises UserError when there is none.
-    """
-    named = os.environ.get("COLBENCH_VLLM")
-    beside = str(Path(python).with_name("vllm"))
-    found = shutil.which(named) if named else shutil.which(beside) or shutil.which("vllm")
-    if found:
-        return found
-    if named:
-        raise UserError(f"COLBENCH_VLLM: {named} is no executable")
-    raise UserError(
-        "vLLM is not installed: pip install 'colbench[vllm]', "
-        "or name the executable of another environment in COLBENCH_VLLM"
-    )
+    def __init__(
+        self,
+        model: str,
+        *,
+        prompt: str | None = None,
+        temperature: float = 0.0,
+        max_tokens: int | None = None,
+        max_chars: int | None = None,
+        max_image_edge: int = MAX_EDGE,
+        concurrency: int = 256,
+        timeout: float = 600.0,
+        retries: int = 6,
+        client: Client = "aiohttp",
+        extra_body: str = "{}",
+        port: int = 0,
+        startup_timeout: float = STARTUP_TIMEOUT,
+        log: str | None = None,
+        **engine_args: ArgValue,
+    ) -> None:
+        server = shared_server(
+            model, port=port, startup_timeout=startup_timeout, log=log, **engine_args
+        )
+        self.chat = OpenAIChat(
+            f"{server.model}@{server.base_url}",
+            max_image_edge=max_image_edge,
+            concurrency=concurrency,
+            timeout=timeout,
+            retries=retries,
+            client=client,
+            extra_body=extra_body,
+        )
+        self._running = _Running(server, self.chat)
+        super().__init__(
+            self.chat,
+            prompt=prompt,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            max_chars=max_chars,
+        )
 
+    async def __aenter__(self) -> VLLMHuman:
+        await self._running.__aenter__()
+        return self
 
-def as_flags(engine_args: dict[str, ArgValue]) -> list[str]:
-    """Arguments as flags of `vllm serve`."""
-    flags = []
-    for name, value in engine_args.items():
-        flag = name.replace("_", "-")
-        if isinstance(value, bool):
-            flags.append(f"--{flag}" if value else f"--no-{flag}")
-        else:
-            flags.append(f"--{flag}={value}")
-    return flags
+    async def __aexit__(self, *error: Any) -> None:
+        await self._running.__aexit__(*error)
 
+    def describe(self) -> dict[str, str]:
+        """Return what the run's record holds about it."""
+        return {"model": self.chat.model}
 
-def tail(log: Path, lines: int) -> list[str]:
-    """The last lines of a log that say something, without colours and finished progress bars."""
-    with log.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - 65536))
-        text = file.read().decode("utf-8", "replace")
-    clean = TERMINAL_CODES.sub("", text).splitlines()
-    return [line.rstrip() for line in clean if line.strip()][-lines:]
-
-
-def _check(model: str, engine_args: dict[str, ArgValue]) -> None:
-    if not model:
-        raise UserError("vllm: names no model; write vllm:MODEL_OR_PATH")
-    if model.startswith(("/", "./", "../")) and not Path(model).is_dir():
-        raise UserError(f"vllm:{model}: there is no such folder")
-    for name in OWN_FLAGS & engine_args.keys():
-        raise UserError(f"vllm: {name} cannot be set; the server is for this run alone")
-
-
-def _explain(what: str, log: Path) -> str:
-    shown = "\n".join(f"  {line}" for line in tail(log, LOG_TAIL))
-    return f"{what}; the end of its log, {log}:\n{shown}"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-        return True
-
-
-async def _is_healthy(port: int) -> bool:
-    import aiohttp
-
-    limit = aiohttp.ClientTimeout(total=5)
-    async with aiohttp.ClientSession(timeout=limit) as session:
-        try:
-            async with session.get(f"http://{HOST}:{port}/health") as response:
-                return response.status == 200
-        except (aiohttp.ClientError, TimeoutError):
-            return False
-
-
-async def _stop(watchdog: subprocess.Popen[bytes], error: type[BaseException] | None) -> None:
-    """Let the watchdog go and wait until it has stopped everything, less long if the run was cancelled."""
-    cancelled = error is not None and issubclass(error, asyncio.CancelledError)
-    timeout = STOP_TIMEOUT_OF_CANCELLED if cancelled else STOP_TIMEOUT
-    if watchdog.stdin:
-        watchdog.stdin.close()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        await asyncio.to_thread(watchdog.wait, timeout)
+    def learned(self) -> list[str]:
+        """Return what was learned of the model and its server."""
+        return self.chat.learned()

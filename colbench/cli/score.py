@@ -138,10 +138,10 @@ async def _rescore(
             task = tasks[rollout.task_id]
             async with slots:
                 scored = await score_rollout(judges[task.domain], task, rollout, rollout.answer)
-            seen(scored)
+            display.count(scored)
             return scored
 
-        with progress(len(rollouts), [r for r in rollouts if r.answer is None], config) as seen:
+        with progress(len(rollouts), [r for r in rollouts if r.answer is None], config) as display:
             return await asyncio.gather(*map(again, rollouts))
 
 

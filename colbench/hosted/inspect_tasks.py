@@ -39,6 +39,7 @@ from colbench.errors import (
 )
 from colbench.hosted.sessions import measures, session_for
 from colbench.messages import Message, with_newest_picture
+from colbench.models.dialect import PLAIN_TOKENS
 from colbench.models.pictures import data_url
 from colbench.registry import installed_domains
 from colbench.rollout import Rollout
@@ -48,7 +49,7 @@ ROLLOUT = "colbench_rollout"
 """Where a sample's store holds the dialogue, and its score's metadata the dialogue with its verdicts."""
 SETTINGS = "colbench_settings"
 """Where the store holds the settings of the session, so that `inspect score` finds it again."""
-SAMPLING = GenerateConfig(temperature=1.0, max_tokens=1024)
+SAMPLING = GenerateConfig(temperature=1.0, max_tokens=PLAIN_TOKENS)
 """As in the paper; what `inspect eval` is told goes before it."""
 METRICS = [mean(), stderr(cluster="task")]
 

@@ -24,6 +24,7 @@ from colbench.messages import Message, split_thoughts
 from colbench.models.address import OPENAI_URL, api_key_for, azure_key, parse_spec
 from colbench.models.connection import Connection
 from colbench.models.dialect import LIMITS, Dialect, too_long
+from colbench.models.load import ClientLoad
 from colbench.models.pictures import MAX_EDGE, data_url, fit_pictures
 from colbench.models.refusals import (
     NotNowError,
@@ -97,6 +98,7 @@ class OpenAIChat:
     ) -> None:
         if client not in get_args(Client):
             raise UserError(f"client={client}: unknown; it is {' or '.join(get_args(Client))}")
+        self.client = client
         self.concurrency = concurrency
         self.timeout = timeout
         self.retries = retries
@@ -113,6 +115,7 @@ class OpenAIChat:
         self._connections = [
             Connection(url, key, client=client, azure=azure) for url, key in keys.items()
         ]
+        self._load = ClientLoad(client)
         self.dialect = Dialect(openai=azure or OPENAI_URL in keys)
 
     @property
@@ -126,12 +129,14 @@ class OpenAIChat:
                 each.open(timeout=self.timeout, concurrency=self.concurrency)
             for each in self._connections:
                 await each.check(self.model)
+            self._load = ClientLoad(self.client)
         except BaseException:
             await self._close()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._load.tell()
         await self._close()
 
     async def _close(self) -> None:
@@ -239,6 +244,7 @@ class OpenAIChat:
             slot.succeeded()
         connection.has_answered = True
         server.answered()
+        self._load.calls += 1
         return completion, sent
 
     def _refusal(

@@ -7,10 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from colbench.errors import Boundary
-from colbench.messages import Usage
+from colbench.messages import Delivery, Usage, split_thoughts
 from colbench.registry import get_domain
 from colbench.report.cells import Cells
-from colbench.report.model import Cost, Failures, Leaks, LeakShare, Reason, Tokens, Turns, Words
+from colbench.report.model import (
+    Cost,
+    Failures,
+    Leaks,
+    LeakShare,
+    Reason,
+    Replies,
+    Tokens,
+    Turns,
+    Words,
+)
 from colbench.rollout import Rollout, Turn
 from colbench.stats import mean_interval
 
@@ -74,6 +84,29 @@ def human_usages(rollouts: Iterable[Rollout]) -> Iterator[Usage | None]:
 
 def _turns(rollouts: Iterable[Rollout]) -> Iterator[Turn]:
     return (turn for rollout in rollouts for turn in rollout.turns)
+
+
+def replies(rollouts: Iterable[Rollout]) -> dict[str, Replies]:
+    """Count, by role, how the replies came from model servers; roles without a model server are left out."""
+    turns = list(_turns(rollouts))
+    agent = [(t.agent_delivery, not split_thoughts(t.raw)[1].strip()) for t in turns]
+    human = [(t.human_delivery, not t.human) for t in turns if t.human is not None]
+    found = {"agent": _replies(agent), "human": _replies(human)}
+    return {role: each for role, each in found.items() if each.total}
+
+
+def _replies(came: Iterable[tuple[Delivery | None, bool]]) -> Replies:
+    """Count deliveries, each given with True if the reply is empty."""
+    known = [(delivery, empty) for delivery, empty in came if delivery]
+    return Replies(
+        total=len(known),
+        empty=sum(empty for _, empty in known),
+        cut=sum(delivery.cut for delivery, _ in known),
+        filtered=sum(delivery.filtered for delivery, _ in known),
+        refused=sum(delivery.refused for delivery, _ in known),
+        retries=sum(delivery.retries for delivery, _ in known),
+        waited=sum(delivery.waited for delivery, _ in known),
+    )
 
 
 def cost(

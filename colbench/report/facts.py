@@ -22,7 +22,7 @@ from colbench.numbers import (
     points_range,
     short,
 )
-from colbench.report.model import DomainReport, LeakShare, Rates, Tokens, WinRate
+from colbench.report.model import DomainReport, LeakShare, Rates, Replies, Tokens, WinRate
 from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
 
@@ -59,6 +59,7 @@ def sections(domain: Domain, report: DomainReport) -> list[Section]:
         Section(title="Floors", heads=heads, facts=tuple(_floors(domain, report))),
         Section(title="Win rate", facts=tuple(_wins(domain, report.win_rate, report.tasks))),
         Section(title="Dialogues", facts=tuple(_dialogues(report))),
+        Section(title="Replies of model servers", facts=tuple(_replies(report))),
         Section(title="Leak audit", heads=("mean", "maximum"), facts=tuple(_leaks(report))),
         Section(title="Spending", facts=tuple(_spending(report))),
         Section(title="Failures", facts=tuple(_failures(domain, report))),
@@ -203,6 +204,31 @@ def _dialogues(report: DomainReport) -> Iterator[Fact]:
     ended = report.ended_by
     note = f"by the turn limit {ended['limit']:,}, by a failure {ended['failure']:,}"
     yield Fact(label="ended by an answer", value=f"{ended['answer']:,}", note=note)
+
+
+def _replies(report: DomainReport) -> Iterator[Fact]:
+    for role, found in report.replies.items():
+        noted = [
+            f"{name} {number:,} ({percent(number / found.total)})"
+            for name, number in reply_counts(found).items()
+            if number
+        ]
+        yield Fact(
+            label=f"{role}'s", value=f"{found.total:,}", note=", ".join(noted) or "all whole"
+        )
+        if found.retries or found.waited >= 1:
+            note = f"{duration(found.waited)} of waiting, over all dialogues"
+            yield Fact(label="requests repeated", value=f"{found.retries:,}", note=note)
+
+
+def reply_counts(found: Replies) -> dict[str, int]:
+    """Return the numbers of replies that did not come as they should, by what became of them."""
+    return {
+        "empty": found.empty,
+        "cut": found.cut,
+        "filtered": found.filtered,
+        "refused": found.refused,
+    }
 
 
 def _leaks(report: DomainReport) -> Iterator[Fact]:

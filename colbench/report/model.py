@@ -79,6 +79,24 @@ class Tokens(Struct, frozen=True, kw_only=True):
     """Replies for which no server gave a count; the sums leave them out."""
 
 
+class Replies(Struct, frozen=True, kw_only=True):
+    """How the replies of one role came from its model server."""
+
+    total: int
+    empty: int
+    """Without a word, whatever the reason."""
+    cut: int
+    """Cut by a limit on their length."""
+    filtered: int
+    """Ended by the provider's filter."""
+    refused: int
+    """The model declined, in the field `refusal`."""
+    retries: int
+    """Requests that failed and were repeated."""
+    waited: float
+    """Seconds of waiting: for a slot, after refusals, in failed requests."""
+
+
 class Cost(Struct, frozen=True, kw_only=True):
     """US dollars by role; None when the price or the tokens are unknown."""
 
@@ -176,6 +194,8 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     words: Words
     tokens: dict[str, Tokens | None]
     """By `agent` and `human`; None when no server counted."""
+    replies: dict[str, Replies] = {}
+    """By role; only those that a model server gave."""
     cost: Cost
     leaks: Leaks | None
     """None when no dialogue was audited."""

@@ -82,6 +82,7 @@ def _domain(
         turns=dialogues.turns_used(whole, config.max_turns),
         words=dialogues.words(whole),
         tokens=tokens,
+        replies=dialogues.replies(rollouts),
         cost=dialogues.cost(tokens, config.agent_price, config.human_price),
         leaks=dialogues.leaks(rollouts),
         failures=dialogues.failures(rollouts),

@@ -6,10 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from colbench.config import RunConfig
 from colbench.domain import Domain
+from colbench.numbers import percent
 from colbench.registry import get_domain
+from colbench.report.facts import reply_counts
 from colbench.report.model import DomainReport, RunReport
 from colbench.rollout import Rollout
 from colbench.run_folder import RunRecord
+
+NOTEWORTHY = 0.01
+"""Share of replies from which on it is worth a warning."""
+ADVICE = {
+    "empty": ": a limit on tokens may have been reached before the first word",
+    "cut": ": max_tokens=N in --agent-arg or --human-arg sets the limit",
+    "filtered": " by the provider",
+    "refused": " by the model",
+}
 
 
 def warnings(
@@ -18,13 +29,27 @@ def warnings(
     """Yield the warnings of a report, one sentence each."""
     pins = [pin for pin in record.pins.values() if isinstance(pin, dict)]
     played = {str(pin["environment"]) for pin in pins if "environment" in pin}
+    for role, learned in record.learned.items():
+        yield f"the {role}'s model: {'; '.join(learned)}"
     for name, found in report.domains.items():
         domain = get_domain(name)
         if found.mode != config.scoring:
             yield _other_mode(domain, found, config.scoring)
+        yield from _replies(found)
         if record.environments.get(name):
             own = [rollout for rollout in rollouts if rollout.domain == name]
             yield from _other_tools(own, played)
+
+
+def _replies(report: DomainReport) -> Iterator[str]:
+    """Yield what more than 1 % of the replies of a role became."""
+    for role, found in report.replies.items():
+        for name, number in reply_counts(found).items():
+            if number > NOTEWORTHY * found.total:
+                yield (
+                    f"{number:,} of the {role}'s {found.total:,} replies ({percent(number / found.total)}) "
+                    f"were {name}{ADVICE[name]}"
+                )
 
 
 def _other_mode(domain: Domain, found: DomainReport, wanted: str) -> str:

@@ -1,8 +1,8 @@
 """Continuations of dialogues by the harness, in a process of its own: the dialogues begin by a script.
 
-FOLDER/DIGEST/plan.json     the scripts, and who goes on after them (`prefix`)
+FOLDER/DIGEST/plan.json     the scripts, and who continues them (`replay`)
 FOLDER/DIGEST/tasks.jsonl   a task for each
-FOLDER/DIGEST/run/          the run, which a second call goes on with
+FOLDER/DIGEST/run/          the run, which a second call resumes
 FOLDER/DIGEST/log.txt       what the command said
 """
 
@@ -22,7 +22,7 @@ from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
 from colbench.task import Task, row_from_task
 from sweet_rl_trainer.agents.dialogues import run_dialogues
-from sweet_rl_trainer.agents.replay import Plan, Script, told_apart
+from sweet_rl_trainer.agents.replay import Plan, Script, distinguishable
 
 PLAN, TASKS, LOG, RUN = "plan.json", "tasks.jsonl", "log.txt", "run"
 PREFIX = "sweet_rl_trainer.agents.replay"
@@ -41,14 +41,14 @@ class Opening(Struct, frozen=True, kw_only=True):
 
 
 Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
-"""The rewards of so many continuations of each opening; fewer where some failed."""
+"""Returns the rewards of the given number of continuations of each opening; fewer if some failed."""
 
 
 class HarnessContinuations:
     """`Continuations` by `config`'s agent and human, scored as its run was.
 
-    `config` is that of the run whose dialogues are continued (`RunFolder(…).record().config`), its agent replaced by
-    whatever shall go on. What was played is kept in `folder` and not played again.
+    `config` is that of the run whose dialogues are continued (`RunFolder(…).record().config`), with
+    the agent that continues them. Finished dialogues are kept in `folder` and not run again.
     """
 
     def __init__(self, folder: Path, config: RunConfig) -> None:
@@ -56,7 +56,7 @@ class HarnessContinuations:
         self.config = config
 
     def __call__(self, openings: Sequence[Opening], count: int) -> list[list[float]]:
-        """The rewards of each opening's continuations, those that have one.
+        """Return the rewards of each opening's continuations that have one.
 
         Raises UserError, with the end of the log, if the command fails or nothing has a reward.
         """
@@ -98,10 +98,10 @@ class HarnessContinuations:
                 for number, each in enumerate(openings, 1)
             ),
         )
-        return told_apart(plan)
+        return distinguishable(plan)
 
     def _beginning(self, folder: Path, plan: Plan) -> RunConfig:
-        """The run of a plan's folder."""
+        """Return the configuration of the run of a plan's folder."""
         return replace(
             self.config,
             domain=None,
@@ -131,7 +131,10 @@ def _rows(openings: Sequence[Opening], plan: Plan) -> Iterator[bytes]:
 
 
 def _reward(rollout: Rollout) -> list[float]:
-    """As in `trajectories.read_run`: none where the agent broke off by failing."""
+    """Return the reward of a continuation as a list; it is empty if the agent failed or there is no score.
+
+    This is the rule of `trajectories.read_run`.
+    """
     score = rollout.scores.get("default")
     if rollout.ended_by == "failure" or score is None or score.value is None:
         return []

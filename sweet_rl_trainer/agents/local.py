@@ -1,4 +1,4 @@
-"""The agent behind `local:FOLDER`: a checkpoint in the harness's own process, without a server.
+"""The agent and the human behind `local:FOLDER`: a checkpoint in the harness's own process, without a server.
 
 Replies that are waited for at the same time are one batch. It is for small models and where no server runs; vLLM is
 faster for large ones.
@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
+from colbench.clock import waiting
 from colbench.config import derive_seed
-from colbench.errors import AgentError, UserError, describe_exception
+from colbench.errors import TooLongError, UserError, describe_exception
 from colbench.messages import Message, Sampled, Usage
+from colbench.prompted_human import PromptedHuman
 from colbench_agents.model import PromptedAgent
 from sweet_rl_trainer.console import quiet
 
@@ -34,7 +37,7 @@ from sweet_rl_trainer.settings import Precision  # noqa: E402
 GATHER = 0.01
 """Seconds in which replies that are waited for are gathered."""
 HELD = 32_768
-"""Tokens of dialogues that go on, whose keys and values are held."""
+"""Tokens of unfinished dialogues whose keys and values are held."""
 
 
 class LocalAgent(PromptedAgent):
@@ -56,7 +59,7 @@ class LocalAgent(PromptedAgent):
         rows: int = 64,
         answers: bool = True,
     ) -> None:
-        self._local = LocalChat(model, dtype=dtype, rows=rows)
+        self._local = shared_chat(model, dtype=dtype, rows=rows)
         super().__init__(
             self._local if answers else NoAnswerModel(self._local),
             prompt=prompt,
@@ -66,8 +69,36 @@ class LocalAgent(PromptedAgent):
         )
 
     def describe(self) -> dict[str, str]:
-        """What is recorded in the run beside the flag."""
+        """Return what the run's record holds about the agent besides its flags."""
         return {"model": self._local.digest, "dtype": self._local.dtype, **super().describe()}
+
+
+class LocalHuman(PromptedHuman):
+    """`local:FOLDER` as the human; an agent with the same checkpoint, `dtype` and `rows` shares its weights."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        prompt: str | None = None,
+        temperature: float = 0.0,
+        max_tokens: int | None = None,
+        max_chars: int | None = None,
+        dtype: Precision = "float32",
+        rows: int = 64,
+    ) -> None:
+        self._local = shared_chat(model, dtype=dtype, rows=rows)
+        super().__init__(
+            self._local,
+            prompt=prompt,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            max_chars=max_chars,
+        )
+
+    def describe(self) -> dict[str, str]:
+        """Return what the run records in addition to the human's flag."""
+        return {"model": self._local.digest, "dtype": self._local.dtype}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +123,7 @@ class LocalChat:
 
     @cached_property
     def digest(self) -> str:
-        """That of the weights."""
+        """The digest of the weights."""
         return model_digest(self._folder)
 
     async def chat(
@@ -105,11 +136,14 @@ class LocalChat:
         tokens: bool = False,
         begun: str = "",
     ) -> Message:
-        """The next message, which goes on from `begun`. Raises AgentError where the model's context has no room."""
+        """Return the next message, which continues `begun`.
+
+        Raises TooLongError if the model's context has no room for it.
+        """
         prompt = self._chat.prompt(messages, where="the dialogue")
         prompt += self._chat.tokenizer.encode(begun, add_special_tokens=False)
         if len(prompt) + max_tokens > context_of(self._model):
-            raise AgentError(
+            raise TooLongError(
                 f"{len(prompt)} tokens leave no room for a reply in the model's context"
             )
         asked = _Asked(
@@ -122,7 +156,8 @@ class LocalChat:
         self._waiting.append(asked)
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._answer())
-        said = self._message(prompt, await asked.reply, tokens=tokens)
+        with waiting():  # the model serves both roles, and many dialogues
+            said = self._message(prompt, await asked.reply, tokens=tokens)
         return replace(said, content=begun + said.content)
 
     def _message(self, prompt: list[int], ids: list[int], *, tokens: bool) -> Message:
@@ -154,7 +189,7 @@ class LocalChat:
             await asyncio.sleep(GATHER)
 
     def _next_batch(self) -> list[_Asked]:
-        """Those that wait longest and are sampled alike."""
+        """Take the longest waiting requests that share their sampling settings."""
         first = self._waiting[0]
         like = [
             each
@@ -187,3 +222,15 @@ class LocalChat:
     @cached_property
     def _ends(self) -> list[int]:
         return ends_of(self._model, self._chat)
+
+
+_CHATS: WeakValueDictionary[tuple[str, Precision, int], LocalChat] = WeakValueDictionary()
+
+
+def shared_chat(model: str, *, dtype: Precision, rows: int) -> LocalChat:
+    """Return the chat model of a checkpoint; while one is in use, it is the same one for all."""
+    key = (str(resolve(model)), dtype, rows)
+    chat = _CHATS.get(key)
+    if chat is None:
+        chat = _CHATS[key] = LocalChat(model, dtype=dtype, rows=rows)
+    return chat

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
+from colbench.config import digest
 from colbench.pages.render import Render
 from colbench.resources import open_renderer
 from sweet_rl_trainer.console import progress
-from sweet_rl_trainer.data.pictures import Picture
+from sweet_rl_trainer.data.pictures import Album, Picture
 
 AT_ONCE = 64
 """Renders in memory at the same time."""
 
 
 class Camera:
-    """Renders the pages of a domain and keeps their pictures; a page that was rendered before is not rendered again."""
+    """Renders the pages of a domain, each once, and keeps their pictures in an album."""
 
-    def __init__(self, domain: str, keep: Callable[[bytes], Picture]) -> None:
-        """`keep` takes a PNG file, such as `Album.add`."""
+    def __init__(self, domain: str, album: Album) -> None:
+        """Create a camera for pages of a domain whose pictures go to `album`."""
         self._domain = domain
-        self._keep = keep
+        self._album = album
         self._known: dict[str, Picture | None] = {}
 
     def __call__(self, page: str) -> Picture | None:
@@ -29,8 +30,15 @@ class Camera:
         return self._known[page]
 
     def take(self, pages: Iterable[str]) -> None:
-        """Render pages together, which is faster than one by one."""
-        missing = [page for page in dict.fromkeys(pages) if page not in self._known]
+        """Render the pages that are not in the album together, which is faster than one by one."""
+        missing = []
+        for page in dict.fromkeys(pages):
+            if page in self._known:
+                continue
+            if found := self._album.find(self._key(page)):
+                self._known[page] = found
+            else:
+                missing.append(page)
         if missing:
             asyncio.run(self._take(missing))
 
@@ -41,11 +49,16 @@ class Camera:
                     some = pages[start : start + AT_ONCE]
                     renders = await asyncio.gather(*map(renderer.render, some))
                     for page, render in zip(some, renders, strict=True):
-                        self._known[page] = self._kept(render)
+                        self._known[page] = self._kept(page, render)
                         advance()
 
-    def _kept(self, render: Render) -> Picture | None:
-        return self._keep(render.picture) if render.outcome == "rendered" else None
+    def _kept(self, page: str, render: Render) -> Picture | None:
+        if render.outcome != "rendered":
+            return None
+        return self._album.add(self._key(page), render.picture)
+
+    def _key(self, page: str) -> str:
+        return digest([self._domain, page])
 
     @property
     def unseen(self) -> int:

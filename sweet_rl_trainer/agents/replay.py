@@ -34,7 +34,7 @@ class Script(Struct, frozen=True, kw_only=True):
     """How the dialogues about a task begin."""
 
     task_id: str
-    """Unique in the plan: tasks that are the same are told apart by it."""
+    """Unique in the plan: it distinguishes equal tasks."""
     task_hash: str
     heard: tuple[str, ...]
     """What the human says, the request first."""
@@ -43,7 +43,7 @@ class Script(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """The scripts of a run, and who goes on after them."""
+    """The scripts of a run, and the agent and human that continue them."""
 
     agent: str
     agent_args: dict[str, ArgValue]
@@ -55,15 +55,15 @@ class Plan(Struct, frozen=True, kw_only=True):
     scripts: tuple[Script, ...]
 
 
-def told_apart(plan: Plan) -> Plan:
-    """The plan with the next seed by which no two of its dialogues have the same request and the same seed."""
+def distinguishable(plan: Plan) -> Plan:
+    """Return the plan with the next seed for which no two of its dialogues share their request and their seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
     return plan
 
 
 def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
-    """What the agent says, by the request and the dialogue's seed: it is told no more of a dialogue."""
+    """Return the agent's replies by request and seed of the dialogue, which are all that the agent knows of it."""
     return {
         (
             script.heard[0],
@@ -75,12 +75,12 @@ def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
 
 
 class _Prefix:
-    """What the two have in common: the plan, and who goes on."""
+    """The common part of both: the plan, and the participant that continues."""
 
     kind: Kind
 
     def __init__(self, *, plan: str) -> None:
-        """`plan` is the file. Raises DataError if it is none, UserError if there is nobody to go on."""
+        """Read the plan from a file. Raises DataError if it is damaged, UserError if there is no one to continue it."""
         try:
             content = Path(plan).read_bytes()
             self.plan = msgspec.json.decode(content, type=Plan)
@@ -125,7 +125,7 @@ def _then(described: Mapping[str, str]) -> dict[str, str]:
 class PrefixAgent(_Prefix):
     """Says a script's replies, then what the plan's agent says.
 
-    Raises DataError for a plan whose dialogues it cannot tell apart (`told_apart`).
+    Raises DataError for a plan whose dialogues it cannot distinguish (`distinguishable`).
     """
 
     kind: Kind = "agent"
@@ -139,7 +139,7 @@ class PrefixAgent(_Prefix):
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """The agent of one dialogue."""
+        """Yield the agent of one dialogue."""
         async with opened(self.then, episode) as then:
             yield _Speaker(self._replies, episode.seed, then)
 
@@ -169,7 +169,7 @@ class PrefixHuman(_Prefix):
         self._heard = {script.task_id: script.heard for script in self.plan.scripts}
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
-        """The human's next words."""
+        """Return the human's next message."""
         script = self._heard[task.id]
         turn = len(dialogue) // 2
         said: Message | str = (

@@ -11,14 +11,13 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from colbench.command import USER_MISTAKE
 from sweet_rl_trainer.pipeline.amounts import count, lacks
-from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
+from sweet_rl_trainer.pipeline.paper_diff import STAGES, as_text, paper_diff
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Stage
 
@@ -45,12 +44,8 @@ def show(recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path) -> i
 def _deviations(recipe: Recipe, paper: Recipe, names: Collection[str]) -> Table | str:
     table = Table("deviation", "here", "paper", box=None)
     for row in paper_diff(recipe, paper, names):
-        table.add_row(*(Text(_plain(each)) for each in row))
+        table.add_row(*(Text(as_text(each)) for each in row))
     return table if table.row_count else "No deviation from the paper."
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _state(stage: Stage, out: Path) -> str:

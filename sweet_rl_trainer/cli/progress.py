@@ -18,8 +18,16 @@ from sweet_rl_trainer.pipeline.stage import Report, Stage
 def run_all(stages: Sequence[Stage], out: Path, page: Callable[[Stage | None], None]) -> None:
     """Run the stages that are not done yet, one after the other.
 
-    `page` is called before each of them with the stage that is begun, and at the end; it writes the page of the run.
+    `page` writes the page of the run. It is called with each stage before that starts, and with None at the end, also
+    if a stage fails or the run is interrupted.
     """
+    try:
+        _run_all(stages, out, page)
+    finally:
+        page(None)
+
+
+def _run_all(stages: Sequence[Stage], out: Path, page: Callable[[Stage | None], None]) -> None:
     console = Console(stderr=True)
     for number, stage in enumerate(stages, 1):
         name = f"[{number}/{len(stages)}] {stage.name}"
@@ -34,7 +42,6 @@ def run_all(stages: Sequence[Stage], out: Path, page: Callable[[Stage | None], N
                 Text(f"{name}: done in {duration(report.seconds)}{_summary(stage, report)}")
             )
         _show(console, stage, stage.folder(out), report)
-    page(None)
 
 
 def _show(console: Console, stage: Stage, folder: Path, report: Report) -> None:

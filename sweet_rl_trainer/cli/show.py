@@ -19,16 +19,14 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """List the recipes and the stages, or print a recipe."""
-    from sweet_rl_trainer.console import quiet
-
-    quiet()
-    from sweet_rl_trainer.pipeline.method import goals
     from sweet_rl_trainer.pipeline.recipe_files import describe as summary
     from sweet_rl_trainer.pipeline.recipe_files import shipped, text
 
     if args.recipe:
         print(text(args.recipe)[0], end="")
         return
+    from sweet_rl_trainer.pipeline.method import goals
+
     recipes, stages = {name: summary(name) for name in shipped()}, goals()
     width = max(map(len, (*recipes, *stages)))
     for heading, lines in (("recipes", recipes), ("stages, for --until", stages)):

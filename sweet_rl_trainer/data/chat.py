@@ -52,7 +52,7 @@ class Chat:
 
     @property
     def bos(self) -> list[int]:
-        """The BOS token, if there is one."""
+        """The BOS token in a list, which is empty if the tokenizer has none."""
         bos: int | None = self.tokenizer.bos_token_id
         return [] if bos is None else [bos]
 

@@ -8,23 +8,23 @@ from collections.abc import Iterable, Sequence
 from colbench.rollout import Rollout
 
 
-def dialogue_measures(rollouts: Sequence[Rollout]) -> dict[str, float]:
+def dialogue_measures(rollouts: Sequence[Rollout], scoring: str = "default") -> dict[str, float]:
     """Return the means over dialogues, by the names that logs and alarms have for them.
 
-    Dialogues that failed count as ended without an answer. `success` is of those with a verdict; `reply_tokens` and the
-    entropies, −mean log-probability of what was sampled at a turn, of replies whose tokens, and log-probabilities, are
-    recorded.
+    A failed dialogue counts as one that ended without an answer. `success` is the mean over dialogues with a verdict in
+    this scoring mode, and `reply_tokens` over replies with recorded tokens. The entropy of a turn is the negative mean
+    of the recorded log-probabilities of its sampled tokens.
     """
     played = [each for each in rollouts if each.turns]
     found = {
-        "turns": _mean(len(each.turns) for each in played),
-        "unanswered": _mean(each.ended_by != "answer" for each in rollouts),
-        "success": _mean(
+        "turns": mean(len(each.turns) for each in played),
+        "unanswered": mean(each.ended_by != "answer" for each in rollouts),
+        "success": mean(
             score.success
             for each in rollouts
-            if (score := each.scores.get("default")) and score.success is not None
+            if (score := each.scores.get(scoring)) and score.success is not None
         ),
-        "reply_tokens": _mean(
+        "reply_tokens": mean(
             len(turn.sampled.ids) for each in played for turn in each.turns if turn.sampled
         ),
         **_entropies(played),
@@ -39,12 +39,13 @@ def _entropies(rollouts: Iterable[Rollout]) -> dict[str, float | None]:
             if turn.sampled:
                 by_turn[number] += turn.sampled.logprobs
     return {
-        f"entropy_turn_{number}": -(_mean(found) or 0.0)
+        f"entropy_turn_{number}": -(mean(found) or 0.0)
         for number, found in sorted(by_turn.items())
         if found
     }
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    known = list(values)
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the known values; None if there are none."""
+    known = [each for each in values if each is not None]
     return sum(known) / len(known) if known else None

@@ -34,7 +34,7 @@ class EstimatedChat(Chat):
 
     @property
     def bos(self) -> list[int]:
-        """No token: it would change no count."""
+        """An empty list, as one more token would not change an estimate."""
         return []
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:  # noqa: ARG002

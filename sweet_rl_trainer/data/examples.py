@@ -55,7 +55,7 @@ class Side(Struct, frozen=True, kw_only=True):
 
     @property
     def tokens(self) -> int:
-        """Tokens of all examples."""
+        """The number of tokens of all examples."""
         return sum(len(each.ids) for each in self.examples)
 
 

@@ -1,4 +1,4 @@
-"""Facts of a task that a dialogue has told."""
+"""Facts of a task that a dialogue has revealed."""
 
 from __future__ import annotations
 

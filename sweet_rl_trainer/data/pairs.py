@@ -64,11 +64,12 @@ def make_pairs(
     limit_negatives: Iterable[Trajectory] = (),
     without: Counter[str] | None = None,
 ) -> list[Pair]:
-    """All pairs that the rule allows, task by task in order of first appearance.
+    """Return all pairs that the rule allows, task by task in order of first appearance.
 
-    The trajectories' own order decides which of several best ones is the first. Tasks without a pair are counted in
-    `without`, by reason. Of `limit_negatives` only those count that ran into the limit and whose task is among
-    the trajectories'. Raises DataError if there is no pair at all, UserError for another rule or a margin below 0.
+    The order of the trajectories decides which of several best ones is the first. Tasks without a pair are counted in
+    `without`, by reason. Only those of `limit_negatives` count that reached the turn limit and whose task is among
+    those of the trajectories. Raises DataError if there is no pair at all, UserError for an unknown rule or a margin
+    below 0.
     """
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: there are {', '.join(RULES)}")

@@ -1,6 +1,8 @@
 """Pictures of pages: shrunk to what a model is to see, and kept in a folder by their content.
 
-    FOLDER/NAME.png     NAME is the SHA-256 of the file
+    FOLDER/NAME.png          NAME is the SHA-256 of the file
+    FOLDER/pages-SIZE.jsonl  the picture of each page, so that a page is rendered once for all stages; SIZE is that of
+                             the pictures: least and most pixels, and the edge of an image token
 
 A picture is kept in exactly the size that the model's image processor would give it, so it is resized once.
 """
@@ -8,10 +10,12 @@ A picture is kept in exactly the size that the model's image processor would giv
 from __future__ import annotations
 
 import io
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 
@@ -23,23 +27,41 @@ class Picture(Struct, frozen=True, kw_only=True):
     """Image tokens that the model sees of it."""
 
 
+class _Kept(Struct, frozen=True, kw_only=True):
+    """A line of the index."""
+
+    page: str
+    picture: Picture
+
+
 class Album:
-    """Keeps pictures in a folder, each with at most `max_pixels` pixels."""
+    """Keeps pictures of pages in a folder, each with at most `max_pixels` pixels."""
 
     def __init__(self, folder: Path, processor: Any, *, max_pixels: int) -> None:
-        """`processor` is the image processor of the model, whose own bound counts as well."""
+        """Create an album. `processor` is the model's image processor, whose own bounds apply as well."""
         self.folder = folder
         self._least: int = processor.size["shortest_edge"]
         self._most: int = min(max_pixels, processor.size["longest_edge"])
         self._edge: int = processor.patch_size * processor.merge_size
+        self._index = folder / f"pages-{self._least}-{self._most}-{self._edge}.jsonl"
 
     @property
     def most_tokens(self) -> int:
-        """Image tokens of the largest picture."""
+        """The number of image tokens of the largest picture."""
         return self._most // self._edge**2
 
-    def add(self, png: bytes) -> Picture:
-        """Shrink a picture and keep it."""
+    def find(self, page: str) -> Picture | None:
+        """Return the picture of a page, by the page's digest, if it was kept before."""
+        found = self._pages.get(page)
+        return found if found and self._path(found.name).is_file() else None
+
+    @cached_property
+    def _pages(self) -> dict[str, Picture]:
+        lines = self._index.read_bytes().splitlines() if self._index.is_file() else []
+        return {kept.page: kept.picture for kept in map(_line, lines) if kept}
+
+    def add(self, page: str, png: bytes) -> Picture:
+        """Shrink the picture of a page and keep it; `page` is the page's digest."""
         from PIL import Image
         from PIL.Image import Resampling
         from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize
@@ -53,12 +75,27 @@ class Album:
         image.resize((width, height), Resampling.BICUBIC).save(file, "PNG")
         name = sha256(file.getvalue()).hexdigest()
         self._write(name, file.getvalue())
-        return Picture(name=name, tokens=(height // self._edge) * (width // self._edge))
+        picture = Picture(name=name, tokens=(height // self._edge) * (width // self._edge))
+        with self._index.open("ab") as index:
+            index.write(msgspec.json.encode(_Kept(page=page, picture=picture)) + b"\n")
+        self._pages[page] = picture
+        return picture
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.png"
 
     def _write(self, name: str, content: bytes) -> None:
-        path = self.folder / f"{name}.png"
+        path = self._path(name)
         if not path.is_file():
             self.folder.mkdir(parents=True, exist_ok=True)
             part = path.with_suffix(".part")
             part.write_bytes(content)
             part.replace(path)
+
+
+def _line(line: bytes) -> _Kept | None:
+    """Return a line of the index; None if a process was killed while it wrote it."""
+    try:
+        return msgspec.json.decode(line, type=_Kept)
+    except msgspec.DecodeError:
+        return None

@@ -13,17 +13,23 @@ T = TypeVar("T", bound=Trajectory)
 
 
 def is_held_out(task_hash: str, share: float, seed: int = 0) -> bool:
-    """Whether a task is on the held-out side, which has about that share of all tasks. Other tasks do not matter."""
+    """Return True if a task is on the held-out side, which has about this share of all tasks.
+
+    The decision does not depend on other tasks.
+    """
     return derive_seed("held-out", seed, task_hash) < share * 2**31
 
 
 def is_in_part(task_hash: str, share: float, seed: int = 0) -> bool:
-    """Whether a task is in a part that has about that share of all tasks. Other tasks do not matter."""
+    """Return True if a task is in a part that has about this share of all tasks.
+
+    The decision does not depend on other tasks.
+    """
     return derive_seed("share", seed, task_hash) < share * 2**31
 
 
 def part(trajectories: Sequence[T], share: float, *, seed: int = 0) -> list[T]:
-    """Those of about that share of the tasks; a larger share has all of a smaller one.
+    """Return the trajectories of about this share of the tasks; a larger share contains every smaller one.
 
     Raises UserError if no task is left.
     """
@@ -36,9 +42,9 @@ def part(trajectories: Sequence[T], share: float, *, seed: int = 0) -> list[T]:
 
 
 def split(trajectories: Sequence[T], share: float, *, seed: int = 0) -> tuple[list[T], list[T]]:
-    """The trajectories to train on and those held out.
+    """Return the trajectories to train on and the held-out ones.
 
-    Raises UserError for a share outside [0, 1), or if one of the two sides that were asked for is empty.
+    Raises UserError for a share outside [0, 1), or if a requested side is empty.
     """
     if not 0 <= share < 1:
         raise UserError(f"held-out share {share}: it must be at least 0 and less than 1")

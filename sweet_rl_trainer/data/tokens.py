@@ -2,13 +2,13 @@
 
 Every turn is a prompt and a completion. The prompt is what the sampler was given: the recorded ids, else the
 recorded string, else the chat template applied to the messages before the turn, with the generation prompt. The
-completion is what was sampled: the recorded ids, else the reply as it came, tokenised on its own, and the
+completion is what was sampled: the recorded ids, else the reply as it came, tokenized on its own, and the
 end-of-turn token. So a template is only ever asked for what it is asked for when sampling; no text is searched for
 its marks, and one that strips thoughts, moves the system message or states the date is as good as any.
 
 The turns of a dialogue are one sequence where every prompt continues the one before, token by token, and the reply
 to it. Where it does not (private parts and thoughts are not played back, a reply is trimmed, tokens drift when text
-is tokenised again), each turn is a sequence of its own, so that no token is trained after what the agent did not see.
+is tokenized again), each turn is a sequence of its own, so that no token is trained after what the agent did not see.
 The layout `joined` gives up this much: where the next prompt holds the reply as it was said, the reply as it was
 sampled is put in its place, private part and all, and the dialogue is one sequence that costs less.
 """
@@ -131,14 +131,14 @@ def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int],
 def _preface(
     trajectory: Trajectory, chat: Chat, preface: str, inside: bool
 ) -> tuple[list[int], list[int]]:
-    """What it stands behind, and its own ids."""
+    """Return the ids of the header that the preface follows, and those of the preface."""
     where = f"{trajectory.id}, turn 1"
     header = chat.header(trajectory.context(0), where=where) if inside else []
     return header, chat.encode(preface + "\n\n")
 
 
 def _prefaced(prompt: list[int], header: list[int], words: list[int], bos: list[int]) -> list[int]:
-    """The prompt with words after its header, else after BOS, else at its start."""
+    """Return the prompt with words inserted after its header, else after BOS, else at its start."""
     starts = (start for start in (header, bos) if start and prompt[: len(start)] == start)
     start = next(starts, [])
     return [*start, *words, *prompt[len(start) :]]
@@ -158,7 +158,7 @@ def arrange(
 
 
 def _continues(turn: TurnTokens, following: TurnTokens, reply: list[int]) -> bool:
-    """Whether the next prompt is this one, the reply and more, token by token."""
+    """Return True if the following prompt begins with this prompt and the reply, token by token."""
     start = len(turn.prompt)
     end = start + len(reply)
     prompt = following.prompt
@@ -175,7 +175,7 @@ def _exact(turns: Sequence[TurnTokens]) -> Tokens:
 
 
 def _joined(turns: Sequence[TurnTokens]) -> Tokens:
-    """Each reply in place of what the next prompt holds of it."""
+    """Join the turns into one sequence, with each reply in place of its copy in the next prompt."""
     pieces = [(turns[0].prompt, OUTSIDE), (turns[0].reply, 0)]
     for number, (last, turn) in enumerate(pairwise(turns), start=1):
         rest = turn.prompt[len(last.prompt) + len(last.said) :]

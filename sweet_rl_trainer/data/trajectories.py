@@ -36,7 +36,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
 
     id: str
     """Where it is from: task and trial of a run, or file and line. The same wherever the run's folder is, as order and
-    draws go by it; a rollout's key is not, if it has the path of a model in it."""
+    draws depend on it; a rollout's key is not, if it has the path of a model in it."""
     task_id: str
     task_hash: str
     domain: str
@@ -57,11 +57,11 @@ class Trajectory(Struct, frozen=True, kw_only=True):
 
     @property
     def replies(self) -> tuple[str, ...]:
-        """What the agent said, turn by turn, as it was sampled."""
+        """The agent's replies, turn by turn, as they were sampled."""
         return tuple(each.content for each in self.messages if each.role == "assistant")
 
     def context(self, turn: int) -> tuple[Message, ...]:
-        """The messages that the agent saw before a turn (from 0), the last one the human's."""
+        """Return the messages that the agent saw before a turn (from 0); the last one is the human's."""
         first = next(n for n, each in enumerate(self.messages) if each.role == "assistant")
         before = self.messages[: first + 2 * turn]
         said = iter(self.said)
@@ -74,11 +74,11 @@ class Trajectory(Struct, frozen=True, kw_only=True):
 def from_official(
     recorded: Iterable[Recorded], *, system: str = "", dropped: Counter[str] | None = None
 ) -> Iterator[Trajectory]:
-    """The trajectories of official files, as `colbench_tasks.trajectories` reads them.
+    """Yield the trajectories of official files, as `colbench_tasks.trajectories` reads them.
 
-    The files hold no system message beside the prompt strings: `system` is what to render where no prompt string was
-    recorded. One without reward is left out and counted in `dropped`. A dialogue without the answer marker ended at
-    the limit if it has ten turns; else it is unknown why it did.
+    The files hold no system message except in prompt strings: `system` is rendered where no prompt string was recorded.
+    A dialogue without a reward is left out and counted in `dropped`. A dialogue without the answer marker ended at the
+    limit if it has ten turns; otherwise the reason is unknown.
     """
     for each in recorded:
         if each.reward is None:

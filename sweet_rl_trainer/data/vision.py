@@ -37,7 +37,7 @@ class VisionChat:
     """A processor with its chat template, and pictures of pages."""
 
     def __init__(self, processor: Any, look: Look, *, read_pages: bool = True) -> None:
-        """`read_pages`: the source of a page is in its reply as well."""
+        """Create the chat of a model that sees. With `read_pages`, a reply also holds the source of its page."""
         self._processor = processor
         self._tokenizer = processor.tokenizer
         self._look = look

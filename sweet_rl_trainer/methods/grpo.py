@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.config import ArgValue, RunConfig
-from colbench.task import Task
+from colbench.selection import select
 from sweet_rl_trainer.data.runs import named, training_tasks
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.pipeline import dialogues
@@ -115,7 +115,7 @@ def train_processes(folder: Path) -> None:
         train_grpo(
             load_model(base, dtype=how.dtype, quantize=how.quantize),
             load_tokenizer(base),
-            tasks_of(task.dialogues),
+            select(named(task.dialogues.tasks), task.dialogues),
             task.settings,
             folder=folder / RUN,
             origin=task.origin,
@@ -123,14 +123,3 @@ def train_processes(folder: Path) -> None:
             adapters=task.adapters,
             template_args=task.template_args,
         )
-
-
-def tasks_of(config: RunConfig) -> list[Task]:
-    """Return the tasks that are trained on."""
-    wanted = [
-        task
-        for task in named(config.tasks)
-        if config.domain in (None, task.domain)
-        and (not config.task_ids or task.id in config.task_ids)
-    ]
-    return wanted[: config.limit]

@@ -39,10 +39,14 @@ from sweet_rl_trainer.methods.critic import diagnosis, pictured
 from sweet_rl_trainer.methods.critic.diagnosis import DiagnoseSettings
 from sweet_rl_trainer.methods.critic.show import view
 from sweet_rl_trainer.methods.ranking import rank, sample, vision
+from sweet_rl_trainer.methods.ranking.critic_settings import (
+    CriticSettings,
+    VisionSettings,
+    template_of,
+)
 from sweet_rl_trainer.methods.ranking.rank import ActorSettings, RankSettings
 from sweet_rl_trainer.methods.ranking.sample import SampleSettings
 from sweet_rl_trainer.methods.ranking.score import TERMS
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, template_of
 from sweet_rl_trainer.pipeline.base import checkpoint, loading
 from sweet_rl_trainer.pipeline.examples import TrainingData, paired
 from sweet_rl_trainer.pipeline.inputs import Data
@@ -130,7 +134,7 @@ class SweetStages:
 
     @cached_property
     def critic_data(self) -> Stage:
-        """Pairs of dialogues, with c."""
+        """The stage that makes pairs of dialogues, with c."""
         table = self._critic
         settings = {
             "pairs": table.pairs,
@@ -148,11 +152,12 @@ class SweetStages:
             plain({**settings, "vision": _key(table.vision)}),
             {**self._iteration.truncated, **self._sight},
             estimate=partial(pictured.estimate, maker=maker),
+            view=examples,
         )
 
     @cached_property
     def critic(self) -> Stage:
-        """Phase 1."""
+        """The stage of phase 1, which trains the critic."""
         train = self._critic.train
         reference = train.score == "log-ratio"
         stage = self._iteration.training(
@@ -165,14 +170,15 @@ class SweetStages:
 
     @cached_property
     def _critic_model(self) -> Source | None:
-        """The model that a critic which sees starts from; None: the policy's."""
-        settings = self._critic.vision
-        offline = self._iteration.offline
-        return checkpoint(settings.model, offline=offline) if settings else None
+        """The model that a critic which sees starts from; None: that of the policy."""
+        if self._critic.vision is None:
+            return None
+        name, offline = self._critic.vision.model, self._iteration.offline
+        return checkpoint(name, offline=offline, flag="--set critic.vision.model=MODEL")
 
     @property
     def _sight(self) -> Inputs:
-        """The input of a critic that sees besides its weights."""
+        """The additional input of a critic that sees besides its weights."""
         return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
@@ -203,7 +209,7 @@ class SweetStages:
 
     @cached_property
     def sampled(self) -> Stage:
-        """The candidates."""
+        """The stage that samples the candidates."""
         settings: dict[str, Any] = plain(self._sample)
         for name in (
             "server",
@@ -219,7 +225,7 @@ class SweetStages:
 
     @cached_property
     def ranked(self) -> Stage:
-        """Their scores, and pairs of them."""
+        """The stage that scores the candidates and makes pairs of them."""
         settings: dict[str, Any] = plain(self._rank)
         del settings["row_tokens"]
         if (
@@ -246,7 +252,7 @@ class SweetStages:
 
     @cached_property
     def actor(self) -> Stage:
-        """Phase 2."""
+        """The stage of phase 2, which trains the actor."""
         return self._iteration.training("actor", self._actor.train, self.ranked, reference=True)
 
     def _stage(self, name: str, act: Any, settings: Any, needed: Inputs, **options: Any) -> Stage:
@@ -256,7 +262,7 @@ class SweetStages:
         return self._iteration.stage(name, act, settings, inputs, **options)
 
 
-def _key(settings: vision.VisionSettings) -> dict[str, Any]:
+def _key(settings: VisionSettings) -> dict[str, Any]:
     """Return the settings of a critic that sees without its model, which is an input of the stages."""
     found: dict[str, Any] = plain(settings)
     del found["model"]

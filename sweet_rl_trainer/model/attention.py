@@ -52,9 +52,9 @@ def model_inputs(row: Row, config: Any) -> dict[str, Any]:
 
 
 def tree_mask(row: Row) -> Tensor:
-    """Which token (second to last dimension) sees which (last): [1, 1, T, T], bool.
+    """Return the attention mask [1, 1, T, T], bool: the second to last dimension attends to the last one.
 
-    Each token is seen from its own place on, to the end of what begins with it.
+    A token is visible from its own position to the end of the sequences that begin with it.
     """
     places = torch.arange(len(row.ids), device=row.ids.device)
     seer = places[:, None]
@@ -67,7 +67,10 @@ def _additive(seen: Tensor) -> Tensor:
 
 
 def can_share(config: Any) -> bool:
-    """Whether beginnings may be shared: the attention takes a mask, and no layer sees less than everything before."""
+    """Return True if sequences can share beginnings.
+
+    The attention must accept a mask, and every layer must see all earlier tokens.
+    """
     text = config.get_text_config()
     kinds = getattr(text, "layer_types", None)
     if kinds is None:
@@ -80,7 +83,7 @@ def can_share(config: Any) -> bool:
 
 
 def implementation(config: Any) -> str:
-    """transformers' name of the attention that a model of this configuration runs with."""
+    """Return transformers' name of the attention implementation of a model with this configuration."""
     return str(config.get_text_config()._attn_implementation)
 
 

@@ -1,6 +1,6 @@
 """Checkpoints by name: a folder, or an id of the Hugging Face hub; and their tokenizers.
 
-OWNER/NAME             the newest version
+OWNER/NAME             the newest version, or the one in the cache
 OWNER/NAME@REVISION    a branch, tag or commit
 FOLDER                 written by `save_pretrained`
 """

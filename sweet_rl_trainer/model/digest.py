@@ -1,4 +1,4 @@
-"""The digest of a checkpoint: what tells a model from all others.
+"""Digests of files and of checkpoints. The digest of a checkpoint identifies a model.
 
 A process hashes a checkpoint once. The digest is found again by the files' names, inodes, sizes and times, unless a
 file was changed shortly before: then a later change might leave no trace in them.
@@ -12,10 +12,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
+
 from colbench.errors import UserError
 
 WEIGHT_FILES = ("model*.safetensors", "pytorch_model*.bin")
-
+WHOLE = ("model.safetensors", "pytorch_model.bin")
+"""Weights in one file; where they are in several, NAME.index.json lists these."""
 
 SETTLED = 2.0
 """Seconds after which a change of a file shows in its time, on any file system."""
@@ -25,21 +29,27 @@ Signature = tuple[tuple[str, int, int, int, int, int], ...]
 _known: dict[Signature, str] = {}
 
 
+class _Index(Struct, frozen=True):
+    weight_map: dict[str, str]
+
+
 def model_digest(folder: Path) -> str:
     """Return the SHA-256 over the configuration and the weights of a checkpoint: their names and bytes.
 
     Raises UserError when the folder holds none.
     """
     if not is_whole(folder):
-        raise UserError(f"{folder} is no checkpoint: it needs config.json and {WEIGHT_FILES[0]}")
+        raise UserError(
+            f"{folder} is no checkpoint: it needs config.json and {WEIGHT_FILES[0]}, every file of them"
+        )
     files = sorted([folder / "config.json", *_weights(folder)])
     signature, begun = _signature(files), time.time_ns()
     if found := _known.get(signature):
         return found
     digest = hashlib.sha256()
     with ThreadPoolExecutor() as pool:
-        for path, content in zip(files, pool.map(_digest, files), strict=True):
-            digest.update(f"{path.name}\0".encode() + content)
+        for path, content in zip(files, pool.map(file_digest, files), strict=True):
+            digest.update(f"{path.name}\0".encode() + bytes.fromhex(content))
     latest = max(changed for *_, changed in signature)
     if latest < begun - SETTLED * 1e9 and _signature(files) == signature:
         _known[signature] = digest.hexdigest()
@@ -47,8 +57,21 @@ def model_digest(folder: Path) -> str:
 
 
 def is_whole(folder: Path) -> bool:
-    """Return True if a folder holds a configuration and weights."""
-    return bool(_weights(folder)) and (folder / "config.json").is_file()
+    """Return True if a folder holds a configuration and weights, with every file that the index of weights lists."""
+    return (folder / "config.json").is_file() and any(
+        (folder / name).is_file() or _holds_listed(folder / f"{name}.index.json") for name in WHOLE
+    )
+
+
+def _holds_listed(index: Path) -> bool:
+    """Return True if there is an index of weights, and each file that it lists is in its folder."""
+    if not index.is_file():
+        return False
+    try:
+        files = msgspec.json.decode(index.read_bytes(), type=_Index).weight_map.values()
+    except msgspec.DecodeError:
+        return False
+    return all((index.parent / name).is_file() for name in set(files))
 
 
 def _weights(folder: Path) -> list[Path]:
@@ -62,6 +85,7 @@ def _signature(files: Sequence[Path]) -> Signature:
     )
 
 
-def _digest(path: Path) -> bytes:
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

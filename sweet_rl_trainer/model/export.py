@@ -21,7 +21,7 @@ TOKENIZER = "tokenizer_config.json"
 def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16") -> Path:
     """Write weights, configuration, tokenizer, chat template and generation settings to the folder `out`.
 
-    `trained` is what `training.train` saved of a model that started from `base`. Adapters are merged into the whole
+    `trained` is what `train.run.train` saved of a model that started from `base`. Adapters are merged into the whole
     base in float32, also those trained on 4 bits, and only the result is rounded to `dtype`; all on the CPU. All of it
     is written or nothing. Raises UserError if `out` is not empty, or what is given cannot be loaded.
     """
@@ -40,7 +40,7 @@ def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16
 
 
 def merged(trained: Path, base: Path) -> Any:
-    """The trained model, whole, in float32."""
+    """Return the whole trained model in float32, with its adapters merged."""
     from transformers import GenerationConfig
 
     model = load_trained(trained, base, device="cpu")

@@ -20,7 +20,7 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.model.kv_cache import Prefixes, batched
 
 CROWDED = 0.8
-"""The share of the rows that go on at which those that have ended leave the batch."""
+"""The share of unfinished rows at which finished rows leave the batch."""
 
 
 def generate(
@@ -33,10 +33,10 @@ def generate(
     max_tokens: int,
     prefixes: Prefixes | None = None,
 ) -> list[list[int]]:
-    """Replies in tokens, with the one of `ends` that ends each; at temperature 0 the likeliest.
+    """Return sampled replies as tokens, each with the token of `ends` that ends it; temperature 0 is greedy.
 
-    There are as many for each prompt as there are seeds for each, in turn; the prompts are read once, and of those
-    that go on from one that `prefixes` holds, the rest. Raises RuntimeError where the model computes what is no number.
+    Each prompt gets as many replies as there are seeds for it, in order. Every prompt is computed once, and only the
+    rest of a prompt that continues one held by `prefixes`. Raises RuntimeError if the logits hold NaN.
     """
     replies: list[list[int]] = [[] for _ in seeds]
     generators = [torch.Generator(model.device).manual_seed(seed) for seed in seeds]
@@ -78,7 +78,7 @@ class _Batch:
         """The number of each; a few of them may have ended."""
 
     def logits(self) -> Tensor:
-        """After the last tokens. (rows, vocabulary)."""
+        """Return the logits after the last tokens: (rows, vocabulary)."""
         logits: Tensor = self._model(
             input_ids=self._last,
             attention_mask=self._mask,
@@ -90,7 +90,7 @@ class _Batch:
         return logits
 
     def add(self, tokens: Tensor, going: Sequence[bool]) -> None:
-        """Go on with a token for each row; who has ended leaves together with others, for that copies the rest."""
+        """Append a token to each row; finished rows are removed several at a time, as that copies the others."""
         if sum(going) <= len(going) * CROWDED:
             places = [place for place, goes in enumerate(going) if goes]
             kept = torch.tensor(places, device=tokens.device)
@@ -102,7 +102,7 @@ class _Batch:
 
 
 def _draw(logits: Tensor, generators: Sequence[torch.Generator], temperature: float) -> Tensor:
-    """A token for each row."""
+    """Sample a token for each row."""
     logits = logits.float()
     if logits.isnan().any():
         raise RuntimeError("the model's logits are no numbers; its weights may be damaged")
@@ -115,12 +115,12 @@ def _draw(logits: Tensor, generators: Sequence[torch.Generator], temperature: fl
 
 
 def context_of(model: Any) -> float:
-    """Tokens that the model was made for; without a number, as many as there are."""
+    """Return the model's context length in tokens; infinity if its configuration has none."""
     return float(getattr(model.config.get_text_config(), "max_position_embeddings", inf))
 
 
 def ends_of(model: Any, chat: Chat) -> list[int]:
-    """The tokens that end a reply: the template's, and those that the checkpoint names."""
+    """Return the tokens that end a reply: the template's and those of the checkpoint's generation settings."""
     named = model.generation_config.eos_token_id
     more = named if isinstance(named, list) else [named]
     return list(dict.fromkeys([chat.end, *(each for each in more if each is not None)]))

@@ -1,7 +1,7 @@
 """Models from checkpoints.
 
-`load_model` loads a whole checkpoint; `load_trained` what `training.train` saved, which may be adapters on one.
-In 4 bits (QLoRA, arXiv 2305.14314) are the linear layers but the output layer: NF4, its constants quantised too. The
+`load_model` loads a whole checkpoint; `load_trained` loads what `train.run.train` saved, which may be adapters.
+In 4 bits (QLoRA, arXiv 2305.14314) are the linear layers but the output layer: NF4, its constants quantized too. The
 rest has `dtype`, as have the products. Nothing more has to be prepared: peft freezes it, and `Trainer` takes care of
 gradient checkpointing.
 """
@@ -41,12 +41,12 @@ def load_model(
     attention: str | None = None,
     score: Score = "log-ratio",
 ) -> Any:
-    """The causal language model of a checkpoint, or for scores that are values its value model, in evaluation mode.
+    """Load the causal language model of a checkpoint, or its value model if `score` is "value", in evaluation mode.
 
-    Weights to train must be float32; those that adapters leave alone may be bfloat16. It is loaded to `device`, by
-    itself that of this process (`own_device`). `attention` is transformers' name of an implementation: by itself
-    `flash_attention_2` for bfloat16 on a GPU that has it installed, else `sdpa`, which alone can share beginnings.
-    Raises UserError for a folder that is no whole checkpoint, an unknown architecture, or too little memory.
+    Weights to train must be float32; frozen weights next to adapters may be bfloat16. The default `device` is that of
+    this process (`own_device`). `attention` is transformers' name of an implementation; the default is
+    `flash_attention_2` for bfloat16 on a GPU if it is installed, else `sdpa`, which alone can share beginnings. Raises
+    UserError for a folder without a whole checkpoint, an unknown architecture, or insufficient memory.
     """
     from transformers import AutoModelForCausalLM
 
@@ -89,9 +89,10 @@ def load_trained(
     attention: str | None = None,
     score: Score = "log-ratio",
 ) -> Any:
-    """What `training.train` saved, in evaluation mode: a whole model, or `base` with adapters, which stay float32.
+    """Load what `train.run.train` saved in evaluation mode: a whole model, or `base` with adapters in float32.
 
-    The rest is as in `load_model`. Raises UserError, also if the adapters were trained on another base.
+    The other arguments are those of `load_model`. Raises UserError as it does, and if the adapters were trained on
+    another base.
     """
     whole = load_model(
         base if is_adapters(folder) else folder,
@@ -105,7 +106,7 @@ def load_trained(
 
 
 def own_device() -> torch.device:
-    """The accelerator of this process, as `accelerate launch` numbers them; the CPU where there is none."""
+    """Return the accelerator of this process, as `accelerate launch` numbers them, or the CPU if there is none."""
     found = torch.accelerator.current_accelerator(check_available=True)
     if found is None:
         return torch.device("cpu")
@@ -114,7 +115,7 @@ def own_device() -> torch.device:
 
 @contextmanager
 def enough_memory(what: str) -> Iterator[None]:
-    """Turn a lack of memory inside, of a GPU's or of the host's, into a UserError that says what may help."""
+    """Raise UserError with advice if the GPU or the host runs out of memory inside."""
     try:
         yield
     except (RuntimeError, MemoryError) as cause:
@@ -156,7 +157,7 @@ def _four_bits(dtype: Precision) -> Any:
 
 
 def _without_packing(model: nn.Module) -> nn.Module:
-    """The model, of which bitsandbytes would on CPUs lay weights out for inference, for good and without gradients."""
+    """Return the model after turning off bitsandbytes' weight layout for inference on CPUs, which has no gradients."""
     layer: Any
     for layer in model.modules():
         if hasattr(layer, "support_avx512bf16_for_cpu"):
@@ -165,7 +166,7 @@ def _without_packing(model: nn.Module) -> nn.Module:
 
 
 class _Run(Struct):
-    """What is asked of the record of a training run; see `training.Record`."""
+    """The part of the record of a training run that is read here; see `train.run.Record`."""
 
     origin: str
 
@@ -177,7 +178,7 @@ def _adapted(model: nn.Module, folder: Path, base: Path) -> nn.Module:
 
 
 def _check_base(folder: Path, base: Path) -> None:
-    """Adapters do not know their base, but the record of their run beside them does."""
+    """Raise UserError if the record of the adapters' run names another base than this one."""
     record = folder.parent / "run.json"
     if not record.is_file():
         return

@@ -29,7 +29,7 @@ CHUNK_BYTES = 2**28
 def token_logprobs(
     model: nn.Module, inputs: Mapping[str, Any], predictors: Tensor, targets: Tensor
 ) -> Tensor:
-    """log π(targets[i]) as predicted at position predictors[i] of the flattened batch: [N] in float32.
+    """Return log π(targets[i]) as predicted at position predictors[i] of the flattened batch: [N] in float32.
 
     `inputs` are the model's own (`input_ids` and what goes with it). See `check_head` for which models can do this.
     """
@@ -51,9 +51,10 @@ def token_statistics(
 def select_logprobs(
     hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int | None = None
 ) -> Tensor:
-    """log_softmax(hidden @ weight.T)[i, targets[i]]: hidden [N, H], weight [V, H], targets [N] give [N] in float32.
+    """Return log_softmax(hidden @ weight.T)[i, targets[i]] in float32.
 
-    `chunk` is the number of positions at a time; as many as `CHUNK_BYTES` hold unless given.
+    `hidden` is [N, H], `weight` [V, H], `targets` and the result [N]. `chunk` is the number of positions at a time; the
+    default is as many as `CHUNK_BYTES` hold.
     """
     dtype, chunk = _dtype(hidden, weight), chunk or _chunk(weight)
     with torch.autocast(hidden.device.type, enabled=False):
@@ -89,27 +90,27 @@ class _Selected(torch.autograd.Function):
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int) -> Tensor:
         chunks = _Chunks(hidden, weight, chunk)
         selected = hidden.new_empty(len(hidden), dtype=torch.float32)
-        normalisers = torch.empty_like(selected)
+        normalizers = torch.empty_like(selected)
         for part, logits in chunks:
             selected[part] = logits.gather(-1, targets[part, None])[:, 0]
             highest = logits.amax(-1, keepdim=True)
-            normalisers[part] = logits.sub_(highest).exp_().sum(-1).log_().add_(highest[:, 0])
-        ctx.save_for_backward(hidden, weight, targets, normalisers)
+            normalizers[part] = logits.sub_(highest).exp_().sum(-1).log_().add_(highest[:, 0])
+        ctx.save_for_backward(hidden, weight, targets, normalizers)
         ctx.chunk = chunk
-        return selected.sub_(normalisers)
+        return selected.sub_(normalizers)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
-        """d log softmax(z)[y] / dz = onehot(y) − softmax(z)."""
-        hidden, weight, targets, normalisers = ctx.saved_tensors
+        """Compute the gradients: d log softmax(z)[y] / dz = onehot(y) − softmax(z)."""
+        hidden, weight, targets, normalizers = ctx.saved_tensors
         chunks = _Chunks(hidden, weight, ctx.chunk)
         to_hidden = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
         to_weight = (
             torch.zeros_like(weight, dtype=torch.float32) if ctx.needs_input_grad[1] else None
         )
         for part, logits in chunks:
-            wide = logits.sub_(normalisers[part, None]).exp_().mul_(-slopes[part, None])
+            wide = logits.sub_(normalizers[part, None]).exp_().mul_(-slopes[part, None])
             wide.scatter_add_(-1, targets[part, None], slopes[part, None])
             back = chunks.narrow(wide)
             if to_hidden is not None:
@@ -144,7 +145,7 @@ class _Chunks:
         return self._wide[: len(product)].copy_(product)
 
     def narrow(self, wide: Tensor) -> Tensor:
-        """The same in the precision of the products, in the memory of the chunk's."""
+        """Return the values in the precision of the products, in the memory of the chunk's."""
         if self._wide is self._product:
             return wide
         return self._product[: len(wide)].copy_(wide)
@@ -158,9 +159,9 @@ def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
 
 
 def output_layer(model: nn.Module) -> nn.Linear:
-    """The layer of a possibly wrapped model that makes logits of hidden states.
+    """Return the layer of a possibly wrapped model that computes logits from hidden states.
 
-    Raises UserError unless it is one linear layer without bias, neither adapted nor quantised.
+    Raises UserError unless it is one linear layer without bias, neither adapted nor quantized.
     """
     from accelerate.utils import extract_model_from_parallel
 
@@ -170,7 +171,7 @@ def output_layer(model: nn.Module) -> nn.Linear:
         return head
     raise UserError(
         f"the output layer of {_name(bare)} is {head}: log-probabilities are computed only from a linear layer "
-        "without bias, with neither an adapter nor quantised weights; leave it out of those"
+        "without bias, with neither an adapter nor quantized weights; leave it out of those"
     )
 
 

@@ -16,10 +16,10 @@ from sweet_rl_trainer.settings import LoraSettings
 
 
 def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
-    """The model with adapters that do nothing yet; only they are trained, and a value model's head.
+    """Return the model with fresh adapters; only they are trained, and the head of a value model.
 
-    The output layer has none, for `logprobs` needs it as it is; the head has none, for peft trains and saves it whole.
-    Raises UserError if the model has no such layers, ValueError if it was not quantised as `settings` say.
+    The output layer has no adapter, as `logprobs` needs it unchanged; the head has none, as peft trains and saves it
+    whole. Raises UserError if the model has no such layers, ValueError if its quantization differs from `settings`.
     """
     from peft import LoraConfig, get_peft_model
 
@@ -46,7 +46,7 @@ def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
 
 
 def attach(model: nn.Module, folder: Path) -> nn.Module:
-    """The model with the adapters that a folder holds, frozen."""
+    """Return the model with the frozen adapters of a folder."""
     from peft import PeftModel
 
     with _older_names():
@@ -56,7 +56,7 @@ def attach(model: nn.Module, folder: Path) -> nn.Module:
 
 @contextmanager
 def _older_names() -> Iterator[None]:
-    """Without the warnings that peft uses older names of transformers."""
+    """Silence warnings that peft uses older names of transformers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield

@@ -5,7 +5,7 @@ With P parameters, of which T are trained, in bytes:
 | part | full fine-tuning | adapters |
 |---|---|---|
 | weights | 4 P, and 2 P for copies in bfloat16 | 2 P (4 P in float32, 0.55 P in 4 bits), 4 T |
-| gradients and Adam's moments | 4 P + 8 P (2 P for 8-bit optimisers) | 4 T + 8 T (2 T) |
+| gradients and Adam's moments | 4 P + 8 P (2 P for 8-bit optimizers) | 4 T + 8 T (2 T) |
 | activations | as in `activations` | the same |
 | logits of a chunk of tokens, and their gradient | twice `logprobs.CHUNK_BYTES` | the same |
 
@@ -23,8 +23,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
-from sweet_rl_trainer.model.value_head import sees
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 BYTES = {"float32": 4, "bfloat16": 2}
@@ -62,6 +60,7 @@ class _Shape(Struct, frozen=True, kw_only=True):
     config: dict[str, Any]
 
 
+@cache
 def size_of(folder: Path) -> Size:
     """Return the size of the model whose configuration is in a folder; no weights are loaded."""
     from transformers import AutoConfig
@@ -90,6 +89,8 @@ def _size(config: Any) -> Size:
     import torch
     from torch import nn
 
+    from sweet_rl_trainer.model.value_head import sees
+
     with torch.device("meta"):
         model: Any = _kind(config).from_config(config)
     head = model.get_output_embeddings()
@@ -116,13 +117,17 @@ def _kind(config: Any) -> Any:
     """Return the class of a text model, or of one that sees pictures as well."""
     from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
+    from sweet_rl_trainer.model.value_head import sees
+
     return AutoModelForImageTextToText if sees(config) else AutoModelForCausalLM
 
 
 def training_bytes(
     size: Size, settings: TrainSettings, lora: LoraSettings | None, *, shards: int = 1
 ) -> int:
-    """Bytes on each device, with weights, gradients and moments in so many shards."""
+    """Return the bytes on each device, with weights, gradients and moments divided into `shards`."""
+    from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
+
     moments = 2 if "8bit" in settings.optimizer else 8
     if lora:
         trained = sum(lora.rank * (one + other) for one, other in size.linear)
@@ -130,10 +135,9 @@ def training_bytes(
         whole = kept * size.parameters + 4 * trained
         shared = whole + (4 + moments) * trained
     else:
-        whole = 4 * size.parameters
+        copies = 2 if settings.precision == "bfloat16" else 0
+        whole = (4 + copies) * size.parameters
         shared = whole + (4 + moments) * size.parameters
-        whole += 2 * size.parameters * (settings.precision == "bfloat16")
-        shared += 2 * size.parameters * (settings.precision == "bfloat16")
     return round(max(shared / shards, whole) + activations(size, settings) + 2 * CHUNK_BYTES)
 
 
@@ -147,7 +151,7 @@ def activations(size: Size, settings: TrainSettings) -> float:
 
 
 def tower_activations(size: Size, settings: TrainSettings, patches: int) -> int:
-    """Return the bytes of the activations of so many patches of pictures, as `activations` counts tokens."""
+    """Return the bytes of the activations of `patches` patches of pictures, as `activations` does for tokens."""
     return patches * _kept(size.tower, settings) * BYTES[settings.precision] if size.tower else 0
 
 

@@ -35,7 +35,7 @@ class Weighted(Protocol):
 
     @property
     def token_weights(self) -> Sequence[float]:
-        """Of each token; 0 where it does not count."""
+        """The weight of each token; 0 if it does not count."""
 
     @property
     def pictures(self) -> Sequence[str]:
@@ -85,7 +85,7 @@ class Row:
     """[pictures, 3]: the patches of each picture in time, height and width."""
 
     def to(self, device: torch.device | str) -> Row:
-        """The same row on a device."""
+        """Return the row on a device."""
         moved: dict[str, Any] = {
             name: value.to(device, non_blocking=True)
             for name, value in vars(self).items()
@@ -94,14 +94,15 @@ class Row:
         return dataclasses.replace(self, **moved)
 
     def sums(self, values: Tensor) -> Tensor:
-        """Values at the N places, added up for each of the `Parts`: [N] gives [count]."""
+        """Return the sums of values at the N places over each of the `Parts`: [N] gives [count]."""
         return values.new_zeros(self.count).index_add(0, self.owners, values)
 
 
 def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
-    """Bins of item numbers that hold at most `budget` tokens each, by best fit, longest first.
+    """Pack item numbers into bins that hold at most `budget` tokens each, by best fit, longest first.
 
-    What is longer than the budget has a bin to itself. The seed decides among equal lengths and on the bins' order.
+    An item longer than the budget has a bin to itself. The seed decides among equal lengths and on the order of the
+    bins.
     """
     chance = random.Random(seed)  # noqa: S311 - an order, not a secret
     order = list(range(len(lengths)))
@@ -130,14 +131,14 @@ def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
 
 
 def packed_length(group: Group, *, share: bool = False) -> int:
-    """How many tokens of a row a group takes; fewer where others in the row share with it, too."""
+    """Return the number of tokens that a group takes in a row; it takes fewer if others in the row share with it."""
     sequences = [list(part.ids) for parts in group for part in parts]
     saved = sum(_common(*pair) for pair in pairwise(sorted(sequences))) if share else 0
     return sum(map(len, sequences)) - saved
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens both begin with."""
+    """Return the number of tokens that both begin with."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (x, y) in pairs if x != y), min(len(one), len(other)))
 
@@ -145,10 +146,10 @@ def _common(one: Sequence[int], other: Sequence[int]) -> int:
 def lay_out(
     groups: Sequence[Group], *, share: bool = False, likelihood: LikelihoodOver = "replies"
 ) -> Row:
-    """One row of all sequences of all groups.
+    """Lay out all sequences of all groups in one row.
 
-    Raises ValueError where ids and weights differ in number, for a weight on a first token, which nothing predicts, and
-    if beginnings with pictures are to be shared.
+    Raises ValueError if ids and weights differ in number, for a weight on a first token, which nothing predicts, and if
+    beginnings with pictures are to be shared.
     """
     scored = [(parts, place == 0) for group in groups for place, parts in enumerate(group)]
     sequences = [part for parts, _ in scored for part in parts]
@@ -245,7 +246,7 @@ class _Counted:
 
 
 def _means(parts: Parts, over: LikelihoodOver | None) -> list[list[float]]:
-    """For each token of each part what its log-probability is multiplied with, for the mean over all parts."""
+    """Return the factors of each token's log-probability in the mean over all parts."""
     counts = [
         [
             weight != 0 or (over == "everything" and place > 0)

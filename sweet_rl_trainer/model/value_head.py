@@ -47,7 +47,7 @@ class ValueHead(nn.Linear):
         self.weight = weight
 
     def forward(self, input: Tensor) -> Tensor:
-        """The values."""
+        """Return the values."""
         with torch.autocast(input.device.type, enabled=False):
             return linear(input.float(), self.weight.float())
 
@@ -115,7 +115,7 @@ def _classifier(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' report of what it found and missed, which `load_value_model` reads itself."""
+    """Silence transformers' report of found and missing weights, which `load_value_model` reads itself."""
     from transformers.utils import logging
 
     before = logging.get_verbosity()

@@ -66,6 +66,7 @@ class _Counter:
                 for name, each in stage.inputs.items()
                 if isinstance(each, Source) and each.path is None
             ),
+            with_models=self._temporary is not None,
         )
         return stage.estimate(known)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ from msgspec import Struct
 from colbench.config import digest
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.runs import named
-from sweet_rl_trainer.model.checkpoint import find_local, load_tokenizer, resolve
-from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.checkpoint import find_local, is_hub_id, load_tokenizer, resolve
+from sweet_rl_trainer.model.digest import file_digest, model_digest
 from sweet_rl_trainer.model.tiny import build
 from sweet_rl_trainer.pipeline.recipe import ModelSettings, Recipe
 from sweet_rl_trainer.pipeline.stage import Job, Source, Stage
@@ -30,6 +30,8 @@ PICTURES = "pictures"
 """The folder of the pictures of pages, among all outputs."""
 SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
 """Files of a checkpoint besides its weights."""
+STUDY_BASE = re.compile(r"training/study-(?P<scale>[\w-]+)/base")
+"""The model that a study makes, in its default folder."""
 
 
 def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
@@ -40,21 +42,36 @@ def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
     return Stage(name=BASE, act=lambda job: make(job, shape), settings=shape)
 
 
-def checkpoint(name: str, *, offline: bool = False) -> Source:
-    """Return a checkpoint by its name: a folder, or an id of the hub; `offline`, it is not downloaded.
+def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> Source:
+    """Return a checkpoint by its name, a folder or an id of the hub.
 
-    Raises UserError if it cannot be found.
+    `offline`, it is not downloaded, and the source of a folder that does not exist says what to do; `flag` is the one
+    that names another model. Raises UserError if it cannot be found otherwise.
     """
     folder = find_local(name) if offline else resolve(name)
     if folder is None:
-        return Source(path=None, key=digest(name))
+        absent = "" if is_hub_id(name) else _absent(name, flag)
+        return Source(path=None, key=digest(name), missing=absent)
     return Source(path=folder, key=digest([model_digest(folder), _tokenizer_digests(folder)]))
 
 
+def _absent(name: str, flag: str) -> str:
+    """Return what to do about a folder that does not exist."""
+    said = (
+        f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION); name "
+        f"another one by {flag}"
+    )
+    if study := STUDY_BASE.fullmatch(name):
+        said += (
+            f", or make it:\n  sweet-rl study --scale {study['scale']} --only zero-shot --seeds 1"
+        )
+    return said
+
+
 def _tokenizer_digests(folder: Path) -> dict[str, str]:
-    """Of all the small files, for it is not known which of them make up the tokenizer and its chat template."""
+    """Return the digests of all small files, since any of them may belong to the tokenizer or its chat template."""
     found = sorted(path for pattern in SMALL for path in folder.glob(pattern))
-    return {path.name: sha256(path.read_bytes()).hexdigest() for path in found}
+    return {path.name: file_digest(path) for path in found}
 
 
 def make(job: Job, shape: Shape) -> dict[str, Any]:
@@ -73,7 +90,7 @@ def make(job: Job, shape: Shape) -> dict[str, Any]:
 
 
 def model_in(place: Path) -> Path:
-    """The model's folder: a stage's output, or what a user named."""
+    """Return the model's folder in a stage's output, or the folder itself if it is the model's."""
     return place / MODEL if (place / MODEL).is_dir() else place
 
 
@@ -83,7 +100,7 @@ def trained(folder: Path) -> Path:
 
 
 def chat_of(folder: Path, settings: ModelSettings) -> Chat:
-    """The tokenizer of a model. Raises DataError if it has no chat template."""
+    """Load the chat of a model. Raises DataError if the tokenizer has no chat template."""
     return Chat(load_tokenizer(folder), template_args=settings.template_args)
 
 
@@ -95,5 +112,5 @@ class Loading(Struct, frozen=True, kw_only=True):
 
 
 def loading(precision: Precision, lora: LoraSettings | None) -> Loading:
-    """Weights to train in float32; those beside adapters in the precision of the products."""
+    """Return how a model is loaded: trained weights in float32, frozen ones in the precision of the products."""
     return Loading(dtype=precision if lora else "float32", quantize=lora.quantize if lora else None)

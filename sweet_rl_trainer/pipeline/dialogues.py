@@ -8,8 +8,6 @@ FOLDER/continuations/     dialogues that continue recorded ones, of stages that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +19,22 @@ from colbench.run_folder import RunFolder
 from colbench.version import __version__
 from sweet_rl_trainer.agents.continuations import HarnessContinuations
 from sweet_rl_trainer.agents.dialogues import UNSCORED, run_dialogues
-from sweet_rl_trainer.data.dialogue_measures import dialogue_measures
+from sweet_rl_trainer.data.dialogue_measures import dialogue_measures, mean
+from sweet_rl_trainer.model.digest import file_digest
 from sweet_rl_trainer.pipeline.base import RUN, model_in
 from sweet_rl_trainer.pipeline.inputs import run_folders
+from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER
 from sweet_rl_trainer.pipeline.stage import Job
 from sweet_rl_trainer.train.alarms import alarms
 
-MODEL = "{model}"
 CONTINUATIONS = "continuations"
 
 
 def collect(job: Job, config: RunConfig) -> dict[str, Any]:
     """Run the dialogues. Raises UserError if some of them have no score."""
-    if MODEL in config.agent:
-        agent = config.agent.replace(MODEL, str(model_in(job.inputs["model"]).resolve()))
+    if MODEL_PLACEHOLDER in config.agent:
+        folder = model_in(job.inputs["model"]).resolve()
+        agent = config.agent.replace(MODEL_PLACEHOLDER, str(folder))
         config = replace(config, agent=agent)
     with (job.folder / "report.txt").open("wb") as report:
         code = run_dialogues(config, job.folder / RUN, report, progress=True)
@@ -50,18 +50,18 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
 def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
     """Run the dialogues, and return the mean score and the success rate, as in the harness's report.
 
-    They are None if no dialogue was scored. The success rate is None in domains without success. With them come the
-    means of turns and of dialogues without an answer, and alarms.
+    Both are None if no dialogue was scored, and the success rate also in domains without success. The other
+    `dialogue_measures` and alarms are returned as well.
     """
     summary = collect(job, config)
     rollouts = RunFolder(job.folder / RUN).rollouts()
     scores = [score for each in rollouts if (score := each.scores.get(config.scoring))]
-    measured = dialogue_measures(rollouts)
+    measured = dialogue_measures(rollouts, config.scoring)
     return {
         **summary,
+        "score": mean(score.value for score in scores),
+        "success": None,
         **measured,
-        "score": _mean(score.value for score in scores),
-        "success": _mean(score.success for score in scores),
         "dialogues": len(rollouts),
         "alarms": [text for _, text in alarms(measured)],
     }
@@ -70,7 +70,7 @@ def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
 def settings(config: RunConfig) -> dict[str, Any]:
     """Return what the dialogues of a run depend on: its configuration and the content of its tasks."""
     file = Path(config.tasks).expanduser()
-    tasks = sha256(file.read_bytes()).hexdigest() if file.is_file() else __version__
+    tasks = file_digest(file) if file.is_file() else __version__
     return config.pins() | config.selection() | {"content": tasks}
 
 
@@ -80,8 +80,3 @@ def continuations(job: Job, agent: str = "") -> HarnessContinuations:
     if agent:
         config = replace(config, agent=agent, agent_args={}, agent_prompt=None)
     return HarnessContinuations(job.folder / CONTINUATIONS, config)
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [each for each in values if each is not None]
-    return sum(known) / len(known) if known else None

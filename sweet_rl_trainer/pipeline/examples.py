@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -94,26 +95,50 @@ def summary(made: TrainingData) -> dict[str, Any]:
 
 def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
     """Return the number of examples and tokens (`Stage.estimate`); without the model, the tokens are estimated."""
+    return count(known, recipe, maker, lambda base: chat_of(model_in(base), recipe.model))
+
+
+def count(
+    known: Known,
+    recipe: Recipe,
+    maker: Callable[[Data, Any], TrainingData],
+    chat: Callable[[Path], Chat | DialogueEncoder],
+    *,
+    model: str = "model",
+    exact: bool = True,
+    note: str = "",
+) -> Amount:
+    """Return the number of examples and tokens, as far as they are known.
+
+    Args:
+        known: What is known about the stage.
+        recipe: The recipe.
+        maker: Makes the examples.
+        chat: Returns how dialogues are written, from the folder of the input `model`; without it, tokens are estimated.
+        model: Name of the input with the model that reads the examples.
+        exact: False if `chat` overestimates tokens: dialogues may then seem too long, and are not refused.
+        note: Added to the reasons why examples are left out.
+    """
     if known.said:
         return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
-    if known.absent - {"model"}:
+    if known.absent - {"model", model}:
         return Amount(note="when there are dialogues")
     if known.waits:
         return Amount(note="after the dialogues are collected")
-    about = "model" not in known.inputs
+    base = known.inputs.get(model)
     try:
-        chat = EstimatedChat() if about else chat_of(model_in(known.inputs["model"]), recipe.model)
-        made = maker(load(recipe.data, known.inputs), chat)
+        made = maker(load(recipe.data, known.inputs), chat(base) if base else EstimatedChat())
     except DataError as cause:
-        if about and isinstance(cause, NothingLeftError) and cause.too_long:
-            return Amount(note=str(cause), about=True)
+        if not (base and exact) and isinstance(cause, NothingLeftError) and cause.too_long:
+            return Amount(note=str(cause), about=base is None)
         return Amount(missing=missing.unfit_dialogues(cause, run_folders(known.inputs)))
     left = {**made.report.dropped, **made.without}
+    notes = [note] if note else []
     return Amount(
         examples=made.report.taken,
         tokens=made.report.tokens,
-        about=about,
-        note=", ".join(f"{reason}: {count}" for reason, count in left.items()),
+        about=base is None,
+        note=", ".join([*notes, *(f"{reason}: {number}" for reason, number in left.items())]),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from sweet_rl_trainer.data.own import read_own
 from sweet_rl_trainer.data.runs import read_run
 from sweet_rl_trainer.data.splits import part, split
 from sweet_rl_trainer.data.trajectories import Trajectory, from_official
+from sweet_rl_trainer.model.digest import file_digest
 from sweet_rl_trainer.pipeline.base import RUN
 from sweet_rl_trainer.pipeline.recipe import DataSettings
 from sweet_rl_trainer.pipeline.stage import Source
@@ -44,7 +44,7 @@ class Data(Struct, frozen=True, kw_only=True):
 
     @property
     def by_id(self) -> dict[str, Trajectory]:
-        """All but the extra negatives."""
+        """All trajectories except the extra negatives, by id."""
         return {each.id: each for each in (*self.train, *self.held_out)}
 
 
@@ -119,12 +119,12 @@ def run_folders(inputs: Mapping[str, Path]) -> list[Path]:
 
 
 def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
-    """In the order of their numbers, which is that of the inputs."""
+    """Return the inputs of this name in the order of their numbers."""
     return [path for key, path in inputs.items() if key.rstrip("0123456789") == name]
 
 
 def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:
-    """All trajectories; where there are several runs, whose ids are alike, with the number of theirs before the id."""
+    """Return all trajectories, with the number of their run before the id if there are several runs."""
     alone = len(groups) == 1 and not prefix
     return [
         each if alone else replace(each, id=f"{prefix}{number}:{each.id}")
@@ -146,15 +146,14 @@ def _run(folder: str) -> Source:
 
 
 def _run_digest(rollouts: Path) -> str:
-    """Of the rollouts, and what of the run's record the agent's prompt depends on."""
+    """Return the digest of the rollouts and of the part of the run's record that the agent's prompt depends on."""
     record = RunFolder(rollouts.parent).record()
     return digest([_digest(rollouts), record.config.max_turns, record.pins.get("agent")])
 
 
 def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_digest(path)
     except OSError as cause:
         raise UserError(f"{path} cannot be read: {cause.strerror}") from cause
 

@@ -16,7 +16,7 @@ from colbench.config import RunConfig
 from colbench.errors import UserError
 from sweet_rl_trainer.pipeline import dialogues, examples, export, inputs, missing, training, view
 from sweet_rl_trainer.pipeline.base import EXPORT
-from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
 from sweet_rl_trainer.settings import TrainSettings
 
@@ -36,9 +36,9 @@ class Iteration:
 
     @cached_property
     def inputs(self) -> Inputs:
-        """The model and the dialogues. Raises UserError if there are none, and none can be collected.
+        """The model and the dialogues. Raises UserError if there are no dialogues and none can be collected.
 
-        Offline, the dialogues are then a source without a path.
+        Offline, missing dialogues are a source without a path.
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)
@@ -60,7 +60,7 @@ class Iteration:
 
     @property
     def truncated(self) -> Inputs:
-        """Dialogues of which those that were truncated at the turn limit are rejected ones."""
+        """Dialogues of which those that reach the turn limit are rejected examples."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:
@@ -72,7 +72,7 @@ class Iteration:
             name="collect",
             act=partial(dialogues.collect, config=config),
             settings=dialogues.settings(config),
-            inputs={"model": self.model} if dialogues.MODEL in config.agent else {},
+            inputs={"model": self.model} if MODEL_PLACEHOLDER in config.agent else {},
         )
 
     def stage(

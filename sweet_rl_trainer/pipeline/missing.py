@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
-from colbench.config import RunConfig, settings
+from colbench.config import RunConfig
 from colbench.errors import DataError
+from colbench.flags import command_flags
 from colbench.registry import get_domain
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.data.examples import NothingLeftError
@@ -19,33 +18,15 @@ from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.data.runs import NoRewardsError, TasksMissingError, training_tasks
 from sweet_rl_trainer.pipeline.recipe import Recipe
 
-STUDY_BASE = re.compile(r"training/study-(?P<scale>[\w-]+)/base")
-"""The model that a study makes, in its default folder."""
 TRIALS = 3
 """Dialogues for each task, of which pairs can be made. Paper."""
 
 
 def eval_command(config: RunConfig, out: str = "") -> str:
     """Return the command line that makes a run; `out` is its folder, if it is named."""
-    return shlex.join(["colbench", "eval", *_flags(config), *(["--out", out] if out else [])])
-
-
-def _flags(config: RunConfig) -> Iterator[str]:
-    values, usual = (msgspec.to_builtins(each) for each in (config, RunConfig()))
-    for name, setting in settings().items():
-        value = values[name]
-        if value == usual[name]:
-            continue
-        match setting.kind:
-            case "switch":
-                yield setting.flag
-            case "pairs":
-                for key, each in value.items():
-                    yield from (setting.flag, f"{key}={each}")
-            case "list":
-                yield from (setting.flag, ",".join(map(str, value)))
-            case _:
-                yield from (setting.flag, str(value))
+    return shlex.join(
+        ["colbench", "eval", *command_flags(config), *(["--out", out] if out else [])]
+    )
 
 
 def collecting(recipe: Recipe) -> RunConfig:
@@ -75,19 +56,6 @@ def no_dialogues(recipe: Recipe) -> str:
         f"a run with a rule-based human:\n  {eval_command(collecting(recipe), out)}\n"
         f"then add --runs {out} (the head of a recipe says with which tasks and human the paper did it)"
     )
-
-
-def no_model(name: str) -> str:
-    """Return what to do where a recipe names a folder that does not exist."""
-    said = (
-        f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION); name "
-        "another one by --model"
-    )
-    if study := STUDY_BASE.fullmatch(name):
-        said += (
-            f", or make it:\n  sweet-rl study --scale {study['scale']} --only zero-shot --seeds 1"
-        )
-    return said
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from colbench.numbers import duration
@@ -18,7 +17,7 @@ from colbench.web.templating import page_templates
 from sweet_rl_trainer.pipeline import outcome
 from sweet_rl_trainer.pipeline.base import EXPORT, MODEL, RUN
 from sweet_rl_trainer.pipeline.missing import eval_command, evaluating
-from sweet_rl_trainer.pipeline.paper_diff import paper_diff
+from sweet_rl_trainer.pipeline.paper_diff import as_text, paper_diff
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Report, Stage
 from sweet_rl_trainer.pipeline.view import View
@@ -27,7 +26,7 @@ INDEX = "index.html"
 PACKAGE = "sweet_rl_trainer.pipeline"
 TEMPLATES = page_templates(PACKAGE)
 REFRESH = 20
-"""Seconds after which the page of a run that is not over is loaded again."""
+"""Seconds after which the page is loaded again while a stage runs."""
 RESULTS = (
     "success",
     "score",
@@ -65,10 +64,10 @@ def write_page(run: Run, running: Stage | None = None) -> None:
         model=recipe.model.name or "a model with random weights",
         stages=shown,
         done=sum(each["state"] == "done" for each in shown),
-        over=all(each["state"] == "done" for each in shown),
+        running=running is not None,
         alarms=[(each, text) for each in shown for text in each["alarms"]],
         seconds=duration(sum(each["report"].seconds for each in shown if each["report"])),
-        differences=[tuple(map(_plain, row)) for row in paper_diff(recipe, run.paper, names)],
+        differences=[tuple(map(as_text, row)) for row in paper_diff(recipe, run.paper, names)],
         commands=list(_commands(recipe, stages, out)),
         style=style,
         policy=content_security_policy(img_src="'self' file:", style_src=csp_hash(style)),
@@ -130,7 +129,3 @@ def _commands(recipe: Recipe, stages: Sequence[Stage], out: Path) -> Iterator[st
     for stage in reversed(stages):
         if stage.name == EXPORT and stage.report(out):
             yield eval_command(evaluating(recipe, str(stage.folder(out) / MODEL)))
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

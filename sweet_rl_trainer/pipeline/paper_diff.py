@@ -49,6 +49,11 @@ def paper_diff(
     return [*_beyond(recipe, stages), *found]
 
 
+def as_text(value: object) -> str:
+    """Return a setting's value as users write it: a text as it is, anything else in JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
 def _tables(recipe: Recipe) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins({**recipe.tables, "lora": recipe.lora})
     return found

@@ -9,16 +9,14 @@ exported: it is the base, and `{model}` of the agents in `[[collect]]`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
-from sweet_rl_trainer.model.checkpoint import is_hub_id
-from sweet_rl_trainer.pipeline import dialogues, missing
+from sweet_rl_trainer.pipeline import dialogues
 from sweet_rl_trainer.pipeline.base import EXPORT, base
 from sweet_rl_trainer.pipeline.iteration import Iteration
 from sweet_rl_trainer.pipeline.method import find_method, method_of
 from sweet_rl_trainer.pipeline.recipe import Recipe
-from sweet_rl_trainer.pipeline.stage import Source, Stage, order
+from sweet_rl_trainer.pipeline.stage import Stage, order
 
 
 def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> list[Stage]:
@@ -30,8 +28,6 @@ def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> l
     """
     method = method_of(goal) if goal else find_method(recipe.method)
     model = base(recipe, offline=offline)
-    if isinstance(model, Source) and model.path is None and not is_hub_id(recipe.model.name):
-        model = replace(model, missing=missing.no_model(recipe.model.name))
     found = {model.key: model} if isinstance(model, Stage) else {}
     for number in range(recipe.iterations):
         last = number == recipe.iterations - 1

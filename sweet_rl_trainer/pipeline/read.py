@@ -20,7 +20,7 @@ from colbench.registry import get_domain
 from sweet_rl_trainer.data.runs import training_tasks
 from sweet_rl_trainer.pipeline.former_names import refuse_former
 from sweet_rl_trainer.pipeline.method import COMMON, Method, find_method, methods
-from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 from sweet_rl_trainer.pipeline.recipe_files import text
 from sweet_rl_trainer.settings import TrainSettings
 
@@ -190,8 +190,12 @@ def _problems(recipe: Recipe) -> Iterator[str]:
         yield "model.name and model.tiny: give one of the two"
     if not (recipe.model.name or recipe.model.tiny):
         yield "model.name: give the model to train, a folder or a name on the hub (--model)"
-    if recipe.iterations > 1 and not any("{model}" in each.agent for each in recipe.collect):
-        yield "iterations: a [[collect]] table with {model} in its agent is needed to collect from the actor"
+    if recipe.iterations > 1 and not any(
+        MODEL_PLACEHOLDER in each.agent for each in recipe.collect
+    ):
+        yield (
+            f"iterations: a [[collect]] table with {MODEL_PLACEHOLDER} in its agent is needed to collect from the actor"
+        )
     for method in methods():
         yield from method.problems(recipe)
 

@@ -15,6 +15,8 @@ from colbench.task import BACKEND
 from sweet_rl_trainer.settings import Count, LoraSettings, Shape
 
 T = TypeVar("T")
+MODEL_PLACEHOLDER = "{model}"
+"""Stands in the agent of a run for the folder of the model."""
 Fraction = Annotated[float, Meta(gt=0, le=1)]
 Side = Annotated[float, Meta(ge=0, lt=1)]
 

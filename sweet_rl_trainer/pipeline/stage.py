@@ -76,10 +76,12 @@ class Known(Struct, frozen=True, kw_only=True):
     """The stage's own summary, if it is done."""
     absent: frozenset[str] = frozenset()
     """Names of the sources that do not exist on this machine (`Source.path`)."""
+    with_models: bool = True
+    """False if no model is to be read or measured, because only what is missing is asked for."""
 
     @property
     def waits(self) -> bool:
-        """True if dialogues among the inputs have still to be collected. (A model need not be there.)"""
+        """True if dialogues among the inputs are still to be collected. (A missing model does not count.)"""
         return not self.amounts.keys() <= {*self.inputs, "model"}
 
 
@@ -125,7 +127,7 @@ class Stage:
 
     @cached_property
     def planned_only(self) -> bool:
-        """True if something that it needs is not on this machine, so its key is not the final one."""
+        """True if an input is not on this machine, so that the key is not the final one."""
         return any(
             each.path is None if isinstance(each, Source) else each.planned_only
             for each in self.inputs.values()
@@ -133,23 +135,26 @@ class Stage:
 
     @cached_property
     def key(self) -> str:
-        """What the output is found by."""
+        """The key by which the output is found."""
         inputs = {name: each.key for name, each in self.inputs.items()}
         return digest([FORMAT, self.name, msgspec.to_builtins(self.settings), inputs])
 
     def folder(self, root: Path) -> Path:
-        """Where the output is, or will be."""
+        """Return the folder of the output, which need not exist."""
         return root / f"{self.name}-{self.key[:12]}"
 
     def report(self, root: Path) -> Report | None:
-        """What the stage said when it was done; None if it is not. Raises DataError if that is damaged."""
+        """Return the report of a finished stage; None if it is not finished.
+
+        Raises DataError if the file is damaged.
+        """
         path = self.folder(root) / DONE
         if not path.is_file():
             return None
         return read(path, Report)
 
     def run(self, root: Path) -> Report:
-        """Do the stage; its inputs are done. Where another process does it, wait for that."""
+        """Run the stage after its inputs are done. If another process runs it, wait for that one."""
         folder = self.folder(root)
         with hold(folder / LOCK, root, wait=True):
             return self.report(root) or self._act(folder, root)
@@ -181,20 +186,20 @@ class Stage:
 
 
 def read(path: Path, type_: type[T]) -> T:
-    """A JSON file in a stage's folder. Raises DataError if it is damaged or gone."""
+    """Read a JSON file in a stage's folder. Raises DataError if it is damaged or missing."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=type_)
     except (OSError, msgspec.DecodeError) as cause:
-        raise DataError(f"{path}: {cause}; {anew(path.parent)}") from cause
+        raise DataError(f"{path}: {cause}; {rerun_advice(path.parent)}") from cause
 
 
-def anew(folder: Path) -> str:
-    """What to do about a stage's damaged output."""
-    return f"delete {folder} to have the stage done anew"
+def rerun_advice(folder: Path) -> str:
+    """Return the advice for a stage with damaged output."""
+    return f"delete {folder} to run the stage again"
 
 
 def order(last: Stage) -> list[Stage]:
-    """The stage and all that it needs, each once, what is needed first."""
+    """Return the stage and everything it needs, each once, dependencies first."""
     found: dict[str, Stage] = {}
 
     def visit(stage: Stage) -> None:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from colbench.errors import UserError
-from sweet_rl_trainer.model.checkpoint import is_hub_id
+from sweet_rl_trainer.model.checkpoint import find_local, is_hub_id
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.memory_estimate import Size, known_size, size_of, training_bytes
 from sweet_rl_trainer.pipeline.base import PICTURES, REFERENCES, RUN, model_in
@@ -34,7 +34,7 @@ from sweet_rl_trainer.train.plot import NAME, draw
 TASK = "task.json"
 SUMMARY = "summary.json"
 MEMORY = "memory.json"
-"""Peak memory of a process in bytes: of the accelerator if there is one."""
+"""Peak memory of the first process in bytes: of the accelerator if there is one."""
 WORKER = "sweet_rl_trainer.pipeline.worker"
 ON_EXAMPLES = "sweet_rl_trainer.pipeline.train_examples:train_examples"
 SHOWN = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "reward", "tokens")
@@ -82,8 +82,7 @@ def train(
         pictures=str(job.shared / PICTURES) if pictured else None,
     )
     launch_processes(job, task, ON_EXAMPLES, launch)
-    memory = msgspec.json.decode((job.folder / MEMORY).read_bytes())
-    return {**finish(job.folder), "memory": memory}
+    return finish(job.folder)
 
 
 def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings) -> None:
@@ -117,12 +116,13 @@ def _config(name: str) -> Path:
 
 
 def finish(folder: Path) -> dict[str, Any]:
-    """Write the summary and the picture of a stage's training; return the last of each value, and the alarms."""
+    """Write the summary and the picture of a stage's training; return its last values, alarms and peak memory."""
     history = read_history(folder / RUN)
     summary = history.summary()
     (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
     draw(history, folder, title=f"{folder.name}: values by step")
-    return {**history.last, "alarms": summary.alarms}
+    memory = msgspec.json.decode((folder / MEMORY).read_bytes())
+    return {**history.last, "alarms": summary.alarms, "memory": memory}
 
 
 def view(folder: Path) -> View:
@@ -156,6 +156,8 @@ def estimate(known: Known, settings: TrainSettings, recipe: Recipe, model: str =
         if data.tokens is not None and data.examples:
             epochs = found.steps / settings.steps_of_epoch(data.examples)
             found.tokens = round(data.tokens * epochs)
+    if not known.with_models:
+        return found
     if size := size_by(known, name):
         launch = recipe.launch
         shards = launch.processes if any(each in launch.config for each in SHARDED) else 1
@@ -167,6 +169,5 @@ def estimate(known: Known, settings: TrainSettings, recipe: Recipe, model: str =
 
 def size_by(known: Known, name: str) -> Size | None:
     """Return the size of the model, also of one that is not there; None if it is not known."""
-    if "model" in known.inputs:
-        return size_of(model_in(known.inputs["model"]))
-    return known_size(name)
+    folder = model_in(known.inputs["model"]) if "model" in known.inputs else find_local(name)
+    return size_of(folder) if folder else known_size(name)

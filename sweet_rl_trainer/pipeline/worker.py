@@ -32,14 +32,20 @@ def main(argv: Sequence[str]) -> int:
         quiet()
         module, _, name = entry.partition(":")
         getattr(import_module(module), name)(folder)
-        _write_peak(folder)
+        if _is_first():
+            _write_peak(folder)
     except ColBenchError as error:
-        if os.environ.get("RANK", "0") == "0":
+        if _is_first():
             print(f"sweet-rl: {error}", file=sys.stderr)
         return USER_MISTAKE
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0
+
+
+def _is_first() -> bool:
+    """Return True in the first of the processes."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _write_peak(folder: Path) -> None:

@@ -11,7 +11,7 @@ from sweet_rl_trainer.study.results import Step, Try
 
 
 def quality(step: Step) -> tuple[float, float]:
-    """The share of the dialogues that ended in success, and the mean share of tests passed."""
+    """Return the share of dialogues that ended in success, and the mean share of passed tests."""
     count = len(step.outcomes)
     return (
         sum(each.success for each in step.outcomes) / count,
@@ -20,10 +20,10 @@ def quality(step: Step) -> tuple[float, float]:
 
 
 def best_step(tried: Try) -> Step:
-    """The best checkpoint, of equal ones the earliest; the base is among them."""
+    """Return the best checkpoint, the earliest of equal ones; the base is among them."""
     return max(tried.curve, key=lambda each: (quality(each), -each.step))
 
 
 def best_try(tries: Sequence[Try]) -> Try:
-    """The learning rate with the best checkpoint, of equal ones the lowest rate."""
+    """Return the learning rate with the best checkpoint, the lowest of equal ones."""
     return max(tries, key=lambda each: (quality(best_step(each)), -each.rate))

@@ -1,4 +1,4 @@
-"""The tables of the test tasks, as Markdown: methods beside the paper, against one another, in the paper's order."""
+"""The tables of the test tasks, as Markdown: methods next to the paper, against one another, in the paper's order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RIVALS = ("mtdpo", "sweet")
 
 
 def command(results: Results, *only: str) -> str:
-    """Makes the study, or some methods' part of it."""
+    """Return the command that makes the study, or the part of some methods."""
     size = results.scale.removesuffix("-quick")
     seeds = max((row.seed for row in results.rows), default=0) + 1
     parts = [f"sweet-rl study --scale {size} --seeds {seeds}"]
@@ -40,7 +40,7 @@ def command(results: Results, *only: str) -> str:
 
 
 def measured(results: Results, group: Group) -> str:
-    """A group's methods on the test tasks, beside the paper's numbers, and how to repeat them."""
+    """Return a group's methods on the test tasks, next to the paper's numbers, and the command to repeat them."""
     heads = (
         "method",
         "paper: success ",
@@ -98,7 +98,7 @@ def _repeated(results: Results, method: Method) -> list[str]:
 
 
 def compared(results: Results, rival: str) -> str | None:
-    """All methods against one of them, paired by task."""
+    """Return all methods against one of them, paired by task."""
     found = against(results, rival)
     if not found:
         return None
@@ -128,12 +128,12 @@ def compared(results: Results, rival: str) -> str | None:
 
 
 def seeds(found: Difference) -> str:
-    """Of each seed, in points."""
+    """Return the difference of each seed in points."""
     return " · ".join(signed(value * 100) for value in found.seeds)
 
 
 def points_by_seed(found: Difference) -> str:
-    """The mean of the seeds and the reach of its interval, in points."""
+    """Return the mean over seeds and the half-width of its interval, in points."""
     if found.by_seed is None:
         return NOTHING
     mean, reach = found.by_seed
@@ -141,7 +141,7 @@ def points_by_seed(found: Difference) -> str:
 
 
 def ordered(results: Results) -> str:
-    """The paper's orderings, and this study's."""
+    """Return the paper's orderings and this study's."""
     heads = (
         "in the paper above",
         "below",

@@ -49,12 +49,12 @@ def credit(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 def read(folder: Path) -> tuple[Agreement, ...]:
-    """What was found. Raises DataError if that is damaged."""
+    """Read the agreements of a stage. Raises DataError if the file is damaged."""
     return stage.read(folder / CREDIT, tuple[Agreement, ...])
 
 
 def questions_first(returned: Scored) -> Scored:
-    """The same candidates, each that is no answer above each that is one."""
+    """Return the same candidates with scores that put every other reply above every answer."""
     return replace(
         returned,
         scores=tuple(float(ANSWER_MARKER not in each.text) for each in returned.candidates.replies),
@@ -62,9 +62,10 @@ def questions_first(returned: Scored) -> Scored:
 
 
 def agreements(scored: Iterable[Scored], returned: Iterable[Scored]) -> tuple[Agreement, ...]:
-    """Of two candidates of a turn with different returns, how often the better has the higher score. A tie is half.
+    """Return how often the better of two candidates of a turn with different returns has the higher score.
 
-    Each task counts the same, in it each turn, and in that each two candidates. Kinds without any two are left out.
+    A tie is half. Each task counts the same, within it each turn, and within that each pair of candidates. Kinds
+    without any pair are left out.
     """
     by_turn = {_turn(each): each for each in returned}
     found: dict[str, dict[str, list[float]]] = {kind: defaultdict(list) for kind in KINDS}
@@ -83,7 +84,7 @@ def agreements(scored: Iterable[Scored], returned: Iterable[Scored]) -> tuple[Ag
 
 
 def _by_kind(scored: Scored, returned: Scored) -> dict[str, list[float]]:
-    """For each two candidates of a turn whether scores and returns agree."""
+    """Return, by kind, the agreement of scores and returns for every two candidates of a turn."""
     found: dict[str, list[float]] = defaultdict(list)
     for kind, right in _pairs(scored, returned):
         found[kind].append(right)
@@ -92,7 +93,7 @@ def _by_kind(scored: Scored, returned: Scored) -> dict[str, list[float]]:
 
 
 def _pairs(scored: Scored, returned: Scored) -> Iterator[tuple[str, float]]:
-    """The kind of each two candidates with scores and different returns, and whether these agree."""
+    """Yield the kind and the agreement of every two scored candidates with different returns."""
     known = [
         (ANSWER_MARKER in reply.text, score, value)
         for reply, score, value in zip(

@@ -29,13 +29,13 @@ Summary = Callable[[Sequence[Outcome]], float]
 
 
 def chosen(row: Row) -> tuple[Step, ...]:
-    """The curve of a row's chosen learning rate, with what was evaluated; nothing for the base."""
+    """Return the evaluated steps of a row's chosen learning rate; nothing for the base."""
     curves = [each.curve for each in row.tries if each.rate == row.rate]
     return tuple(step for step in curves[0] if step.outcomes) if curves else ()
 
 
 def curves_of(results: Results, method: str) -> dict[int, tuple[Step, ...]]:
-    """A method's curves along training by seed, of those that were trained."""
+    """Return the training curves of a method by seed, without seeds that were not trained."""
     found = {row.seed: chosen(row) for row in rows_of(results, method)}
     return {seed: curve for seed, curve in found.items() if len(curve) > 1}
 
@@ -54,7 +54,7 @@ MEASURES: dict[str, Summary] = {
 
 
 class Mean(Struct, frozen=True, kw_only=True):
-    """All seeds after so many optimiser steps."""
+    """All seeds after so many optimizer steps."""
 
     step: int
     success: Interval
@@ -63,7 +63,7 @@ class Mean(Struct, frozen=True, kw_only=True):
 
 
 def mean_curve(curves: Mapping[int, tuple[Step, ...]]) -> list[Mean]:
-    """The mean over seeds at each step at which all seeds were evaluated."""
+    """Return the mean over seeds at each step at which all seeds were evaluated."""
     by_step = [{step.step: step for step in curve} for curve in curves.values()]
     common = set.intersection(*(set(each) for each in by_step)) if by_step else set()
     found = []
@@ -86,7 +86,10 @@ class Ends(Struct, frozen=True, kw_only=True):
 
 
 def ends(results: Results, method: str) -> Ends | None:
-    """None if none of a method's trainings was evaluated, or not at the checkpoint that was chosen."""
+    """Return the first, the chosen and the last checkpoints of a method's trainings.
+
+    None if none of them was evaluated, or none at its chosen checkpoint.
+    """
     curves = curves_of(results, method)
     places: dict[int, tuple[Step, Step, Step]] = {}
     for row in rows_of(results, method):
@@ -128,7 +131,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 def attempts(results: Results) -> list[Attempt]:
-    """All trainings of all rows, in the order of the methods; the base, which has none, is left out."""
+    """Return all trainings of all rows in the order of the methods, without the base, which has none."""
     return [
         _attempt(method, row, each)
         for method in METHODS
@@ -170,7 +173,10 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 def scaling(results: Results) -> dict[str, list[Share]]:
-    """For each method that has one: from the smallest share to all tasks, the method's rows of the same seeds."""
+    """Return each method's curve over the share of tasks, from the smallest share to the rows with all tasks.
+
+    The seeds are the same along a curve. Methods without a curve are left out.
+    """
     return {method.name: curve for method in METHODS if (curve := _shares(results, method.name))}
 
 
@@ -191,7 +197,7 @@ def _shares(results: Results, method: str) -> list[Share]:
 
 
 def by_turns(by_seed: BySeed) -> dict[int, tuple[int, int]]:
-    """The dialogues of each number of turns, and how many of them succeeded."""
+    """Return the number of dialogues for each number of turns, and how many of them succeeded."""
     found: dict[int, tuple[int, int]] = {}
     for outcomes in by_seed.values():
         for each in outcomes:
@@ -211,7 +217,7 @@ class Spent(Struct, frozen=True, kw_only=True):
 
 
 def spent(costs: Iterable[Cost]) -> list[Spent]:
-    """Costs by stage, in the order in which stages first appear."""
+    """Return the costs by stage, in the order in which stages first appear."""
     groups: dict[str, list[Cost]] = {}
     for each in costs:
         groups.setdefault(each.stage, []).append(each)

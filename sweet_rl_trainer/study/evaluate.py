@@ -20,18 +20,20 @@ from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.pipeline import dialogues
 from sweet_rl_trainer.pipeline.base import RUN, model_in
-from sweet_rl_trainer.pipeline.stage import Job, Stage, anew
+from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER
+from sweet_rl_trainer.pipeline.stage import Job, Stage, rerun_advice
 from sweet_rl_trainer.study.results import Outcome
 from sweet_rl_trainer.train.checkpoints import checkpoints
 
-AGENT = "local:{model}"
+AGENT = f"local:{MODEL_PLACEHOLDER}"
 TWO_MODELS = "sweet_rl_trainer.agents.two_model:TwoModelAgent"
 
 
 def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
-    """Dialogues of the model that a stage made, or of the checkpoint after so many steps of a training.
+    """Return the stage of dialogues with the model of a stage, or with the checkpoint after `step` steps of its
+    training.
 
-    `config` says which; its agent is filled in.
+    `config` names the tasks; its agent is filled in.
     """
     asked = replace(config, agent=AGENT)
     return Stage(
@@ -76,16 +78,16 @@ def _model(policy: Path, step: int) -> Path:
 
 
 def outcomes(folder: Path) -> tuple[Outcome, ...]:
-    """What came of each dialogue of an evaluation, in the order of tasks and trials.
+    """Return the outcome of each dialogue of an evaluation, in the order of tasks and trials.
 
-    As in the harness's report a failure of the agent is worth 0, and what could not be judged
-    is left out. Raises DataError if dialogues are gone.
+    As in the harness's report a failure of the agent is worth 0, and dialogues that could not be judged are left out.
+    Raises DataError if dialogues are missing.
     """
     run = RunFolder(folder / RUN)
     record, rollouts = run.record(), run.rollouts()
     wanted = record.tasks.count * record.config.trials
     if len(rollouts) != wanted:
-        raise DataError(f"{folder}: {len(rollouts)} of {wanted} dialogues; {anew(folder)}")
+        raise DataError(f"{folder}: {len(rollouts)} of {wanted} dialogues; {rerun_advice(folder)}")
     return tuple(_outcomes(rollouts))
 
 

@@ -38,12 +38,12 @@ class Parts(Struct, frozen=True, kw_only=True):
 
     @property
     def split(self) -> tuple[Difference, ...]:
-        """As they stand in the table."""
+        """The parts in the order of the table."""
         return self.whole, self.asking, self.writing, self.more
 
 
 def exchanged(results: Results) -> str | None:
-    """The tables, as Markdown; None where nothing was exchanged."""
+    """Return the tables as Markdown; None if nothing was exchanged."""
     names = _names(results)
     if not names:
         return None
@@ -78,7 +78,7 @@ def exchanged(results: Results) -> str | None:
 
 
 def parts(results: Results) -> Iterator[Parts]:
-    """Of every two methods that were exchanged."""
+    """Yield the parts of the difference between every two methods with exchanged answers."""
     for one, other in combinations(_names(results), 2):
         mine, theirs = on_tests(results, one), on_tests(results, other)
         my_dialogues, their_dialogues = by_seed(results, one, other), by_seed(results, other, one)
@@ -97,7 +97,7 @@ def parts(results: Results) -> Iterator[Parts]:
 
 
 def by_seed(results: Results, asker: str, writer: str) -> BySeed:
-    """The outcomes of dialogues of one method with answers of another, or its own."""
+    """Return the outcomes of one method's dialogues with the answers of another, or with its own."""
     if asker == writer:
         return on_tests(results, asker)
     return {

@@ -19,7 +19,7 @@ Measure = Callable[[Critic, Credit], float | None]
 
 
 def followed(results: Results) -> str | None:
-    """A table of Spearman's correlations, of the first seed; None with too few methods."""
+    """Return a table of Spearman's correlations of the first seed; None with too few methods."""
     from scipy.stats import spearmanr
 
     known = [found for each in METHODS if (found := _first(results, each))]
@@ -59,7 +59,7 @@ def _measures() -> dict[str, Measure]:
 
 
 def _first(results: Results, method: Method) -> tuple[Critic, Credit, float] | None:
-    """The first seed's, of a method that differs from SWEET-RL by its scores alone."""
+    """Return the first seed's values of a method that differs from SWEET-RL only in its scores."""
     if method.goal != "actor" or method.name == RETURNS:
         return None
     if not all(key.startswith(SCORING) for key in method.changes):

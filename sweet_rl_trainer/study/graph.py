@@ -1,14 +1,14 @@
-"""The stages of a study; nothing is done here.
+"""The stages of a study; nothing is run here.
 
 base        a model with random weights that imitates the demonstrators
 collect     the base's dialogues, about training and validation tasks
-…           what leads to a method's policy (`stages.plan`)
+…           what leads to a method's policy (`pipeline.plan`)
 evaluate    the base, or a policy's checkpoint, on tasks
 exchange    one checkpoint on the test tasks, with answers that another one writes
-timing      when the scores of candidates say to answer
-credit      whether these scores agree with returns
+timing      how often the scores of candidates favor an answer, by the number of hidden facts
+credit      how often these scores agree with returns
 score       a critic's scores of the base's dialogues about the validation tasks
-judge       what they are worth, or what the number of turns is, taken as a score
+judge       the accuracy of these scores, or of the number of turns as a score
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from colbench.config import RunConfig
 from sweet_rl_trainer.data.runs import named
 from sweet_rl_trainer.data.splits import is_held_out, is_in_part
 from sweet_rl_trainer.methods import mtdpo, rft
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings
 from sweet_rl_trainer.methods.ranking.rank import RankSettings
 from sweet_rl_trainer.methods.ranking.score import TERMS
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings
 from sweet_rl_trainer.methods.sweet import SweetStages
 from sweet_rl_trainer.pipeline import inputs
 from sweet_rl_trainer.pipeline.base import base
@@ -51,7 +51,7 @@ class Graph:
 
     @cached_property
     def base(self) -> Stage:
-        """The base model: trained as often as the scale says, each time from what it is by then."""
+        """The base model, trained as often as the scale says, each time from the previous result."""
         recipe = convert(self._tables(self.scale.base), "[base]")
         last = _imitating(recipe, base(recipe))
         for _ in range(self.scale.base_rounds - 1):
@@ -69,7 +69,7 @@ class Graph:
     def recipe(
         self, method: Method, seed: int, *, rate: float | None = None, share: float = 1.0
     ) -> Recipe:
-        """How a method is trained: with its own learning rate, or another; on a share of the training tasks."""
+        """Return the recipe of a method with its own learning rate, or `rate`, on a share of the training tasks."""
         tables = self._of_base(self.scale.recipe)
         run = replace(self.run(self.scale.train, self.scale.trials, seed), record_tokens=True)
         tables["collect"] = [msgspec.to_builtins(run)]
@@ -84,7 +84,7 @@ class Graph:
         return convert(tables, "[recipe]")
 
     def policy(self, method: Method, recipe: Recipe) -> Stage:
-        """The training that makes the policy; the base where there is none."""
+        """Return the training that makes the policy; the base if there is none."""
         match method.goal:
             case "":
                 return self.base
@@ -96,24 +96,25 @@ class Graph:
                 return mtdpo.trained(self._iteration(recipe))
 
     def validation(self, policy: Stage, step: int, seed: int) -> Stage:
-        """A checkpoint on the validation tasks."""
+        """Return the evaluation of a checkpoint on the validation tasks."""
         return evaluation(policy, self.run(self.scale.validation, 1, seed), step=step)
 
     def test(self, policy: Stage, step: int, seed: int) -> Stage:
-        """A checkpoint on the test tasks."""
+        """Return the evaluation of a checkpoint on the test tasks."""
         return evaluation(
             policy, self.run(self.scale.test, self.scale.test_trials, seed), step=step
         )
 
     def exchange(self, asker: Stage, writer: Stage, steps: tuple[int, int], seed: int) -> Stage:
-        """One checkpoint on the test tasks, with answers that another one writes."""
+        """Return the evaluation of one checkpoint on the test tasks, with answers that another one writes."""
         run = self.run(self.scale.test, self.scale.test_trials, seed)
         return exchange(asker, writer, run, steps=steps)
 
     def scoring(self, recipe: Recipe) -> Stage | None:
-        """The scores of a recipe's critic, of the same dialogues for all; without a critic, those of `pmi`.
+        """Return the scores of a recipe's critic for the same dialogues in all methods; without a critic, those of
+        `pmi`.
 
-        None where no model scores: returns are of replies, not of whole dialogues.
+        None if no model scores: returns are of replies, not of whole dialogues.
         """
         if not TERMS[recipe.table(RankSettings).scores]:
             return None
@@ -130,8 +131,8 @@ class Graph:
             inputs={"model": self.base, judge.DIALOGUES: self._judged(recipe), **critic},
         )
 
-    def judgement(self, recipe: Recipe, scores: Stage | None) -> Stage:
-        """What scores are worth, or without any the number of turns as one."""
+    def judgment(self, recipe: Recipe, scores: Stage | None) -> Stage:
+        """Return the stage that judges scores of dialogues; without scores, it judges the number of turns as one."""
         pairs = recipe.table(CriticSettings).pairs
         return Stage(
             name="judge",
@@ -147,7 +148,7 @@ class Graph:
         )
 
     def learning(self, recipe: Recipe) -> Stage | None:
-        """The pairs of dialogues that a recipe's critic learns from; None without a critic."""
+        """Return the pairs of dialogues that a recipe's critic learns from; None without a critic."""
         parts = self._sweet(recipe)
         return parts.critic_data if parts.judged else None
 
@@ -156,7 +157,7 @@ class Graph:
         return self._iteration(recipe).collecting(replace(run, record_tokens=True))
 
     def timing(self, recipe: Recipe) -> Stage:
-        """When the scores by which a recipe's actor learns say to answer."""
+        """Return the stage that measures when the scores of a recipe's actor favor an answer."""
         return Stage(
             name="timing",
             act=partial(timing.timing, recipe=recipe),
@@ -168,9 +169,9 @@ class Graph:
         )
 
     def credit(self, recipe: Recipe | None, returned: Recipe) -> Stage:
-        """Whether the scores by which a recipe's actor learns agree with those of another one, which are returns.
+        """Return the stage that compares the scores of a recipe's actor with returns, the scores of `returned`.
 
-        Without such a recipe: whether questions first, then answers, does.
+        Without a recipe, the scores are those of `credit.questions_first`.
         """
         ranked = {credit.RANKED: self._sweet(recipe).ranked} if recipe else {}
         return Stage(
@@ -185,7 +186,7 @@ class Graph:
         )
 
     def learnt(self, recipe: Recipe) -> int:
-        """The number of tasks that a recipe learns from."""
+        """Return the number of tasks that a recipe learns from."""
         chosen = recipe.data
         return sum(
             is_in_part(each, chosen.share, chosen.seed)
@@ -198,7 +199,7 @@ class Graph:
         return [task.hash for task in named(self.scale.train)]
 
     def run(self, tasks: str, trials: int, seed: int) -> RunConfig:
-        """Dialogues about tasks."""
+        """Return the configuration of a run of the base model on tasks."""
         return RunConfig(
             agent=AGENT,
             agent_args={"max_tokens": self.scale.max_tokens},
@@ -216,11 +217,11 @@ class Graph:
         return SweetStages(self._iteration(recipe))
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """Tables of a recipe that starts from the base: the stage of that name, whatever its folder."""
+        """Return a recipe's tables with the base as its model: the stage of that name, whatever its folder."""
         return self._tables(tables) | {"model": {"name": "base"}}
 
     def _tables(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """A recipe's tables, a copy, with the prompt."""
+        """Return a copy of a recipe's tables with the prompt."""
         copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(tables))
         assign(copy, "data.system", self._prompt)
         return copy

@@ -35,7 +35,7 @@ SCORES = "sweet", "no-privileged", "pmi", RETURNS, TURNS.name
 
 
 def sentences(results: Results) -> list[str]:
-    """As Markdown; only those whose numbers are there."""
+    """Return the findings as Markdown; a finding is left out if its numbers are missing."""
     found = [
         *_sweet(results),
         *_best(results),
@@ -56,7 +56,7 @@ def _name(method: Method) -> str:
 
 
 def _best(results: Results) -> Iterator[str]:
-    """The best of the paper's methods, and the next one."""
+    """Yield the best of the paper's methods, and the next one."""
     tests = {
         each.name: (each, by_seed, found)
         for each in METHODS
@@ -89,7 +89,7 @@ def _ahead(found: Difference) -> str:
 
 
 def _sweet(results: Results) -> Iterator[str]:
-    """SWEET-RL against the paper's baselines."""
+    """Yield SWEET-RL against the paper's baselines."""
     mine = on_tests(results, "sweet")
     for name in ("mtdpo", "rft", "zero-shot"):
         found = difference(mine, on_tests(results, name))
@@ -102,7 +102,7 @@ def _sweet(results: Results) -> Iterator[str]:
 
 
 def _exchanged(results: Results) -> Iterator[str]:
-    """What of SWEET-RL's distance to others is asking, and what writing."""
+    """Yield how much of each difference to SWEET-RL is due to asking, and how much to writing."""
     for each in parts(results):
         if each.other == "sweet":
             yield (
@@ -114,7 +114,7 @@ def _exchanged(results: Results) -> Iterator[str]:
 
 
 def _orderings(results: Results) -> Iterator[str]:
-    """Those that rest on several seeds apart from the others."""
+    """Yield the orderings; those from several seeds are counted separately."""
     found = orderings(results)
     if all(each.verdict == "missing" for each in found):
         return
@@ -143,7 +143,7 @@ def _counted(found: Sequence[Ordering]) -> str:
 
 
 def _remedies(results: Results) -> Iterator[str]:
-    """Variants of SWEET-RL against the two that matter: many, so p is adjusted."""
+    """Yield the variants of SWEET-RL against both rivals, with p adjusted for their number."""
     for rival in RIVALS:
         found = against(results, rival)
         adjusted = adjusted_p(found)
@@ -162,7 +162,7 @@ def _remedies(results: Results) -> Iterator[str]:
 
 
 def _alike(results: Results) -> Iterator[str]:
-    """Rows that are the base's, or another one over again."""
+    """Yield the rows that equal the base's or another method's."""
     trained = [method for method in METHODS if method.goal]
     for each in trained:
         if refused := [str(row.seed) for row in rows_of(results, each.name) if not row.step]:
@@ -184,7 +184,7 @@ def _alike(results: Results) -> Iterator[str]:
 
 
 def _beginnings(results: Results) -> Iterator[str]:
-    """Who learns fastest."""
+    """Yield the success after the first steps of training."""
     found = {name: each for name in TRAINED if (each := ends(results, name))}
     firsts = {step for each in found.values() for step in each.steps[0]}
     if len(found) > 1 and len(firsts) == 1:
@@ -197,7 +197,7 @@ def _beginnings(results: Results) -> Iterator[str]:
 
 
 def _endings(results: Results) -> Iterator[str]:
-    """Whether training on goes wrong."""
+    """Yield the success of SWEET-RL at the chosen checkpoints and at the end of training."""
     if found := ends(results, "sweet"):
         chosen, last = found.chosen, found.last
         yield (
@@ -208,7 +208,7 @@ def _endings(results: Results) -> Iterator[str]:
 
 
 def _critics(results: Results) -> Iterator[str]:
-    """Critics against chance, and against the scores that need no training."""
+    """Yield the critics against chance, and against the scores that need no training."""
     known = [each for each in distinct(judges(results)) if each.accuracy]
     found = [each for each in known if each.method.name in SCORES]
     if told := _sides([(each.method, each.accuracy) for each in found if each.accuracy]):
@@ -231,7 +231,7 @@ def _highest(shares: Iterable[tuple[Method, Bounds | None]]) -> str | None:
 
 
 def _sides(shares: Iterable[tuple[Method, Bounds]]) -> str:
-    """Scores by where their interval lies."""
+    """Return the scores grouped by the position of their interval."""
     by_side: dict[str, list[str]] = {}
     for method, bounds in shares:
         named = f"{_name(method)} ({percent(bounds[0])})"
@@ -242,7 +242,7 @@ def _sides(shares: Iterable[tuple[Method, Bounds]]) -> str:
 
 
 def _timing(results: Results) -> Iterator[str]:
-    """Whether scores say to answer when all is known."""
+    """Yield the share of cases in which scores favor an answer when everything is known."""
     known = [
         f"{_name(each.method)} {percent(timing[0][0])}"
         for each in distinct_timings(judges(results))

@@ -1,6 +1,6 @@
 """What a critic is worth: its scores of the base's dialogues on validation tasks, of which it has seen none.
 
-Better dialogues may simply be longer, so a critic that counts turns has some accuracy too: beside that of all pairs
+Better dialogues may simply be longer, so a critic that counts turns has some accuracy too: next to that of all pairs
 stands that of dialogues with equally many turns, and what counting alone is worth.
 
 FOLDER/scores.json   of `score`: S of each dialogue, by its id
@@ -24,9 +24,10 @@ from sweet_rl_trainer.data.pairs import SOLVED, Pair, PairSettings, make_pairs
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.critic.best_of import of_dialogues
 from sweet_rl_trainer.methods.critic.correlation import correlation
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, template_of
 from sweet_rl_trainer.methods.ranking.rank import RankSettings
 from sweet_rl_trainer.methods.ranking.score import score_sides, sums
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
+from sweet_rl_trainer.methods.ranking.scorers import Scorers
 from sweet_rl_trainer.pipeline import inputs, stage
 from sweet_rl_trainer.pipeline.base import REFERENCES, chat_of, model_in, trained
 from sweet_rl_trainer.pipeline.recipe import DataSettings, Recipe
@@ -60,7 +61,7 @@ def score(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 def judge(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Say how often the better one of two dialogues scores higher."""
+    """Measure how often the better of two dialogues has the higher score."""
     dialogues, pairs = _dialogues(job, recipe), recipe.table(CriticSettings).pairs
     if SCORES in job.inputs:
         scores = stage.read(job.inputs[SCORES] / SCORED, dict[str, float])
@@ -73,7 +74,7 @@ def judge(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 def read(folder: Path) -> Judged:
-    """What was found. Raises DataError if that is damaged."""
+    """Read the judgment of a stage. Raises DataError if the file is damaged."""
     return stage.read(folder / JUDGED, Judged)
 
 
@@ -83,7 +84,7 @@ def _dialogues(job: Job, recipe: Recipe) -> Sequence[Trajectory]:
 
 
 def _scores(job: Job, recipe: Recipe, dialogues: Sequence[Trajectory]) -> dict[str, float]:
-    """S of each dialogue, by its id."""
+    """Return S of each dialogue by its id."""
     base, table = model_in(job.inputs["model"]), recipe.table(CriticSettings)
     budget = recipe.table(RankSettings).row_tokens
     chat = chat_of(base, recipe.model)
@@ -111,7 +112,10 @@ def _scores(job: Job, recipe: Recipe, dialogues: Sequence[Trajectory]) -> dict[s
 def judged(
     dialogues: Sequence[Trajectory], scores: dict[str, float], chosen: PairSettings
 ) -> Judged:
-    """Of dialogues and their scores by id; pairs are those of the rule and its margin. A tie is half a win."""
+    """Return the judgment of scores, which are by the dialogue's id. A tie is half a win.
+
+    Pairs are those of the rule and its margin.
+    """
     scored = [each for each in dialogues if each.id in scores]
     pairs = make_pairs(scored, chosen.rule, margin=chosen.margin)
     alike = [each for each in pairs if len(each.chosen.said) == len(each.rejected.said)]

@@ -56,7 +56,7 @@ class Judge(Struct, frozen=True, kw_only=True):
 
 
 def judges(results: Results) -> list[Judge]:
-    """All scores, in the order of the methods, then the number of turns."""
+    """Return all scores in the order of the methods, then the number of turns."""
     by_method = {
         method.name: {each.seed: each for each in results.critics if each.method == method.name}
         for method in (*METHODS, TURNS)
@@ -74,7 +74,7 @@ def judges(results: Results) -> list[Judge]:
 def _others(
     method: Method, critic: Critic, known: Sequence[tuple[Method, Sequence[Critic]]]
 ) -> list[Method]:
-    """Those whose first critic has the same scores of dialogues."""
+    """Return the other methods whose first critic has the same scores of dialogues."""
     return [
         other
         for other, (first, *_) in known
@@ -83,12 +83,12 @@ def _others(
 
 
 def distinct(found: Sequence[Judge]) -> list[Judge]:
-    """Those with scores of dialogues that no one before has."""
+    """Return the judges with scores of dialogues that no earlier one has."""
     return first_of_equals(found, lambda each: {one.name for one in (each.method, *each.others)})
 
 
 def distinct_timings(found: Sequence[Judge]) -> list[Judge]:
-    """Those of which it is known when their scores say to answer, if no one before has the same with the first seed."""
+    """Return the judges with a timing that no earlier one has with its first seed."""
     known = [each for each in found if each.timing]
     return first_of_equals(known, lambda each: each.first_timing)
 
@@ -124,7 +124,7 @@ def _judge(method: Method, others: Sequence[Method], critics: Sequence[Critic]) 
 
 
 def first_of_equals(parts: Iterable[T], value: Callable[[T], object]) -> list[T]:
-    """Without those whose value one before has, such as methods that rank by the same scores."""
+    """Return the parts without those whose value an earlier one has, such as methods that rank by the same scores."""
     kept: list[T] = []
     for each in parts:
         if value(each) not in map(value, kept):
@@ -133,7 +133,7 @@ def first_of_equals(parts: Iterable[T], value: Callable[[T], object]) -> list[T]
 
 
 def averaged(seeds: Iterable[Bounds]) -> Bounds:
-    """Means and interval ends of seeds, averaged.
+    """Return the means of the seeds' means and interval ends.
 
     The interval is no narrower than that of the mean over seeds: the deviation of a mean is at most the mean of the
     deviations, and equals it where the seeds err on the same tasks.

@@ -12,7 +12,7 @@ from sweet_rl_trainer.study.text import escape, listed
 
 
 def missing(results: Results) -> Iterator[str]:
-    """In words, as Markdown: rows, and what there is to be beside those that there are."""
+    """Yield the missing rows, and the missing parts of existing rows, as Markdown."""
     members = planned(results)
     tests = {each.name: set(on_tests(results, each.name)) for each in members}
     if none := [each for each in members if not tests[each.name]]:
@@ -33,7 +33,7 @@ def missing(results: Results) -> Iterator[str]:
 
 
 def absent(results: Results) -> set[str]:
-    """The tables (`report.markdown`) that this study's settings leave out."""
+    """Return the tables (`report.markdown`) that this study's settings leave out."""
     study, names = results.study, {each.name for each in planned(results)}
     out = {
         "scaled": not study.get("scaling", True),
@@ -49,14 +49,14 @@ def _labels(methods: Iterable[Method]) -> str:
 
 
 def _places(method: Method, tests: dict[str, set[int]]) -> set[tuple[str, int]]:
-    """Where its critics are to be: beside each row, or beside the first one that is to come."""
+    """Return the rows whose critics are due: each existing row, or else the first one."""
     return {(method.name, seed) for seed in tests[method.name] or {0}}
 
 
 def _seeds(
     results: Results, members: Iterable[Method], tests: dict[str, set[int]]
 ) -> Iterator[str]:
-    """Of methods that have some."""
+    """Yield the missing seeds of methods that have some."""
     seeds = {row.seed for row in results.rows if row.test}
     for each in members:
         repeated = results.study.get("repeated", [each.group])

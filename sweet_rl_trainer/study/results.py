@@ -25,7 +25,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """A policy on the validation tasks, after some optimiser steps (0: the base)."""
+    """A policy on the validation tasks, after some optimizer steps (0: the base)."""
 
     step: int
     outcomes: tuple[Outcome, ...]

@@ -1,4 +1,4 @@
-"""Doing a study: what is next, what it took, and the report, written anew after each part.
+"""A study run: its parts in order, their costs, and the report, which is rewritten after each part.
 
 OUT/NAME-KEY/       the stages
 OUT/base            the base model, a link into them
@@ -28,7 +28,7 @@ from colbench.run_folder import hold
 from colbench.version import __version__
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.pipeline.base import model_in
-from sweet_rl_trainer.pipeline.stage import Stage, anew, order
+from sweet_rl_trainer.pipeline.stage import Stage, order, rerun_advice
 from sweet_rl_trainer.study.graph import Graph
 from sweet_rl_trainer.study.methods import METHODS, QUESTIONS, RETURNS, Method
 from sweet_rl_trainer.study.results import (
@@ -66,7 +66,7 @@ class Runner:
         """Stages that were not there already."""
 
     def made(self, last: Stage) -> Path:
-        """Do a stage, and before it what it needs; what is done is not done again."""
+        """Run a stage after those it needs, each unless it is done; return its folder."""
         for stage in order(last):
             report = stage.report(self._out)
             if report is None:
@@ -86,7 +86,7 @@ class Runner:
         return last.folder(self._out)
 
     def say(self, text: str) -> None:
-        """Tell it, with the method and the seed."""
+        """Print a text with the method and the seed."""
         method, seed = self.now
         where = f"{method}, seed {seed}: " if method else ""
         self._console.print(Text(f"{where}{text}"))
@@ -95,17 +95,16 @@ class Runner:
 def run(
     name: str, scale: Scale, out: Path, *, seeds: int, only: Sequence[str] = ()
 ) -> Iterator[Results]:
-    """Do a study of so many seeds, or of some methods alone, beside what is there of the others.
+    """Run a study with `seeds` seeds, or some of its methods, and add it to the existing results.
 
-    Several processes may do different methods of a study at once: a stage that one is at is waited for by others.
-
-    Gives what was found after each part for which something was done, and in the end.
+    Several processes may run different methods of a study at once: a stage runs in one process, and the others wait for
+    it. Yields the results after each part that ran a stage, and at the end.
     """
     methods = chosen(scale, only)
     if name == GPU and not torch.cuda.is_available():
         raise UserError(f"--scale {GPU}: PyTorch finds no GPU; --scale cpu is for two cores")
     out.mkdir(parents=True, exist_ok=True)
-    read(out)  # what is damaged is told of before anything is done
+    read(out)  # damaged results are reported before anything is run
     (out / PROMPT).write_bytes(b"")
     graph = Graph(scale, out / PROMPT)
     runner = Runner(out)
@@ -161,11 +160,10 @@ def extended(results: Results, part: Part) -> Results:
 def parts(
     study: Study, runner: Runner, methods: Sequence[Method], scale: Scale, seeds: Sequence[int]
 ) -> Iterator[Part]:
-    """All parts, the main rows of all seeds first; the first seed's rows choose the rates of the others.
+    """Yield all parts, the main rows of all seeds first; the first seed's rows choose the rates of the others.
 
-    Groups that the scale does not repeat, credit and the curve over the amount of data have the first seed alone.
-    Turns are counted where a critic is judged; credit is only had with the returns, an exchange with
-    both of its methods.
+    Groups that the scale does not repeat, credit and the curve over the amount of data have the first seed alone. Turns
+    are judged if a critic is; credit needs the returns, and an exchange both of its methods.
     """
     rows: dict[tuple[str, int], Row] = {}
     first = min(seeds)
@@ -199,7 +197,7 @@ def parts(
 
 
 def chosen(scale: Scale, only: Sequence[str]) -> list[Method]:
-    """The methods of a study. Raises UserError for one that it does not have."""
+    """Return the methods of a study. Raises UserError for one that it does not have."""
     for name in only:
         if name not in scale.methods:
             raise UserError(f"--only {name}: expected one of {', '.join(scale.methods)}")
@@ -207,7 +205,7 @@ def chosen(scale: Scale, only: Sequence[str]) -> list[Method]:
 
 
 def machine() -> str:
-    """Where this runs, in words."""
+    """Return a description of this machine."""
     accelerator = torch.cuda.get_device_name() if torch.cuda.is_available() else "no accelerator"
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers"))
     cores = f"cores: {os.cpu_count()}, threads of a process: {torch.get_num_threads()}"
@@ -216,7 +214,7 @@ def machine() -> str:
 
 
 def _learnt(graph: Graph, out: Path) -> dict[str, Any]:
-    """What the base was made of, and what of its own it has learnt from."""
+    """Return what the base was trained on, including its own dialogues."""
 
     def said(name: str, what: str) -> list[int]:
         reports = (stage.report(out) for stage in order(graph.base) if stage.name == name)
@@ -232,7 +230,7 @@ def _learnt(graph: Graph, out: Path) -> dict[str, Any]:
 
 
 def _facts(folder: Path) -> dict[str, Any]:
-    """What there is to say of the base model. Raises DataError if that is damaged."""
+    """Return size and digest of the base model. Raises DataError if it is damaged."""
     from safetensors import SafetensorError, safe_open
 
     path = model_in(folder) / "model.safetensors"
@@ -240,6 +238,6 @@ def _facts(folder: Path) -> dict[str, Any]:
         with safe_open(path, framework="pt") as weights:
             shapes = {name: weights.get_slice(name).get_shape() for name in weights.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as cause:
-        raise DataError(f"{path}: {cause}; {anew(folder)}") from cause
+        raise DataError(f"{path}: {cause}; {rerun_advice(folder)}") from cause
     digest = model_digest(model_in(folder))
     return {"parameters": sum(map(math.prod, shapes.values())), "digest": digest[:12]}

@@ -73,13 +73,13 @@ class Scale(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def shipped() -> list[str]:
-    """The names of the scales."""
+    """Return the names of the scales."""
     found = (each.name for each in files("sweet_rl_trainer").joinpath("study/scales").iterdir())
     return sorted(name[:-5] for name in found if name.endswith(".toml"))
 
 
 def read(name: str) -> Scale:
-    """A shipped scale. Raises UserError if there is none of that name."""
+    """Read a shipped scale. Raises UserError for an unknown name."""
     if name not in shipped():
         raise UserError(f"--scale {name}: expected one of {', '.join(shipped())}")
     return msgspec.convert(_tables(name), Scale)

@@ -22,7 +22,9 @@ from sweet_rl_trainer.study.text import escape, listed, table
 
 
 def trained(results: Results) -> str | None:
-    """Where trainings go: validation tasks after the first steps, at the chosen checkpoint, at the end."""
+    """Return the success on validation tasks after the first steps, at the chosen checkpoint and at the end of
+    training.
+    """
     found = {each: ends(results, each) for each in NAMED}
     known = {name: each for name, each in found.items() if each}
     if not known:
@@ -52,13 +54,13 @@ def trained(results: Results) -> str | None:
 
 
 def _by_seed(numbers: Sequence[int]) -> str:
-    """Of each seed, once if they are alike."""
+    """Return the number of each seed, or one number if they are equal."""
     told = [f"{each:,}" for each in numbers]
     return told[0] if len(set(told)) == 1 else "/".join(told)
 
 
 def tried(results: Results) -> str | None:
-    """All trainings, and how many learning rates each method had."""
+    """Return all trainings, and how many learning rates each method had."""
     found = attempts(results)
     if not found:
         return None
@@ -105,7 +107,7 @@ def tried(results: Results) -> str | None:
 
 
 def judged(results: Results) -> str | None:
-    """What critics are worth: each once, with the first method that has it."""
+    """Return the table of critics, each once, with the first method that has it."""
     found = [(each, each.accuracy) for each in distinct(judges(results)) if each.accuracy]
     if not found:
         return None
@@ -145,7 +147,7 @@ def _sharing(each: Judge) -> str:
 
 
 def timed(results: Results) -> str | None:
-    """How often scores put an answer above another reply, by the number of hidden facts."""
+    """Return how often scores put an answer above another reply, by the number of hidden facts."""
     found = distinct_timings(judges(results))
     if not found:
         return None
@@ -159,7 +161,7 @@ def timed(results: Results) -> str | None:
 
 
 def credited(results: Results) -> str | None:
-    """How scores of replies agree with returns, by kind."""
+    """Return the agreement of scores of replies with returns, by kind."""
     by_method = {each.method: each for each in results.credits}
     ordered = [by_method[each] for each in (*NAMED, QUESTIONS.name) if each in by_method]
     lines = [
@@ -178,7 +180,7 @@ def _agreement(credit: Credit, kind: str) -> str:
 
 
 def scaled(results: Results) -> str | None:
-    """Success on the test tasks by the share of the training tasks."""
+    """Return the success on the test tasks by the share of the training tasks."""
     heads = (
         "method",
         "share of the training tasks ",
@@ -205,7 +207,7 @@ def scaled(results: Results) -> str | None:
 
 
 def turned(results: Results) -> str | None:
-    """Success on the test tasks by the number of turns that the dialogue took."""
+    """Return the success on the test tasks by the number of turns of the dialogue."""
     tests = {each.name: on_tests(results, each.name) for each in METHODS}
     found = {name: by_turns(by_seed) for name, by_seed in tests.items() if by_seed}
     if not found:
@@ -224,7 +226,7 @@ def turned(results: Results) -> str | None:
 
 
 def costs(results: Results) -> str | None:
-    """Time and memory of each stage."""
+    """Return the time and memory of each stage."""
     found = spent(results.costs)
     if not found:
         return None

@@ -45,7 +45,7 @@ def read(out: Path) -> Results | None:
     try:
         return decode((out / RESULTS).read_bytes())
     except msgspec.DecodeError as cause:
-        raise DataError(f"{out / RESULTS}: {cause}; delete it, it is made anew") from cause
+        raise DataError(f"{out / RESULTS}: {cause}; delete it to make it again") from cause
 
 
 def decode(content: bytes) -> Results:
@@ -78,7 +78,7 @@ def _alike(there: Results, own: Results) -> bool:
 
 
 def add(own: Results, out: Path, *, whole: bool = False) -> Results:
-    """Write what was found by a call beside what is there, and give both; `whole`: see `merged`."""
+    """Merge the results of a call with the stored ones, write and return both; `whole`: see `merged`."""
     with hold(out / LOCK, out, wait=True):
         there = read(out)
         both = merged(there, own, whole=whole) if there else own
@@ -89,10 +89,10 @@ def add(own: Results, out: Path, *, whole: bool = False) -> Results:
 
 
 def merged(there: Results, own: Results, *, whole: bool = False) -> Results:
-    """Own parts, and those of others that are not in them; none of another study, version or base.
+    """Return the own parts and the stored parts that they do not replace, unless study, version or base differ.
 
-    `whole`: own are all parts that there are with these seeds, so stages of these methods and seeds that have no part
-    in them are those of an earlier form of the study, and not in its costs.
+    If `whole`, the own parts are all parts of these seeds: stored costs of these methods and seeds, which belong to an
+    earlier form of the study, are dropped.
     """
     if not _alike(there, own):
         return own
@@ -109,7 +109,7 @@ def _both(there: tuple[Any, ...], own: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _place(part: Row | Critic | Credit | Scaling | Exchange | Cost) -> tuple[Any, ...]:
-    """What of two parts is the same where one stands for the other."""
+    """Return the values that two parts share if one replaces the other."""
     match part:
         case Exchange():
             return part.asker, part.writer, part.seed

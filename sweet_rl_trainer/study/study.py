@@ -11,7 +11,7 @@ import msgspec
 from colbench.errors import DataError
 from sweet_rl_trainer.pipeline.base import RUN
 from sweet_rl_trainer.pipeline.recipe import Recipe
-from sweet_rl_trainer.pipeline.stage import Stage, anew
+from sweet_rl_trainer.pipeline.stage import Stage, rerun_advice
 from sweet_rl_trainer.study import credit, judge, timing
 from sweet_rl_trainer.study.choose import best_step, best_try
 from sweet_rl_trainer.study.evaluate import outcomes
@@ -32,7 +32,7 @@ class Study:
         self._made = made
 
     def row(self, method: Method, seed: int, first: Row | None) -> Row:
-        """A method with a seed: each rate is tried, or where there is the first seed's row, the one that it chose."""
+        """Run a method with a seed; each learning rate is tried, or only that of the first seed's row."""
         tries = tuple(self._try(method, seed, rate) for rate in self._rates(method, first))
         chosen = best_try(tries)
         step = best_step(chosen).step
@@ -48,7 +48,7 @@ class Study:
         )
 
     def critic(self, method: Method, seed: int) -> Critic:
-        """What the scores that the method learns from are worth."""
+        """Judge the scores that the method learns from."""
         recipe = self._graph.recipe(method, seed)
         timed = timing.read(self._made(self._graph.timing(recipe)))
         scores, learning = self._graph.scoring(recipe), self._graph.learning(recipe)
@@ -62,28 +62,28 @@ class Study:
         )
 
     def counting(self) -> Critic:
-        """What the number of turns is worth as a score, of the same dialogues for all critics."""
+        """Judge the number of turns as a score of the same dialogues as all critics'."""
         recipe = self._graph.recipe(NAMED["sweet"], 0)
         return Critic(method=TURNS.name, seed=0, **self._judged(recipe, None))
 
     def _judged(self, recipe: Recipe, scores: Stage | None) -> dict[str, Any]:
-        made = self._made(self._graph.judgement(recipe, scores))
+        made = self._made(self._graph.judgment(recipe, scores))
         return msgspec.structs.asdict(judge.read(made))
 
     def _said(self, stage: Stage) -> dict[str, Any]:
-        """What the stage has to say of its output."""
+        """Run a stage and return the summary in its report."""
         report = stage.report(self._made(stage).parent)
         return report.said if report else {}
 
     def credit(self, method: Method, seed: int) -> Credit:
-        """How the scores that the method learns from go with returns; so of `QUESTIONS`."""
+        """Compare the scores that the method learns from, or those of `QUESTIONS`, with returns."""
         mine = None if method == QUESTIONS else self._graph.recipe(method, seed)
         returned = self._graph.recipe(NAMED[RETURNS], seed)
         found = credit.read(self._made(self._graph.credit(mine, returned)))
         return Credit(method=method.name, seed=seed, agreements=found)
 
     def scaling(self, method: Method, seed: int, share: float, rate: float) -> Scaling:
-        """The method with a share of the training tasks; its checkpoint is chosen as in a row."""
+        """Train and test the method with a share of the training tasks; its checkpoint is chosen as in a row."""
         step = best_step(self._try(method, seed, rate, share)).step
         folder = self._tested(self._policy(method, seed, rate, step, share), step, seed)
         return Scaling(
@@ -95,7 +95,7 @@ class Study:
         )
 
     def exchange(self, asker: Row, writer: Row) -> Exchange:
-        """Dialogues of one row's policy with answers of the other's, of the same seed."""
+        """Run dialogues of one row's policy with answers of the other's, with the same seed."""
         one, other = (
             self._policy(NAMED[row.method], row.seed, row.rate, row.step) for row in (asker, writer)
         )
@@ -112,7 +112,7 @@ class Study:
     def _policy(
         self, method: Method, seed: int, rate: float, step: int, share: float = 1.0
     ) -> Stage:
-        """The training of a checkpoint that was chosen; the base, if it is that."""
+        """Return the training of the chosen checkpoint; the base if that was chosen."""
         recipe = self._recipe(method, seed, rate, share)
         return self._graph.policy(method, recipe) if step else self._graph.base
 
@@ -152,4 +152,6 @@ class Study:
 def check_saved(run: Path, steps: Sequence[int]) -> None:
     """Raise DataError if a checkpoint of a training that is over is damaged or gone."""
     if lacking := sorted({*steps} - checkpoints(run).keys()):
-        raise DataError(f"{run}/checkpoint-{lacking[0]}: damaged or gone; {anew(run.parent)}")
+        raise DataError(
+            f"{run}/checkpoint-{lacking[0]}: damaged or gone; {rerun_advice(run.parent)}"
+        )

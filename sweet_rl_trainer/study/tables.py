@@ -1,8 +1,8 @@
 """The numbers of the report: each method on the test tasks, and methods against one another.
 
-The task is the unit of every interval (`colbench.stats`): what seeds and trials came to on a task is averaged first. So
-an interval speaks of other tasks of the kind, given these trained policies; how much training anew changes is shown by
-the seeds, each of which has its own value.
+The task is the unit of every interval (`colbench.stats`): seeds and trials are averaged on each task first. So an
+interval is about other tasks of the kind, given these trained policies; the variation of trainings is shown by the
+seeds, each of which has its own value.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ PAPER_TASKS = 1000
 
 
 def success(outcome: Outcome) -> float:
-    """1 if all hidden tests passed."""
+    """Return 1 if all hidden tests passed, else 0."""
     return float(outcome.success)
 
 
 def passed(outcome: Outcome) -> float:
-    """The share of the hidden tests that passed."""
+    """Return the share of the hidden tests that passed."""
     return outcome.value
 
 
 def turns(outcome: Outcome) -> float:
-    """The number of turns."""
+    """Return the number of turns."""
     return float(outcome.turns)
 
 
 def unanswered(outcome: Outcome) -> float:
-    """1 if there was no answer."""
+    """Return 1 if there was no answer, else 0."""
     return float(not outcome.answered)
 
 
 def full_label(method: Method) -> str:
-    """A label that needs no row above it: `SWEET-RL, with a regression head`."""
+    """Return a label that needs no row above it: `SWEET-RL, with a regression head`."""
     return method.label.replace("… ", "SWEET-RL, ")
 
 
 def rows_of(results: Results, method: str) -> list[Row]:
-    """A method's rows by seed; of two with the same seed the last one."""
+    """Return a method's rows by seed; the last of two with the same seed counts."""
     found = {row.seed: row for row in results.rows if row.method == method}
     return [found[seed] for seed in sorted(found)]
 
 
 def on_tests(results: Results, method: str) -> dict[int, tuple[Outcome, ...]]:
-    """A method's outcomes on the test tasks, by seed; without seeds that were not evaluated yet."""
+    """Return a method's outcomes on the test tasks by seed, without seeds that have not been evaluated."""
     return {row.seed: row.test for row in rows_of(results, method) if row.test}
 
 
@@ -76,7 +76,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 def find(by_seed: BySeed) -> Found | None:
-    """The numbers over all seeds; None if there is no dialogue."""
+    """Return the numbers over all seeds; None if there are no dialogues."""
     outcomes = [each for found in by_seed.values() for each in found]
     if not outcomes:
         return None
@@ -91,7 +91,7 @@ def find(by_seed: BySeed) -> Found | None:
 
 
 def by_task(outcomes: Iterable[Outcome], measure: Measure) -> dict[str, list[float]]:
-    """The measure of each of a task's dialogues."""
+    """Return the measure of each dialogue by task."""
     found: dict[str, list[float]] = {}
     for each in outcomes:
         found.setdefault(each.task, []).append(measure(each))
@@ -99,12 +99,12 @@ def by_task(outcomes: Iterable[Outcome], measure: Measure) -> dict[str, list[flo
 
 
 def interval(outcomes: Iterable[Outcome], measure: Measure) -> Interval:
-    """The mean over tasks of a measure between 0 and 1, with its interval."""
+    """Return the mean over tasks of a measure between 0 and 1, with its interval."""
     return mean_interval(by_task(outcomes, measure).values())
 
 
 def mean(outcomes: Iterable[Outcome], measure: Measure) -> float:
-    """The mean over tasks alone. There must be an outcome."""
+    """Return the mean over tasks alone. There must be an outcome."""
     means = _task_means(outcomes, measure)
     return sum(means.values()) / len(means)
 
@@ -114,13 +114,13 @@ def _task_means(outcomes: Iterable[Outcome], measure: Measure) -> dict[str, floa
 
 
 def reply_tokens(outcomes: Sequence[Outcome]) -> float | None:
-    """Tokens of a reply, on average over all replies: there is one in each turn."""
+    """Return the mean number of tokens over all replies, one in each turn."""
     replies = sum(each.turns for each in outcomes)
     return sum(each.reply_tokens for each in outcomes) / replies if replies else None
 
 
 def side(low: float | None, high: float | None, level: float = 0.0) -> Verdict:
-    """Where an interval lies; one without ends lies nowhere."""
+    """Return the position of an interval relative to a level; it is not decided without ends."""
     if low is not None and low > level:
         return "above"
     return "below" if high is not None and high < level else "not decided"
@@ -138,12 +138,12 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def repeated(self) -> bool:
-        """Whether there are several seeds."""
+        """True if there are several seeds."""
         return len(self.seeds) > 1
 
     @property
     def verdict(self) -> Verdict:
-        """What both intervals say, the one by task and the one by seed; of a single seed there is the first alone."""
+        """The verdict that the intervals by task and by seed agree on; a single seed has the first alone."""
         found = {side(self.points.low, self.points.high)}
         if self.by_seed:
             mean, reach = self.by_seed
@@ -152,9 +152,9 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def by_seed(self) -> tuple[float, float] | None:
-        """The mean of the seeds, and how far its 95 % interval by Student's t reaches; None for a single seed.
+        """The mean of the seeds, and the half-width of its 95 % interval by Student's t; None for a single seed.
 
-        Here what training anew changes counts, and the tasks are given.
+        It reflects the variation of trainings for these tasks.
         """
         from scipy.stats import t
 
@@ -165,12 +165,12 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 def difference(mine: BySeed, theirs: BySeed) -> Difference | None:
-    """Mine less theirs; None if there is no task that both have with the same seed."""
+    """Return my successes minus theirs; None if no task has both with the same seed."""
     return contrast(((1.0, mine), (-1.0, theirs)))
 
 
 def contrast(terms: Sequence[tuple[float, BySeed]]) -> Difference | None:
-    """A sum of successes times weights, paired; None if there is no task that all have with the same seed.
+    """Return a paired, weighted sum of successes; None if no task has all of them with the same seed.
 
     Its largest value must be 1, its smallest −1.
     """
@@ -198,7 +198,7 @@ def contrast(terms: Sequence[tuple[float, BySeed]]) -> Difference | None:
 
 
 def planned(results: Results) -> list[Method]:
-    """The methods of the study, and those of which there is a row all the same."""
+    """Return the methods of the study, and those with a row in addition."""
     names = {*results.study.get("methods", NAMED), *(row.method for row in results.rows)}
     return [method for method in METHODS if method.name in names]
 
@@ -209,7 +209,7 @@ def adjusted_p(found: Mapping[str, Difference]) -> dict[str, float]:
 
 
 def against(results: Results, other: str) -> dict[str, Difference]:
-    """All methods against one of them, by name; those without numbers are left out."""
+    """Return all methods against one of them by name, without those that have no numbers."""
     theirs = on_tests(results, other)
     found = {
         method.name: difference(on_tests(results, method.name), theirs)
@@ -233,7 +233,7 @@ class Ordering(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Literal["as in the paper", "reversed", "not decided", "missing"]:
-        """Whether the order was found again."""
+        """The verdict on the paper's order."""
         if self.ours is None:
             return "missing"
         found = self.ours.verdict
@@ -243,7 +243,7 @@ class Ordering(Struct, frozen=True, kw_only=True):
 
 
 def orderings(results: Results) -> list[Ordering]:
-    """Every two methods of the study of which the paper has numbers, the greatest difference first."""
+    """Return every two methods of the study with numbers in the paper, the greatest difference first."""
     known = sorted(
         ((method.paper, method) for method in planned(results) if method.paper is not None),
         key=lambda each: -each[0],
@@ -263,5 +263,5 @@ def orderings(results: Results) -> list[Ordering]:
 
 
 def _variance(rate: float) -> float:
-    """Of a rate in per cent over the paper's tasks."""
+    """Return the variance of a rate in percent over the paper's tasks."""
     return rate * (100 - rate) / PAPER_TASKS

@@ -34,7 +34,7 @@ RANKED = "ranked"
 
 
 def timing(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Count, and say the share of answers where nothing is hidden any more."""
+    """Write the timing; return the share of turns with nothing hidden at which an answer scores higher."""
     dialogues = inputs.load(recipe.data, job.inputs)
     found = timed(
         read_scored(job.inputs[RANKED], dialogues.by_id), inputs.tasks(recipe.data, job.inputs)
@@ -44,14 +44,14 @@ def timing(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 def read(folder: Path) -> tuple[Timing, ...]:
-    """What was found. Raises DataError if that is damaged."""
+    """Read the timing of a stage. Raises DataError if the file is damaged."""
     return stage.read(folder / TIMING, tuple[Timing, ...])
 
 
 def timed(scored: Iterable[Scored], tasks: Mapping[str, Task]) -> tuple[Timing, ...]:
-    """By the number of hidden facts; each task counts the same, and in it each turn. A tie is half.
+    """Return the timing by the number of hidden facts; each task counts the same, and each turn within it.
 
-    `tasks` are by their hash; turns of others, and of those without facts, are left out.
+    A tie is half. `tasks` are by their hash; turns of other tasks, and of tasks without facts, are left out.
     """
     found: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for each in scored:
@@ -72,7 +72,7 @@ def timed(scored: Iterable[Scored], tasks: Mapping[str, Task]) -> tuple[Timing, 
 
 
 def _above(scored: Scored) -> float | None:
-    """How often an answer scores higher than another reply; None without one of the two."""
+    """Return how often an answer scores higher than another reply; None if either kind is missing."""
     answers, others = answers_and_others(scored)
     if not answers or not others:
         return None

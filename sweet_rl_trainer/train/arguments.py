@@ -19,10 +19,11 @@ CHOICE = "choice"
 
 
 def arguments(settings: TrainSettings, folder: Path, count: int, best: str | None) -> Any:
-    """transformers' TrainingArguments for `count` examples. `best` is the metric that checkpoints are compared by.
+    """Build transformers' TrainingArguments for `count` examples.
 
-    All epochs are one to transformers, whose "batch" is a whole optimiser step (`collator.Plan`).
-    Raises UserError for what is not installed, or not known to transformers.
+    `best` is the metric that checkpoints are compared by. All epochs are one to transformers, whose "batch" is a whole
+    optimizer step (`collator.Plan`). Raises UserError for a library that is not installed, or a value that transformers
+    does not know.
     """
     from transformers import TrainingArguments
 

@@ -27,12 +27,12 @@ class Alarms(TrainerCallback):
         self._watch = Watch()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """See again what was logged before the checkpoint."""
+        """Replay the values that were logged before the checkpoint."""
         for values in state.log_history:
             self._watch.see(values)
 
     def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Look at the latest values."""
+        """Check the latest values."""
         if found := self._watch.see(state.log_history[-1]):
             state.log_history[-1][ALARMS] = found
             if state.is_world_process_zero:
@@ -52,7 +52,7 @@ class LogFile(TrainerCallback):
             self._path.write_bytes(b"".join(map(_line, state.log_history)))
 
     def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Write the latest."""
+        """Write the latest values."""
         if state.is_world_process_zero:
             with self._path.open("ab") as file:
                 file.write(_line(state.log_history[-1]))
@@ -86,7 +86,7 @@ class OnConsole(TrainerCallback):
         self._said = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Begin, after the steps that a checkpoint has done."""
+        """Start the display after the steps that a checkpoint has done."""
         if state.is_world_process_zero:
             self._bar.update(self._shown, total=state.max_steps, completed=state.global_step)
             self._bar.start()
@@ -110,6 +110,6 @@ class OnConsole(TrainerCallback):
             print(line, file=self._console.file, flush=True)
 
     def stop(self) -> None:
-        """Say what is left to say."""
+        """Print the pending line and stop the display."""
         self._say()
         self._bar.stop()

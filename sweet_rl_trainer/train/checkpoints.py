@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 
 STATE = ("optimizer.pt", "scheduler.pt", "rng_state*.pth")
-"""Files that only going on needs."""
+"""Files that only resuming needs."""
 
 
 def checkpoints(folder: Path) -> dict[int, Path]:
-    """All complete ones by their step, in order: the state is the last file that is written."""
+    """Return the complete checkpoints by step, in order; a checkpoint's state is the last file that is written."""
     found = {
         int(path.name[11:]): path
         for path in folder.glob("checkpoint-*")
@@ -21,7 +21,7 @@ def checkpoints(folder: Path) -> dict[int, Path]:
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The latest complete one."""
+    """Return the latest complete checkpoint; None if there is none."""
     return next(reversed(checkpoints(folder).values()), None)
 
 

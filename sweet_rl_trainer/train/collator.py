@@ -1,7 +1,7 @@
-"""Which examples are in which optimiser step, and in which rows: known in advance, from the seed and the step alone.
+"""The examples of each optimizer step, and of each row: they follow from the seed and the step alone.
 
-So a run that is resumed goes on with the step after its checkpoint, and every process of several knows what all of
-them do: they run as many rows each, of about the same length.
+So a resumed run continues with the step after its checkpoint, and every process knows what all of them do: they run as
+many rows each, of about the same length.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Packed(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """What one process does in an optimiser step."""
+    """What one process does in an optimizer step."""
 
     rows: list[Packed]
     size: int
@@ -54,14 +54,14 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 def group(example: PairExample | Side) -> Group:
-    """The sequences of an example, which stay in one row; a pair's chosen ones first."""
+    """Return the sequences of an example, which stay in one row; a pair's chosen ones come first."""
     if isinstance(example, PairExample):
         return [example.chosen.examples, example.rejected.examples]
     return [example.examples]
 
 
 def name(example: PairExample | Side) -> str:
-    """What an example is called in messages: its trajectories."""
+    """Return the name of an example in messages: its trajectories."""
     if isinstance(example, PairExample):
         return f"{example.chosen.trajectory} over {example.rejected.trajectory}"
     return example.trajectory
@@ -91,11 +91,11 @@ class Packer:
         self._budget = row_budget(groups, settings.row_tokens)
 
     def tokens(self, numbers: Sequence[int]) -> int:
-        """Of the examples of these numbers, as they are packed."""
+        """Return the number of tokens of the examples with these numbers, as they are packed."""
         return sum(self._lengths[number] for number in numbers)
 
     def bins(self, numbers: Sequence[int], *, seed: int) -> list[tuple[list[int], bool]]:
-        """The examples of each row of this process, and whether the row counts (see `Packed`)."""
+        """Return the examples of each row of this process, and True for a row that counts (see `Packed`)."""
         packed = pack([self._lengths[number] for number in numbers], self._budget, seed=seed)
         rows = [[numbers[place] for place in each] for each in packed]
         self._split(rows)
@@ -115,7 +115,7 @@ class Packer:
             rows += [longest[::2], longest[1::2]]
 
     def row(self, numbers: Sequence[int], counts: bool = True) -> Packed:
-        """One row of these examples."""
+        """Lay out one row of these examples."""
         chosen = [self.examples[number] for number in numbers]
         groups = [group(each) for each in chosen]
         known = (
@@ -136,7 +136,7 @@ class Packer:
 
 
 class Plan(Dataset[Step]):
-    """The optimiser steps of a run, the last one of an epoch with what is left."""
+    """The optimizer steps of a run, the last one of an epoch with what is left."""
 
     def __init__(self, packer: Packer, settings: TrainSettings) -> None:
         self._packer = packer
@@ -148,7 +148,7 @@ class Plan(Dataset[Step]):
         return self._steps
 
     def numbers(self, step: int) -> list[int]:
-        """The examples of a step, from 0."""
+        """Return the examples of a step, from 0."""
         epoch, place = divmod(step, self.per_epoch)
         order = list(range(len(self._packer.examples)))
         random.Random(derive_seed("order", self._settings.seed, epoch)).shuffle(order)  # noqa: S311 - no secret

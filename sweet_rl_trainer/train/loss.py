@@ -29,7 +29,10 @@ Reader = Callable[[nn.Module, Any, Row], Tensor]
 
 
 def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
-    """log π of the N tokens of a row that count, [N] in float32; `config` is the model's. Both on the same device."""
+    """Return log π of the N tokens of a row that count, [N] in float32.
+
+    `config` is the model's; model and row are on the same device.
+    """
     return token_logprobs(model, model_inputs(row, config), row.predictors, row.targets)
 
 
@@ -49,12 +52,15 @@ READERS: dict[Score, Reader] = {"log-ratio": row_logprobs, "value": row_values}
 
 
 def scores(row: Row, values: Tensor, reference: Tensor | float) -> Tensor:
-    """S of each trajectory, [count]: Σ w log π_θ less the reference's sum, which has the same shape; Σ w v less 0."""
+    """Return S of each trajectory, [count]: Σ w log π_θ minus the reference's sum, or Σ w v minus 0.
+
+    The reference's sums have the same shape.
+    """
     return row.sums(row.token_weights * values) - reference
 
 
 def negative_log_likelihoods(row: Row, logprobs: Tensor) -> Tensor:
-    """−mean log π of the first of each group, [count]; 0 for the others. See `packing.LikelihoodOver`."""
+    """Return −mean log π of the first of each group, [count]; 0 for the others. See `packing.LikelihoodOver`."""
     return -row.sums(row.likelihood * logprobs)
 
 
@@ -73,7 +79,7 @@ class PairLosses(Struct, frozen=True, kw_only=True):
     """βS⁻"""
 
     def metrics(self) -> dict[str, Tensor]:
-        """What to log, [P] each, without gradients; a tie counts as half right."""
+        """Return the values to log, [P] each, without gradients; a tie counts as half right."""
         margin = self.chosen - self.rejected
         values = {
             "loss": self.losses,
@@ -91,9 +97,9 @@ class PairLosses(Struct, frozen=True, kw_only=True):
 def pair_losses(
     scores: Tensor, likelihoods: Tensor | None, *, beta: float, likelihood_weight: float
 ) -> PairLosses:
-    """The loss of each pair; scores go chosen, rejected, chosen, rejected …
+    """Return the loss of each pair; scores are in the order chosen, rejected, chosen, rejected …
 
-    `likelihoods` are the `negative_log_likelihoods`, of which the chosen ones' count, and None of values;
+    `likelihoods` are the `negative_log_likelihoods`, of which only the chosen ones' count, and None for values;
     `likelihood_weight` is λ.
     """
     chosen, rejected = (beta * scores).view(-1, 2).unbind(1)

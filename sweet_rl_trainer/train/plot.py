@@ -18,7 +18,7 @@ NAME = "training"
 """Of the files, `training.svg` and `training.png`."""
 COLUMNS = 3
 MANY = 30
-"""From so many points on, a line is a running mean with the values faint behind it."""
+"""From this many points on, a line is a running mean with the values faint behind it."""
 FLAT = 0.05
 """The least range of an axis, as a share of its values."""
 WINDOW = 20
@@ -113,7 +113,10 @@ def _entropy(history: History) -> Panel:
     for prefix in ("", "eval_"):
         stem = f"{prefix}entropy_turn_"
         turns = sorted(int(name[len(stem) :]) for name in history.series if name.startswith(stem))
-        lines += [Line(f"{stem}{turn}", f"turn {turn}") for turn in {*turns[:1], *turns[-1:]}]
+        lines += [
+            Line(f"{stem}{turn}", f"turn {turn}")
+            for turn in dict.fromkeys((*turns[:1], *turns[-1:]))
+        ]
     return Panel(ENTROPY, tuple(lines))
 
 

@@ -77,7 +77,7 @@ class ReferenceCache:
     """The values of one model in one precision."""
 
     def __init__(self, folder: Path, *, model: str, precision: str, writer: int = 0) -> None:
-        """`model` is its `model_digest`; `writer` is the number of this process among those that write.
+        """Open the cache. `model` is its `model_digest`, `writer` the number of this process among those that write.
 
         Raises DataError naming file and line of a damaged entry.
         """
@@ -92,7 +92,7 @@ class ReferenceCache:
             self._values |= {entry.key: entry.values for entry in _read(path)}
 
     def get(self, parts: Parts, kind: Kind = "sum") -> Tensor:
-        """[1], or [number of weighted tokens], in float32. Raises UserError where it is not known."""
+        """Return [1], or [number of weighted tokens], in float32. Raises UserError if it is not known."""
         found = self._values.get(content_key(parts, kind))
         if found is None:
             raise UserError(f"{self._folder} does not know all of these sequences; fill it first")
@@ -111,7 +111,7 @@ class ReferenceCache:
         """Compute and keep what is not known yet of the groups' sequences; `name` is for the console.
 
         `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as
-        `objective.row_logprobs` does; `share` as in `packing.lay_out`. Who writes the same file is waited for.
+        `loss.row_logprobs` does; `share` as in `packing.lay_out`. It waits for a process that writes the same file.
         Raises UserError when a value is not finite, or the disk is full.
         """
         with self._writer() as write:
@@ -131,7 +131,7 @@ class ReferenceCache:
                         advance()
 
     def _missing(self, groups: Sequence[Group], kind: Kind) -> list[list[Parts]]:
-        """The groups without what is known, and everything once."""
+        """Return the groups without known sequences and without repetitions."""
         seen = set(self._values)
         missing = []
         for group in groups:
@@ -162,7 +162,7 @@ def _read(path: Path) -> Iterator[_Entry]:
             yield decoder.decode(line)
         except msgspec.DecodeError as cause:
             raise DataError(
-                f"{path}:{number}: {cause}; delete the file to compute it anew"
+                f"{path}:{number}: {cause}; delete the file to compute it again"
             ) from cause
 
 

@@ -1,4 +1,4 @@
-"""A training run in a folder: started, or gone on with where it was.
+"""A training run in a folder: started, or resumed.
 
 FOLDER/run.json          what is trained: settings, a digest of the examples, the model that training starts from
 FOLDER/checkpoint-STEP/  transformers' checkpoints
@@ -36,7 +36,7 @@ MODEL = "model"
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """What `run.json` holds. A folder goes on only with the same."""
+    """The content of `run.json`. A run resumes only with the same."""
 
     settings: TrainSettings
     examples: str
@@ -62,7 +62,7 @@ def train(
 ) -> Path:
     """Train a model, all of it or `adapters`, and say where it, or they, are saved.
 
-    `model` is as training starts, also when a run goes on, and `origin` its `model.digest.model_digest`: it is the
+    `model` is as training starts, also when a run resumes, and `origin` its `model.digest.model_digest`: it is the
     reference, too, of which values are kept in the folder `references`. Without one the examples are successes, or
     pairs whose score is a value model's.
     The rest is as in `Trainer`. Under `accelerate launch` each process calls this.
@@ -132,7 +132,7 @@ def save_whole(trainer: Any, folder: Path) -> None:
 
 
 def digest(examples: Examples) -> str:
-    """SHA-256 over the ids and weights of examples, in order."""
+    """Return the SHA-256 over the ids and weights of examples, in order."""
     whole = hashlib.sha256()
     for each in examples:
         for parts in group(each):
@@ -142,7 +142,10 @@ def digest(examples: Examples) -> str:
 
 
 def open_folder(folder: Path, record: Struct) -> Path | None:
-    """The checkpoint to go on with, if any. Raises UserError if the folder holds another run than this record's."""
+    """Return the checkpoint to continue from, if any.
+
+    Raises UserError if the folder holds another run than this record's.
+    """
     path = folder / "run.json"
     part = path.with_suffix(".part")
     if path.is_file():

@@ -13,18 +13,18 @@ import torch
 
 
 def use_cpu() -> bool:
-    """What accelerate is to be told: whether it runs on CPUs by itself. DeepSpeed finds its own device."""
+    """Return True if accelerate must be told to run on CPUs; DeepSpeed finds its own device."""
     return not torch.accelerator.is_available() and not _asked("ACCELERATE_USE_DEEPSPEED")
 
 
 def backend() -> str | None:
-    """How processes meet, where accelerate does not know: DeepSpeed's on CPUs."""
+    """Return the communication backend if accelerate does not know it: DeepSpeed's on CPUs."""
     on_cpu = _asked("ACCELERATE_USE_DEEPSPEED") and not torch.accelerator.is_available()
     return "gloo" if on_cpu else None
 
 
 def share_on_cpu(accelerator: Any) -> None:
-    """FSDP2 on CPUs, where accelerate would quietly train copies."""
+    """Turn on FSDP2 on CPUs, where accelerate would silently train copies."""
     from accelerate import PartialState
     from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 

@@ -1,8 +1,8 @@
-"""One trainer for critic, actor, multi-turn DPO and RFT: transformers' Trainer with the objective of `objective.py`.
+"""One trainer for critic, actor, multi-turn DPO and RFT: transformers' Trainer with the objective of `loss.py`.
 
 What differs between the four is in the examples (pairs or successes, token weights, whether c is seen) and in a few
-settings. An optimiser step is over `batch_size` examples; its loss is their mean, in whatever rows they are packed and
-whatever processes share them. `training.train` is the way in.
+settings. An optimizer step is over `batch_size` examples; its loss is their mean, in whatever rows they are packed and
+whatever processes share them. The entry point is `run.train`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache
 from sweet_rl_trainer.train.sharding import share_on_cpu
 
 TIE = 1e-6
-"""What held-out loss counts beside held-out accuracy: it decides between equals."""
+"""The weight of the held-out loss next to the held-out accuracy: it decides between equals."""
 STEP = "step"
 """Trainer wants a dictionary of inputs; this is its only key."""
 
@@ -103,7 +103,7 @@ class Trainer(BaseTrainer):
             enable_checkpointing(model)
 
     def create_accelerator_and_postprocess(self) -> None:
-        """As transformers does, and for `share_on_cpu`."""
+        """Create the accelerator as transformers does, with `share_on_cpu`."""
         super().create_accelerator_and_postprocess()
         share_on_cpu(self.accelerator)
         self.is_fsdp_enabled = self.is_fsdp_enabled or self.accelerator.is_fsdp2
@@ -125,7 +125,7 @@ class Trainer(BaseTrainer):
         if self._values != has_value_head(model):
             raise UserError(
                 f"score {self.settings.score}: this model has {'no' if self._values else 'a'} value head; "
-                f"load {'it with values.load_value_model' if self._values else 'a causal language model'}"
+                f"load {'it with value_head.load_value_model' if self._values else 'a causal language model'}"
             )
         if not self._values:
             check_head(model)
@@ -157,11 +157,14 @@ class Trainer(BaseTrainer):
         self.reference.reload()
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """The steps in their order; each process makes its own rows, so accelerate has nothing to share out."""
+        """Return the steps in their order; each process makes its own rows, so accelerate does not divide them."""
         return DataLoader(self.plan, batch_size=1, collate_fn=_only)
 
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
-        """Gradients of the mean loss over the step's examples. Raises UserError naming those without a finite loss."""
+        """Compute the gradients of the mean loss over the step's examples.
+
+        Raises UserError naming the examples without a finite loss.
+        """
         model.train()
         step: Step = inputs[STEP]
         self._current = step
@@ -217,7 +220,7 @@ class Trainer(BaseTrainer):
         return torch.autocast(self.args.device.type, torch.bfloat16, enabled=narrow)
 
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
-        """The norm before clipping, and a stop before the optimiser's step if it is not finite."""
+        """Return the norm before clipping. Raises UserError before the optimizer's step if it is not finite."""
         norm = super()._get_grad_norm(model, grad_norm)  # type: ignore[no-untyped-call]
         norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
         if norm is not None:
@@ -236,7 +239,7 @@ class Trainer(BaseTrainer):
         )
 
     def _means(self, sums: dict[str, Tensor]) -> dict[str, float]:
-        """Over all processes, which all have seen something."""
+        """Return the means over all processes, each of which has seen some examples."""
         if not sums:
             return {}
         total = self.accelerator.reduce(torch.stack(list(sums.values()))).tolist()
@@ -245,7 +248,7 @@ class Trainer(BaseTrainer):
         return {name: value / count for name, value in named.items()}
 
     def log(self, logs: dict[str, float], *_: Any) -> None:
-        """Log, with what was counted since the last time: see `objective.PairLosses.metrics`."""
+        """Log with the means of what was counted since the last log: see `loss.PairLosses.metrics`."""
         if "loss" in logs:
             means = self._means(self._sums)
             logs |= {**means, "loss": logs["loss"], "tokens": self.state.num_input_tokens_seen}
@@ -254,7 +257,7 @@ class Trainer(BaseTrainer):
         super().log(logs)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """The means over the held-out examples, each name with `eval_` before it."""
+        """Return the means over the held-out examples, each name with the prefix `eval_`."""
         model: nn.Module = self.model_wrapped
         packer = self._packer(self._held_out)
         sums: dict[str, Tensor] = {}
@@ -279,7 +282,7 @@ class Trainer(BaseTrainer):
         return means
 
     def floating_point_ops(self, *_: Any) -> int:
-        """Not counted: the estimate would be of padded batches."""
+        """Return 0, as transformers would estimate the operations of padded batches."""
         return 0
 
 

@@ -16,6 +16,7 @@ from colbench.errors import EndpointError, TooLongError, UserError
 from colbench.messages import Delivery, Message, Usage
 from colbench.models.address import api_key_for, parse_spec
 from colbench.models.dialect import Suggested
+from colbench.models.load import holds_up
 from colbench.models.openai_chat import OpenAIChat
 from colbench.models.scripted_server import Fault, ScriptedServer, completion, with_tokens
 from colbench.models.servers import current_servers
@@ -542,3 +543,18 @@ def test_azure_without_its_variables_is_refused_by_their_names(monkeypatch):
     chat = OpenAIChat("gpt", azure=True)
     with pytest.raises(UserError, match="AZURE_OPENAI_ENDPOINT"):
         asyncio.run(chat.__aenter__())
+
+
+@pytest.mark.parametrize(
+    ("calls", "wall", "cpu", "holds"),
+    [
+        (5000, 10, 9.5, True),
+        (5000, 20, 9.5, False),  # half of the time it waits
+        (500, 10, 9.5, False),  # something else computes
+        (500, 0.5, 0.5, False),  # too short to tell
+    ],
+)
+def test_the_client_holds_a_run_up_where_the_thread_computes_and_calls_are_what_it_computes(
+    calls, wall, cpu, holds
+):
+    assert holds_up(calls, wall, cpu) == holds

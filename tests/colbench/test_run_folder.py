@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from colbench.config import RunConfig
 from colbench.errors import DataError, UserError
-from colbench.rollout import Rollout
+from colbench.rollout import Rollout, read_rollouts
 from colbench.run_folder import RunFolder, TaskSource, make_record
 
 RESOLVED = {"agent": {"class": "a:A"}, "human": {"class": "h:H"}}
@@ -77,6 +78,36 @@ def test_a_line_in_the_middle_that_is_no_rollout_is_named(tmp_path):
     folder.rollouts_path.write_bytes(b"{}\n")
     with pytest.raises(DataError, match=r"rollouts.jsonl, line 1: not a rollout: .*`key`"):
         folder.rollouts()
+
+
+def test_a_malformed_line_names_the_command_that_repairs_the_run(tmp_path):
+    folder = RunFolder(tmp_path)
+    begin(folder, record())
+    folder.rollouts_path.write_bytes(b"{}\n")
+    with pytest.raises(DataError, match=f"`colbench repair {tmp_path}` drops such lines"):
+        folder.rollouts()
+
+
+def test_lines_of_a_folder_that_is_deleted_during_the_run_are_rescued(tmp_path):
+    folder = RunFolder(tmp_path / "a" / "run")
+    with folder.writing(record()) as writer:
+        writer.append(rollout("a"))
+        shutil.rmtree(tmp_path / "a")
+        with pytest.raises(UserError, match="was deleted or replaced during the run") as lost:
+            writer.append(rollout("b"))
+    (rescued,) = tmp_path.glob("run-*.rescued.jsonl")
+    assert str(lost.value).endswith(f"rescued in {rescued}")
+    assert read_rollouts(rescued) == [rollout("a"), rollout("b")]
+
+
+def test_a_file_that_was_replaced_during_the_run_is_noticed_and_left_alone(tmp_path):
+    folder = RunFolder(tmp_path)
+    with folder.writing(record()) as writer:
+        folder.rollouts_path.rename(tmp_path / "moved.jsonl")
+        folder.rollouts_path.write_bytes(b"another's")
+        with pytest.raises(UserError, match="deleted or replaced"):
+            writer.append(rollout("a"))
+    assert folder.rollouts_path.read_bytes() == b"another's"
 
 
 def test_a_second_writer_is_refused_and_a_dead_one_lets_go(tmp_path):
@@ -157,7 +188,7 @@ def test_a_full_disk_stops_the_run_and_keeps_what_was_finished(tmp_path):
 import resource, signal
 from pathlib import Path
 from colbench.errors import UserError
-from colbench.rollout import Rollout
+from colbench.rollout import Rollout, read_rollouts
 from colbench.run_folder import RunFolder, TaskSource, make_record
 from colbench.config import RunConfig
 record = make_record(RunConfig(), {{}}, TaskSource(source="x", count=1, hash="h"))

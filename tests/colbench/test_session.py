@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
 import colbench
+from colbench.errors import SimulatorError
 from colbench.messages import ANSWER_MARKER
 from colbench.session import Session
 
@@ -83,3 +87,17 @@ async def test_a_step_has_the_seed_and_the_verdict_of_an_evaluation(session):
 def test_a_setting_that_is_wrong_is_named():
     with pytest.raises(colbench.UserError, match="max_turns: expected a whole number >= 1"):
         Session(domain="backend", max_turns=0)
+
+
+async def test_a_human_that_swallows_its_cancellation_does_not_hold_up_a_step():
+    class Stubborn:
+        async def respond(self, task, dialogue):
+            end = time.monotonic() + 8
+            while time.monotonic() < end:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(8)
+
+    limits = {"dialogue_timeout": 0.2, "sandbox_workers": 1}
+    async with Session(domain="backend", human=Stubborn(), **limits) as session:
+        with pytest.raises(SimulatorError, match="catches CancelledError"):
+            await session.start(TASKS[0]).step("Hello?")

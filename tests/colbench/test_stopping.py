@@ -17,6 +17,7 @@ from colbench.rollout import read_rollouts
 AGENTS = """
 import asyncio
 import re
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -92,6 +93,11 @@ class StopsForEverInTheLoop(StopsForEver):
                 time.sleep(3600)
             except BaseException:
                 pass
+
+class Deletes:
+    async def reply(self, dialogue):
+        shutil.rmtree("out", ignore_errors=True)
+        return ANSWER
 
 class Raises:
     async def reply(self, dialogue):
@@ -202,3 +208,12 @@ def test_a_run_whose_agent_always_raises_stops_early_and_says_why(here, capsys):
     assert "failed by the agent's own exception: ValueError: boom (mine.py:" in said
     assert "--retry-failed exception" in said
     assert 10 <= len(read_rollouts(Path("out/rollouts.jsonl"))) < 20
+
+
+def test_a_run_whose_folder_is_deleted_ends_and_rescues_what_is_finished(here, capsys):
+    assert main(colbench("Deletes", "--limit", "6")[3:]) == 2
+    assert "was deleted or replaced during the run; its lines are rescued in" in (
+        capsys.readouterr().err
+    )
+    (rescued, *_) = here.glob("out-*.rescued.jsonl")
+    assert read_rollouts(rescued)

@@ -208,6 +208,58 @@ async def test_a_request_that_it_has_no_room_for_is_sent_again(play, status):
     assert len(refused) == 2
 
 
+async def test_the_time_between_two_tries_is_not_the_agent_s(play):
+    refused = []
+
+    def say(asked):
+        if asked.path.endswith("/reply") and len(refused) < 2:
+            refused.append(asked.body)
+            return answer(503, b"later", Retry_After="1")
+        return None
+
+    async with Far(say).running() as address:
+        (done,) = await play(await agent_at(address), seconds=0.8)
+    assert done.answer == "x = 1"
+    assert done.seconds > 2
+
+
+async def test_waiting_for_an_agent_that_has_one_dialogue_at_a_time_is_not_its_time(play):
+    async with Far(delay=0.1).running() as address:
+        done = await play(await agent_at(address), dialogues=6, seconds=0.6)
+    assert [rollout.answer for rollout in done] == ["x = 1"] * 6
+
+
+async def test_a_key_that_is_refused_in_mid_run_leaves_that_dialogue_unscored(play):
+    refused = []
+
+    def say(asked):
+        if asked.path.endswith("/reply") and not refused:
+            refused.append(asked.body)
+            return answer(401, b"for a moment")
+        return None
+
+    async with Far(say).running() as address:
+        done = await play(await agent_at(address), dialogues=3)
+    (lost,) = [rollout.failure for rollout in done if rollout.failure]
+    assert (lost.boundary, lost.kind) == ("endpoint", "rejected")
+
+
+@pytest.mark.parametrize(
+    ("said", "boundary", "kind"),
+    [
+        (answer(500, b"boom"), "agent", "exception"),
+        (answer(404), "agent", "rejected"),
+        (answer(200, b"<html>"), "agent", "malformed"),
+        (b"HTTP/1.1 200 -\r\nContent-Length: 9\r\n\r\n{", "agent", "connection"),
+        (answer(503), "endpoint", "overload"),
+    ],
+)
+async def test_each_failure_has_its_kind(play, said, boundary, kind):
+    async with Far(on_reply(said)).running() as address:
+        (done,) = await play(await agent_at(address, retries=0))
+    assert (done.failure.boundary, done.failure.kind) == (boundary, kind)
+
+
 async def test_one_that_never_has_room_leaves_its_dialogue_unscored(play):
     async with Far(on_reply(answer(503, b"overloaded"))).running() as address:
         (done,) = await play(await agent_at(address, retries=1))

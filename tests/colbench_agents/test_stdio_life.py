@@ -47,6 +47,34 @@ async def test_what_it_says_on_standard_error_is_kept_with_the_dialogue_s_id(pla
     assert own == [f"{done.key[:16]} chatter {n}" for n in range(3)]
 
 
+RAISES = """
+import sys
+from json import loads
+
+def reads(text):
+    return loads(text)
+
+print('{"type": "ready", "protocol": "colbench-agent/1", "name": "raises"}', flush=True)
+try:
+    sys.stdin.readline()
+    reads("{")
+except ValueError as error:
+    raise RuntimeError("cannot read") from error
+"""
+
+
+async def test_a_crash_in_python_quotes_the_error_and_names_the_log(play, tmp_path):
+    (tmp_path / "raises.py").write_text(RAISES)
+    agent = StdioAgent(shlex.join([sys.executable, "-S", str(tmp_path / "raises.py")]))
+    agent.use_log_folder(tmp_path / "agent-log")
+    (done,) = await play(agent)
+    assert done.failure.kind == "exception"
+    assert done.failure.reason == (
+        "it ended with code 1; its last words: RuntimeError: cannot read (raises.py:13); "
+        "all of them: agent-log/stderr.log in the run's folder"
+    )
+
+
 async def test_the_log_is_bounded(play, tmp_path):
     agent = faulty("floods", str(LOG_BYTES * (LOG_FILES + 1)))
     agent.use_log_folder(tmp_path)

@@ -19,12 +19,13 @@ from colbench.errors import UserError
 from colbench.interfaces import Episode
 from colbench.messages import Message
 from colbench.models.openai_chat import OpenAIChat
-from colbench_agents.vllm import VLLMAgent, VLLMServer, as_flags, find_vllm, tail
+from colbench_agents.vllm import VLLMAgent, VLLMHuman
+from colbench_agents.vllm_server import VLLMServer, as_flags, find_vllm, tail
 
 STAND_IN = Path(__file__).parents[1] / "e2e" / "stand_in_vllm.py"
 HARNESS = """
 import asyncio, sys
-from colbench_agents.vllm import VLLMServer
+from colbench_agents.vllm_server import VLLMServer
 
 async def main():
     async with VLLMServer(sys.argv[1]):
@@ -33,6 +34,14 @@ async def main():
             await asyncio.sleep(0.1)
 
 asyncio.run(main())
+"""
+
+SLOW_HUMAN = """
+import asyncio
+
+class Slow:
+    async def respond(self, task, dialogue):
+        await asyncio.sleep(60)
 """
 
 
@@ -188,6 +197,34 @@ async def test_a_server_that_ignores_the_request_to_stop_is_killed(model: str):
     assert processes_of(model) == []
 
 
+@pytest.mark.parametrize("moment", ["starting", "up"])
+def test_a_signal_ends_a_run_within_ten_seconds_and_a_stubborn_server_after_it(
+    model: str, tmp_path: Path, moment: str
+):
+    """The run does not wait for the server's end; the watchdog brings it about."""
+    (tmp_path / "human.py").write_text(SLOW_HUMAN)
+    args = {"stubborn": "true"} | ({"seconds_to_start": "60"} if moment == "starting" else {})
+    flags = [f"--agent-arg={name}={value}" for name, value in args.items()]
+    command = [sys.executable, "-m", "colbench.cli", "eval", "--agent", f"vllm:{model}", *flags]
+    with subprocess.Popen(
+        [*command, "--human", f"{tmp_path}/human.py:Slow", "--out", str(tmp_path / "run")],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as harness:
+        assert harness.stderr is not None
+        awaited = "starting vLLM" if moment == "starting" else "vLLM is up"
+        while awaited not in harness.stderr.readline():
+            assert harness.poll() is None
+        time.sleep(0.5)
+        start = time.monotonic()
+        harness.send_signal(signal.SIGTERM)
+        assert harness.wait(20) == 128 + signal.SIGTERM
+        assert time.monotonic() - start < 10
+    assert wait_until_gone(model, 30) == []
+
+
 async def test_a_port_that_is_taken_is_waited_for_and_then_named(model: str):
     with socket.create_server(("127.0.0.1", 0)) as other:
         server = VLLMServer(model, port=other.getsockname()[1])
@@ -242,3 +279,14 @@ def test_the_tail_of_a_log_shows_what_was_last_on_the_screen(tmp_path: Path):
     log = tmp_path / "log"
     log.write_bytes(b"first\n\x1b[1mloading 10 %\rloading 100 %\x1b[0m\n\nsecond \xff\n")
     assert tail(log, 2) == ["loading 100 %", "second \ufffd"]
+
+
+async def test_agent_and_human_with_the_same_model_and_flags_share_one_server(model: str):
+    agent, human = VLLMAgent(model, enforce_eager=True), VLLMHuman(model, enforce_eager=True)
+    async with agent:
+        async with human:
+            assert human.chat.base_url == agent.agent.chat.base_url
+            assert len(processes_of(model)) == 3, "the watchdog, the server and its child"
+        assert len(processes_of(model)) == 3
+    assert wait_until_gone(model) == []
+    assert VLLMHuman(model).chat.base_url != agent.agent.chat.base_url

@@ -21,7 +21,7 @@ from colbench.rollout import read_rollouts
 from colbench.sandbox.browser import Renderer
 from colbench.simulators.model import ModelHuman
 from colbench.task import Hidden, Task
-from colbench_agents.vllm import VLLMServer
+from colbench_agents.vllm_server import VLLMServer
 
 pytestmark = pytest.mark.slow
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from importlib import util
+from pathlib import Path
 
 import pytest
 
@@ -194,3 +196,12 @@ def small_recipe(tmp_path, collected, small_model, one_thread):
 def one_thread(monkeypatch):
     """For processes that a test starts: several threads of each would be in one another's way."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(scope="session")
+def build_vision_model():
+    """`build_vision_model(folder, texts, …)`: writes a tiny model that takes pictures, and its processor."""
+    spec = util.spec_from_file_location("tiny_vision", Path(__file__).with_name("tiny_vision.py"))
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.build

@@ -12,6 +12,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
+from colbench.clock import RUNNING
+from colbench.loop_watch import LoopWatch
+
 P = ParamSpec("P")
 T = TypeVar("T")
 PATIENCE = 5.0
@@ -39,6 +42,8 @@ class Side:
         if self._loop is None:
             work.close()
             raise RuntimeError("the agent is used outside `async with`")
+        if clock := RUNNING.get():
+            clock.follow(self._loop)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_tamed(work), self._loop))
 
     async def stop(self) -> None:
@@ -56,7 +61,8 @@ class Side:
     def _work(self) -> None:
         if self._loop:
             asyncio.set_event_loop(self._loop)
-            self._loop.run_forever()
+            with LoopWatch(self._loop).running():
+                self._loop.run_forever()
 
 
 class _Threads(ThreadPoolExecutor):

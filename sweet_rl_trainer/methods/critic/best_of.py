@@ -28,9 +28,9 @@ def best_of_n(
     counts: Sequence[int],
     bounds: tuple[float, float] | None = (0.0, 1.0),
 ) -> list[BestOf]:
-    """The curve over `counts`, from the rewards and the scores of each group's candidates, such as a task's answers.
+    """Return the curve over `counts`, from the rewards and scores of each group's candidates, such as a task's answers.
 
-    Unbiased (`expected_best`). `bounds` are those that rewards can have; None: unbounded. Raises UserError for a count
+    It is unbiased (`expected_best`). `bounds` are those of the rewards; None: unbounded. Raises UserError for a count
     below 1 or above the number of candidates of some group.
     """
     fewest = min((len(rewards) for rewards, _ in groups), default=0)
@@ -49,10 +49,10 @@ def best_of_n(
 
 
 def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int) -> float:
-    """The expected reward of the one with the highest score among `count` drawn without replacement.
+    """Return the expected reward of the highest score among `count` candidates drawn without replacement.
 
     The candidate with the i-th lowest score (from 1) of m is the best of C(i − 1, n − 1) of the C(m, n) draws. Equal
-    scores are decided by lot: each has the mean reward of its equals.
+    scores are drawn at random: each has the mean reward of its equals.
     """
     if len(rewards) != len(scores):
         raise ValueError(f"{len(rewards)} rewards and {len(scores)} scores")
@@ -81,7 +81,7 @@ class DialogueCurve(Struct, frozen=True, kw_only=True):
 def of_dialogues(
     trajectories: Sequence[Trajectory], scores: Mapping[str, float]
 ) -> DialogueCurve | None:
-    """The curve over the tasks with two or more dialogues that have a score; None if there is none.
+    """Return the curve over the tasks with two or more scored dialogues; None if there are none.
 
     `scores` are S by the dialogue's id: `ranking.score.score_sides` of `examples.side_examples`.
     """

@@ -24,7 +24,7 @@ class Correlation(Struct, frozen=True, kw_only=True):
 
 
 def correlation(scores: Sequence[float], sizes: Sequence[float]) -> Correlation:
-    """How scores go with sizes, such as a reply's tokens or a dialogue's turns."""
+    """Return the correlation of scores with sizes, such as a reply's tokens or a dialogue's turns."""
     import numpy as np
 
     one, other = (np.asarray(each, dtype=np.float64) for each in (scores, sizes))
@@ -36,21 +36,21 @@ def correlation(scores: Sequence[float], sizes: Sequence[float]) -> Correlation:
 
 
 def within(groups: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Correlation:
-    """The same among the candidates of one turn: of what is left of scores and sizes without their turn's means.
+    """Return the correlation among the candidates of one turn: scores and sizes are centered by turn.
 
     Ranking compares within a turn only. Ranks are the turn's own.
     """
     import numpy as np
 
     arrays = [[np.asarray(each, dtype=np.float64) for each in group] for group in groups]
-    centred = [_joined([_centred(group[side]) for group in arrays]) for side in (0, 1)]
-    ranked = [_joined([_centred(_ranks(group[side])) for group in arrays]) for side in (0, 1)]
+    centered = [_joined([_centered(group[side]) for group in arrays]) for side in (0, 1)]
+    ranked = [_joined([_centered(_ranks(group[side])) for group in arrays]) for side in (0, 1)]
     return Correlation(
-        pearson=_pearson(*centred), spearman=_pearson(*ranked), count=len(centred[0])
+        pearson=_pearson(*centered), spearman=_pearson(*ranked), count=len(centered[0])
     )
 
 
-def _centred(values: Floats) -> Floats:
+def _centered(values: Floats) -> Floats:
     return values - (values.mean() if _varies(values) else values[:1])
 
 
@@ -69,12 +69,12 @@ def _pearson(one: Floats, other: Floats) -> float | None:
         raise ValueError(f"{len(one)} numbers and {len(other)} do not make pairs")
     if not (_varies(one) and _varies(other)):
         return None
-    first, second = _centred(one), _centred(other)
+    first, second = _centered(one), _centered(other)
     return float((first @ second) / ((first @ first) * (second @ second)) ** 0.5)
 
 
 def _ranks(values: Floats) -> Floats:
-    """Ranks from 1."""
+    """Return the ranks from 1; equal values have their mean rank."""
     import numpy as np
 
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)

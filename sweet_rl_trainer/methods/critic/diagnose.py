@@ -1,13 +1,13 @@
-"""What a critic's scores are worth, before an actor is trained on them.
+"""Diagnosis of a critic before an actor is trained on its scores.
 
 - `pair_accuracy`: how often it prefers the better of two dialogues, on held-out tasks.
-- `correlation`: whether it likes replies for their length, or dialogues for their number of turns. A critic that is not
-  normalised does, and its actor's replies collapse (arXiv 2503.15478, Table 3).
-- `best_of`: what choosing by it is worth, as the number of candidates grows.
-- `states`: whether it prefers another question to the answer where everything is known.
-- `montecarlo`: whether it agrees with what comes of a reply when the dialogue goes on.
+- `correlation`: if its scores follow the length of replies, or the number of turns of dialogues. Those of a critic that
+  is not normalized do, and its actor's replies collapse (arXiv 2503.15478, Table 3).
+- `best_of`: the reward of the best candidate by its scores, as the number of candidates grows.
+- `states`: how often it prefers another question to the answer where everything is known.
+- `montecarlo`: how well it agrees with the rewards of continued dialogues.
 
-`diagnose` puts them together, `alarms` says what should worry, `show.table` shows it.
+`diagnose` computes them, `alarms` returns warnings, and `show.table` shows them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Part = Literal["accuracy", "candidates", "best_of", "states", "continuations"]
 
 
 def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, float]]) -> Interval:
-    """The share of pairs whose chosen side has the higher score; a tie is half right.
+    """Return the share of pairs whose chosen side has the higher score; a tie is half right.
 
     Each task counts the same, and is the unit of the interval. `scores` are `ranking.score.score_pairs`.
     """
@@ -77,10 +77,10 @@ def diagnose(
     continuations: Agreement | None = None,
     missing: Mapping[Part, str] | None = None,
 ) -> Diagnosis:
-    """`scores` are the pairs' (`ranking.score.score_pairs`); a dialogue that is in many pairs counts once.
+    """Return the diagnosis of a critic from the scores of pairs; a dialogue in many pairs counts once.
 
-    `best_of` is `best_of.of_dialogues`, `states` is `states.preference`, `continuations` is `montecarlo.agreement`;
-    `missing` says why one of them is None.
+    `scores` are `ranking.score.score_pairs`, `best_of` is `best_of.of_dialogues`, `states` is `states.preference`, and
+    `continuations` is `montecarlo.agreement`; `missing` says why one of them is None.
     """
     sides = {
         side.trajectory: (score, side)
@@ -102,14 +102,14 @@ def diagnose(
 
 
 def _lengths(scored: Scored) -> tuple[list[float], list[float]]:
-    """Scores and lengths of the candidates that have a score."""
+    """Return the scores and lengths of the candidates that have a score."""
     pairs = zip(scored.scores, scored.lengths, strict=True)
     known = [(score, float(length)) for score, length in pairs if score is not None]
     return [score for score, _ in known], [length for _, length in known]
 
 
 def alarms(diagnosis: Diagnosis) -> list[str]:
-    """What should worry before an actor is trained with this critic, a sentence each."""
+    """Return the warnings before an actor is trained with this critic, a sentence each."""
     return [
         *_unsure(diagnosis.accuracy, diagnosis.pairs),
         *_drawn("dialogues", "their number of turns", diagnosis.by_turns),
@@ -148,11 +148,11 @@ def _asks_on(states: Preference | None) -> Iterator[str]:
 
 
 def encode(diagnosis: Diagnosis) -> bytes:
-    """The diagnosis and its alarms as JSON."""
+    """Encode the diagnosis and its alarms as JSON."""
     fields = {"alarms": alarms(diagnosis), **msgspec.to_builtins(diagnosis)}
     return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
 def decode(content: bytes) -> Diagnosis:
-    """The inverse of `encode`."""
+    """Decode what `encode` has written."""
     return msgspec.json.decode(content, type=Diagnosis)

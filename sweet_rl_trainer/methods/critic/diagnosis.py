@@ -23,6 +23,7 @@ from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, Diagnosis, Part,
 from sweet_rl_trainer.methods.critic.diagnose import diagnose as put_together
 from sweet_rl_trainer.methods.critic.montecarlo import Agreement, agreement, compare, sample_turns
 from sweet_rl_trainer.methods.critic.states import Preference, known_states, preference
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, template_of
 from sweet_rl_trainer.methods.ranking.files import read_scored
 from sweet_rl_trainer.methods.ranking.score import (
     Preset,
@@ -31,7 +32,6 @@ from sweet_rl_trainer.methods.ranking.score import (
     score_pairs,
     score_sides,
 )
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored
 from sweet_rl_trainer.methods.ranking.vision import BASE, Sight
 from sweet_rl_trainer.pipeline import inputs
@@ -63,6 +63,9 @@ class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
     """Measure the critic on at most `row_tokens` tokens at once, and return a summary with alarms."""
+    from sweet_rl_trainer.methods.ranking.scorers import Scorers
+
+    held_out = inputs.load(recipe.data, job.inputs).held_out
     seeing = BASE in job.inputs
     base = job.inputs[BASE] if seeing else model_in(job.inputs["model"])
     pictures = job.shared / PICTURES if seeing else None
@@ -70,27 +73,26 @@ def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
         critic = Asked(
             recipe=recipe,
             row_tokens=row_tokens,
-            chat=_sight(job, recipe) if seeing else chat_of(base, recipe.model),
+            chat=_sight(job, recipe, held_out) if seeing else chat_of(base, recipe.model),
             critic=scorers.critic(trained(job.inputs["critic"])),
             reference=None if seeing else scorers.reference(),
         )
-        found = _measured(critic, job)
+        found = _measured(critic, job, held_out)
     (job.folder / DIAGNOSIS).write_bytes(encode(found))
     return summary(found)
 
 
-def _sight(job: Job, recipe: Recipe) -> DialogueEncoder:
+def _sight(job: Job, recipe: Recipe, held_out: Sequence[Trajectory]) -> DialogueEncoder:
     """Return what writes dialogues for a critic that sees pages."""
     settings = recipe.table(CriticSettings).vision
     assert settings  # noqa: S101
     sight = Sight(settings, recipe.domain, job.inputs[BASE], job.shared / PICTURES)
-    sight.take(inputs.load(recipe.data, job.inputs).held_out)
+    sight.take(held_out)
     return sight.chat
 
 
-def _measured(critic: Asked, job: Job) -> Diagnosis:
+def _measured(critic: Asked, job: Job, held_out: Sequence[Trajectory]) -> Diagnosis:
     recipe = critic.recipe
-    held_out = inputs.load(recipe.data, job.inputs).held_out
     tasks = inputs.tasks(recipe.data, job.inputs)
     missing: dict[Part, str] = {}
     ranked = _ranked(held_out, job, missing)
@@ -101,7 +103,7 @@ def _measured(critic: Asked, job: Job) -> Diagnosis:
     ]
     if not pairs:
         missing["accuracy"] = "no held-out pair"
-    # before a model is loaded, for whoever plays on may be a server that wants all the memory
+    # before a model is loaded, as a server that continues dialogues may need all the memory
     continuations = _continuations(ranked, tasks, recipe, job, missing)
     return put_together(
         pairs,

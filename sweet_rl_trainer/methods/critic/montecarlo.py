@@ -1,4 +1,4 @@
-"""Monte-Carlo returns: do a critic's scores go with what comes of a reply when the dialogue goes on?
+"""Monte-Carlo returns: do a critic's scores agree with the rewards of continued dialogues?
 
 The return of a candidate is the mean reward of several continuations of its dialogue by a policy, the run's human and
 the harness's scorer (`continuations`). It is noisy, so even a perfect critic agrees with it in part.
@@ -55,10 +55,10 @@ def sample_turns(
     candidates: int,
     seed: int = 0,
 ) -> list[tuple[Scored, list[int]]]:
-    """At most so many turns, and of each the numbers of at most so many candidates with different words and a score.
+    """Draw at most `turns` turns, and of each at most `candidates` scored candidates of different wording, by number.
 
-    `tasks` are by their hash; a turn whose task is not there, or with fewer than two such candidates, is not drawn.
-    Raises UserError for fewer than one turn or two candidates.
+    `tasks` are by their hash; a turn of an unknown task, or with fewer than two such candidates, is not drawn. Raises
+    UserError for fewer than one turn or two candidates.
     """
     if turns < 1 or candidates < 2:
         raise UserError(
@@ -83,7 +83,7 @@ def compare(
     count: int,
     dropped: Counter[str] | None = None,
 ) -> list[Returns]:
-    """The returns of a sample (`sample_turns`), each from `count` continuations, beside the scores.
+    """Return the returns of a sample (`sample_turns`), each from `count` continuations, next to the scores.
 
     A candidate without any continuation that has a reward is left out and counted in `dropped`. Raises UserError for
     fewer than one continuation.
@@ -113,7 +113,7 @@ def compare(
 
 
 def agreement(found: Sequence[Returns]) -> Agreement | None:
-    """How scores and returns agree; None where no turn has two different returns."""
+    """Return the agreement of scores and returns; None if no turn has two different returns."""
     varied = [each for each in found if len(set(each.returns)) > 1]
     if not varied:
         return None
@@ -134,7 +134,7 @@ def agreement(found: Sequence[Returns]) -> Agreement | None:
 
 
 def _right(turn: Returns) -> Iterator[float]:
-    """For each two candidates with different returns, whether the scores agree."""
+    """Yield the agreement (`agree`) of every two candidates with different returns."""
     for (score, value), (other, worse) in combinations(
         zip(turn.scores, turn.returns, strict=True), 2
     ):
@@ -144,9 +144,9 @@ def _right(turn: Returns) -> Iterator[float]:
 
 
 def agree(scores: tuple[float, float], returns: tuple[float, float]) -> float | None:
-    """Of two candidates, whether the one with the higher return has the higher score: 1 or 0, for equal scores 0.5.
+    """Return 1 if the candidate with the higher return has the higher score, 0 if not, 0.5 for equal scores.
 
-    None where the returns are equal.
+    None if the returns are equal.
     """
     if returns[0] == returns[1]:
         return None
@@ -156,7 +156,7 @@ def agree(scores: tuple[float, float], returns: tuple[float, float]) -> float | 
 
 
 def _distinct(scored: Scored) -> list[int]:
-    """The candidates with a score, the first of each wording."""
+    """Return the numbers of the scored candidates, the first of each wording."""
     first: dict[str, int] = {}
     for number, (reply, score) in enumerate(
         zip(scored.candidates.replies, scored.scores, strict=True)

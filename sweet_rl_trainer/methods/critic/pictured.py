@@ -10,21 +10,20 @@ other examples; the key of the stage does not depend on the browser.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from colbench.errors import DataError
 from sweet_rl_trainer.data.chat import Chat
-from sweet_rl_trainer.data.estimated_chat import EstimatedChat
 from sweet_rl_trainer.data.tokens import DialogueEncoder
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings
-from sweet_rl_trainer.methods.ranking.vision import BASE, Sight, VisionSettings, unseen_chat
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, VisionSettings
+from sweet_rl_trainer.methods.ranking.vision import BASE, Sight, unseen_chat
 from sweet_rl_trainer.model.memory_estimate import tower_activations
-from sweet_rl_trainer.pipeline import missing, training
+from sweet_rl_trainer.pipeline import training
 from sweet_rl_trainer.pipeline.base import PICTURES
-from sweet_rl_trainer.pipeline.examples import TrainingData, write
-from sweet_rl_trainer.pipeline.inputs import Data, load, run_folders
+from sweet_rl_trainer.pipeline.examples import TrainingData, count, write
+from sweet_rl_trainer.pipeline.inputs import Data, load
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 
@@ -46,30 +45,17 @@ def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
 
 def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
     """Return the number of pairs, and of tokens if every picture were as large as it may be (`Stage.estimate`)."""
-    if known.said:
-        return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
-    if known.absent - {"model", BASE}:
-        return Amount(note="when there are dialogues")
-    if known.waits:
-        return Amount(note="after the dialogues are collected")
-    base = known.inputs.get(BASE)
-    try:
-        chat: DialogueEncoder | Chat = EstimatedChat()
-        if base:
-            chat = unseen_chat(_vision(recipe), base)
-        made = maker(load(recipe.data, known.inputs), chat)
-    except DataError as cause:
-        return Amount(missing=missing.unfit_dialogues(cause, run_folders(known.inputs)))
-    left = {**made.report.dropped, **made.without}
-    reasons = [f"{reason}: {count}" for reason, count in left.items()]
-    counted = (
-        "every picture is counted as the largest" if base else "tokens without those of pictures"
-    )
-    return Amount(
-        examples=made.report.taken,
-        tokens=made.report.tokens,
-        about=base is None,
-        note=", ".join([counted, *reasons]),
+    seen = BASE in known.inputs
+    return count(
+        known,
+        recipe,
+        maker,
+        partial(unseen_chat, _vision(recipe)),
+        model=BASE,
+        exact=False,
+        note="every picture is counted as the largest"
+        if seen
+        else "tokens without those of pictures",
     )
 
 
@@ -79,8 +65,7 @@ def estimate_training(known: Known, recipe: Recipe) -> Amount:
     settings = replace(table.train, row_tokens=2 * table.max_length)
     name = _vision(recipe).model
     found = training.estimate(known, settings, recipe, name)
-    size = training.size_by(known, name)
-    if found.memory is not None and size is not None:
+    if found.memory is not None and (size := training.size_by(known, name)):
         patches = 2 * SEEN * _vision(recipe).max_pixels // PATCH
         found.memory += tower_activations(size, settings, patches)
     return found

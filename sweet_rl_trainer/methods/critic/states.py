@@ -1,8 +1,8 @@
 """States with everything known: does the critic prefer another question to the right answer?
 
-A critic that does teaches its actor to ask on and never to answer. A state is a turn of a held-out dialogue at which
-the human has said every hidden decision of the task, in the words of its facts. So there are states only where tasks
-have facts and the human speaks from them, as the keyless one does.
+A critic that does so teaches its actor to keep asking and never to answer. A state is a turn of a held-out dialogue at
+which the human has stated every hidden decision of the task, in the words of its facts. So there are states only if
+tasks have facts and the human speaks from them, as the keyless one does.
 
 At each state the right answer, which is the marker and the task's reference, stands against further questions: those
 that agents asked earlier in other dialogues about the task or, where those are too few, about others of its family.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.methods.ranking.turns import Scored
 
 QUESTIONS = 4
-"""Questions at each state, where there are so many."""
+"""The number of questions at each state, if that many exist."""
 
 
 class Preference(Struct, frozen=True, kw_only=True):
@@ -58,11 +58,11 @@ def known_states(
     seed: int = 0,
     dropped: Counter[str] | None = None,
 ) -> list[Candidates]:
-    """The states, each with the right answer as its first reply and up to so many questions as the others.
+    """Return the states, each with the right answer as its first reply and up to `questions` questions as the others.
 
-    `tasks` are by their hash. The answer is in a fence if most recorded ones are. What the dialogue has asked already
-    is no further question. What gives no state is counted in `dropped`, by reason. Raises UserError for fewer than one
-    question.
+    `tasks` are by their hash. The answer is in a fence if most recorded ones are. Questions that the dialogue has
+    already asked do not count as further ones. Dialogues and turns without a state are counted in `dropped`, by reason.
+    Raises UserError for fewer than one question.
     """
     if questions < 1:
         raise UserError(f"states: {questions} questions; there must be at least 1")
@@ -91,7 +91,7 @@ def known_states(
 
 
 def right_answer(task: Task, *, fenced: bool) -> str:
-    """The reference as an agent would give it."""
+    """Return the reference as an agent would give it."""
     reference = task.hidden.reference.strip("\n")
     if fenced:
         reference = f"```{get_domain(task.domain).language}\n{reference}\n```"
@@ -99,9 +99,9 @@ def right_answer(task: Task, *, fenced: bool) -> str:
 
 
 def preference(scored: Sequence[Scored]) -> Preference | None:
-    """What the scores of `known_states` say; a tie is half a preference.
+    """Return the critic's preference by the scores of `known_states`; a tie is half a preference.
 
-    A state counts if its answer and one question or more have a score. None if there is no such state.
+    A state counts if its answer and at least one question have a score. None if there is no such state.
     """
     found: dict[str, list[tuple[float, list[float]]]] = {}
     for each in scored:
@@ -127,20 +127,20 @@ def preference(scored: Sequence[Scored]) -> Preference | None:
 
 
 def still_hidden(trajectory: Trajectory, task: Task) -> Iterator[int]:
-    """Return, for each turn, the number of facts that are hidden before it."""
+    """Yield, for each turn, the number of facts that are hidden before it."""
     _request, *replies = [each.content for each in trajectory.messages if each.role == "user"]
     return facts.still_hidden(task, replies)
 
 
 def _known(trajectory: Trajectory, task: Task) -> Iterator[Turn]:
-    """The turns before which every fact that the request leaves open was said."""
+    """Yield the turns before which every fact that the request leaves open was revealed."""
     for number, hidden in enumerate(still_hidden(trajectory, task)):
         if not hidden:
             yield Turn(trajectory=trajectory, number=number)
 
 
 def _fenced(trajectories: Sequence[Trajectory]) -> bool:
-    """Whether most answers are in fences."""
+    """Return True if most answers are in fences."""
     answers = [each.replies[-1] for each in trajectories if each.ended_by == "answer"]
     return 2 * sum("```" in answer.rpartition(ANSWER_MARKER)[2] for answer in answers) > len(
         answers
@@ -154,7 +154,7 @@ class _Question(Struct, frozen=True, kw_only=True):
 
 
 def _asked(trajectories: Sequence[Trajectory]) -> dict[str, list[_Question]]:
-    """By task, what was said in turns before the last, which answers or might have."""
+    """Return, by task, the replies before the last turn, which answers or might have."""
     asked: dict[str, list[_Question]] = {}
     for each in trajectories:
         asked.setdefault(each.task_hash, []).extend(
@@ -172,7 +172,7 @@ def _further(
     count: int,
     seed: int,
 ) -> list[str]:
-    """Questions of other dialogues about the task, then of its family, in an order of the seed's and the turn's."""
+    """Return questions of other dialogues about the task, then about its family, shuffled by seed and turn."""
     mine = turn.trajectory
     family = tasks[mine.task_hash].family
     related = [

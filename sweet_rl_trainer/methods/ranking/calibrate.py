@@ -20,12 +20,12 @@ from sweet_rl_trainer.methods.ranking.turns import Scored
 
 
 def offset(turns: Iterable[Scored]) -> float | None:
-    """What is to be added to the score of each answer.
+    """Return the offset to add to the score of each answer.
 
-    Of the last turns of answered dialogues, those count that have answers and other replies among their candidates.
-    With the offset, answers score above the others (means) where the dialogue succeeded and below where it failed, in
-    as great a share of the successes plus as great a share of the failures as possible (balanced accuracy); of offsets
-    that are as good, the middle of the widest range. None where all succeeded, all failed, or all are alike.
+    It is fitted to the last turns of answered dialogues that have both answers and other replies among their
+    candidates. With the offset, answers score above the others (by their means) where the dialogue succeeded and below
+    where it failed, in the greatest share of successes plus share of failures (balanced accuracy); among equally good
+    offsets, it is the middle of the widest range. None if all succeeded, all failed, or all are alike.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)
@@ -54,7 +54,7 @@ def shifted(turns: Iterable[Scored], by: float) -> Iterator[Scored]:
 
 
 def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:
-    """How far answers are above other replies where a dialogue answered, and whether it succeeded."""
+    """Yield the gap between answers and other replies at each turn that answered, and True for a success."""
     for turn in turns:
         where = turn.candidates.turn
         dialogue = where.trajectory
@@ -66,7 +66,7 @@ def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:
 
 
 def answers_and_others(turn: Scored) -> tuple[list[float], list[float]]:
-    """The scores of a turn's candidates that answer, and of those that do not; without those that have none."""
+    """Return the scores of a turn's scored candidates that answer, and of those that do not."""
     known = [(answers, score) for answers, score in _marked(turn) if score is not None]
     return [score for answers, score in known if answers], [
         score for answers, score in known if not answers
@@ -74,6 +74,6 @@ def answers_and_others(turn: Scored) -> tuple[list[float], list[float]]:
 
 
 def _marked(turn: Scored) -> Iterator[tuple[bool, float | None]]:
-    """For each candidate whether it answers, and its score."""
+    """Yield for each candidate True if it answers, and its score."""
     for reply, score in zip(turn.candidates.replies, turn.scores, strict=True):
         yield ANSWER_MARKER in reply.text, score

@@ -44,7 +44,7 @@ class Sampler(Struct, frozen=True, kw_only=True):
             )
 
     def key(self, context: object) -> str:
-        """What the candidates after a context are found by."""
+        """Return the key by which the candidates after a context are found."""
         return digest({"context": context, "sampler": msgspec.to_builtins(self)})
 
 
@@ -56,7 +56,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt: tuple[int, ...] = ()
 
     def of(self, turn: Turn) -> Candidates:
-        """The candidates, as those of a turn that has their context."""
+        """Return the candidates of a turn that has this context."""
         return Candidates(turn=turn, replies=self.replies, prompt=self.prompt)
 
 
@@ -77,7 +77,7 @@ class CandidateFile:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Be the file's one writer. Raises UserError when another process is, or it cannot be written."""
+        """Lock the file for this writer. Raises UserError if another process writes, or the file cannot be written."""
         with hold(self.path.with_suffix(".lock"), self.path):
             self._starts |= dict(_index(self.path))
             self._lines = LineWriter(self.path)

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection
 from itertools import permutations, product
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from colbench.config import derive_seed
 from colbench.errors import DataError, UserError
@@ -44,9 +43,9 @@ def choose(
     margin: float = 0.0,
     seed: int = 0,
 ) -> list[Choice]:
-    """At most `pairs_per_turn` different pairs of a turn's candidates, drawn from all that the rule allows.
+    """Draw at most `pairs_per_turn` different pairs of a turn's candidates from all that the rule allows.
 
-    What is drawn depends on the seed and the turn alone. Raises UserError for another rule, fewer than one pair a turn
+    The draw depends on the seed and the turn alone. Raises UserError for an unknown rule, fewer than one pair per turn
     or a margin below 0.
     """
     if rule not in RULES:
@@ -82,29 +81,6 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
                 for one, other in permutations(order, 2)
                 if scores[one] - scores[other] >= margin
             ]
-
-
-def chosen_pairs(
-    turns: Collection[Scored],
-    chat: Chat,
-    rule: Rule = "halves",
-    *,
-    max_length: int,
-    dropped: Counter[str] | None = None,
-    **options: Any,
-) -> list[PairExample]:
-    """Return the pairs of all turns; see `turn_pairs`. Raises DataError if there is none."""
-    lost = Counter[str]()
-    pairs = [
-        pair
-        for scored in turns
-        for pair in turn_pairs(scored, chat, rule, max_length=max_length, dropped=lost, **options)
-    ]
-    if dropped is not None:
-        dropped += lost
-    if not pairs:
-        raise no_pairs(len(turns), lost)
-    return pairs
 
 
 def no_pairs(turns: int, dropped: Counter[str]) -> DataError:

@@ -22,10 +22,10 @@ from sweet_rl_trainer.data.examples import PairExample, Side
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
 from sweet_rl_trainer.methods.ranking.calibrate import offset, shifted
 from sweet_rl_trainer.methods.ranking.choose import CANDIDATE, Rule, no_pairs, turn_pairs
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, template_of
 from sweet_rl_trainer.methods.ranking.files import SampledFile, write_scored
 from sweet_rl_trainer.methods.ranking.returns import score_by_returns
 from sweet_rl_trainer.methods.ranking.score import Preset, score_turns
-from sweet_rl_trainer.methods.ranking.scorers import CriticSettings, Scorers, template_of
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Scored, Scores
 from sweet_rl_trainer.methods.ranking.vision import BASE, Sight
 from sweet_rl_trainer.pipeline.base import PICTURES, REFERENCES, chat_of, model_in, trained
@@ -194,6 +194,8 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 def _by_model(
     candidates: SampledFile, job: Job, recipe: Recipe, chat: Chat, dropped: Counter[str]
 ) -> Sequence[Scores | None]:
+    from sweet_rl_trainer.methods.ranking.scorers import Scorers
+
     settings, table = recipe.table(RankSettings), recipe.table(CriticSettings)
     if BASE in job.inputs:
         return _by_sight(candidates, job, recipe, dropped)
@@ -217,6 +219,8 @@ def _by_sight(
     candidates: SampledFile, job: Job, recipe: Recipe, dropped: Counter[str]
 ) -> Sequence[Scores]:
     """Return the scores of a critic that sees pages."""
+    from sweet_rl_trainer.methods.ranking.scorers import Scorers
+
     settings, table = recipe.table(RankSettings), recipe.table(CriticSettings)
     assert table.vision  # noqa: S101
     base, pictures = job.inputs[BASE], job.shared / PICTURES
@@ -244,7 +248,7 @@ def _by_returns(
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
-    """By the dialogues that are trained on."""
+    """Return the offset of answers, fitted to the dialogues to train on. Raises UserError if there is none."""
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(

@@ -1,18 +1,19 @@
-"""Monte-Carlo returns as scores: credit for a reply without any model of it, at the price of playing on.
+"""Monte-Carlo returns as scores: credit for a reply without any model of it, at the price of continuing dialogues.
 
-What comes of a reply when an agent goes on after it: right on average, whatever the reply is like, but noisy where only
-a few dialogues are played on.
+The score of a reply is the mean reward of dialogues that an agent continues after it: unbiased for any reply, but noisy
+with few continuations.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from colbench.task import Task
 from sweet_rl_trainer.agents.continuations import Continuations
 from sweet_rl_trainer.console import SizedIterable
 from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.dialogue_measures import mean
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
     Scores,
@@ -48,7 +49,7 @@ def score_by_returns(
         if each.turn.trajectory.task_hash not in tasks:
             found.append(None)
             continue
-        by_text = {text: _mean(next(rewards)) for text in _wordings(each)}
+        by_text = {text: mean(next(rewards)) for text in _wordings(each)}
         scores = tuple(by_text[text.strip()] for text in _texts(each))
         found.append(
             Scores(scores=scores, lengths=reply_lengths(encode_candidates(each, chat, "sum")))
@@ -65,7 +66,3 @@ def _wordings(candidates: Candidates) -> list[str]:
 
 def _texts(candidates: Candidates) -> list[str]:
     return [reply.text for reply in candidates.replies]
-
-
-def _mean(rewards: Sequence[float]) -> float | None:
-    return sum(rewards) / len(rewards) if rewards else None

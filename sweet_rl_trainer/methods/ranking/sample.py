@@ -18,14 +18,12 @@ from msgspec import Meta, Struct
 from colbench.config import ArgValue
 from colbench.errors import DataError, UserError
 from colbench.models.openai_chat import OpenAIChat
-from colbench_agents.vllm import VLLMServer
+from colbench_agents.vllm_server import VLLMServer
 from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Found, Sampler
 from sweet_rl_trainer.methods.ranking.files import write_sampled
-from sweet_rl_trainer.methods.ranking.local import sample_in_process
 from sweet_rl_trainer.methods.ranking.server import sample_from_server
 from sweet_rl_trainer.methods.ranking.turns import Turn, turns_of
 from sweet_rl_trainer.model.digest import model_digest
-from sweet_rl_trainer.model.load import load_model
 from sweet_rl_trainer.pipeline.base import chat_of, model_in
 from sweet_rl_trainer.pipeline.inputs import Data, load
 from sweet_rl_trainer.pipeline.recipe import Fraction, Recipe
@@ -82,6 +80,9 @@ def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
     dropped = Counter[str]()
     file = CandidateFile(job.folder / "candidates.jsonl")
     if settings.server == IN_PROCESS:
+        from sweet_rl_trainer.methods.ranking.local import sample_in_process
+        from sweet_rl_trainer.model.load import load_model
+
         chat = chat_of(model, recipe.model)
         found = sample_in_process(
             wanted, load_model(model, dtype=precision), chat, sampler, file, dropped=dropped
@@ -121,9 +122,10 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 
 
 def check_prompts(data: Data, recipe: Recipe) -> None:
-    """A server makes its own prompts of messages, among which official files have no system prompt.
+    """Raise UserError if a server is to sample but official files give no system prompt.
 
-    Asked before a critic learns from them, too: with another system prompt it would learn anew. Raises UserError.
+    A server makes its prompts from messages, and official files hold the system prompt in prompt strings alone. This is
+    checked before the critic is trained, as another system prompt would mean training it again.
     """
     here = recipe.table(SampleSettings).server == IN_PROCESS
     if here or recipe.data.system is not None:
@@ -159,7 +161,7 @@ async def _from_server(
 
 
 def server_args(recipe: Recipe) -> dict[str, Any]:
-    """Flags of our own server, which speaks by the same chat template with the same variables as training."""
+    """Return the flags of our own server, which uses the chat template and its variables as training does."""
     variables = recipe.model.template_args
     said = {"default_chat_template_kwargs": msgspec.json.encode(variables).decode()}
     return {**(said if variables else {}), **recipe.table(SampleSettings).server_args}

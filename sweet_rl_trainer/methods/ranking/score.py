@@ -4,12 +4,12 @@
 |---|---|
 | `critic` | (log π_θ(a|o,c) − log π_ref(a|o,c)) / L: A of the paper |
 | `critic-unprivileged` | (log π_θ(a|o) − log π_ref(a|o)) / L |
-| `critic-sum` | log π_θ(a|o,c) − log π_ref(a|o,c): without length normalisation |
+| `critic-sum` | log π_θ(a|o,c) − log π_ref(a|o,c): without length normalization |
 | `pmi` | (log π_ref(a|o,c) − log π_ref(a|o)) / L: no critic, no training |
 | `released` | log π_θ(h,t|o,c) / (H + L − 1) − log π_ref(a|o) / L: the released code |
-| `value` | Σ v(a|o,c) / L of a value model (`values`), without a reference |
+| `value` | Σ v(a|o,c) / L of a value model (`model.value_head`), without a reference |
 | `value-unprivileged` | Σ v(a|o) / L |
-| `returns` | no model's: the mean reward of dialogues that are played on after it (`critic.returns`) |
+| `returns` | without a model: the mean reward of dialogues continued after it (`ranking.returns`) |
 
 `released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Its first mean is over
 the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1 tokens t
@@ -20,7 +20,7 @@ Every other preset is 0 if both of its models are the same and see the same, or 
 trained.
 
 A turn's candidates are one group: where the model can (`attention.can_share`) their context is computed once for all.
-Values are kept in the caches of `reference`, so what was scored is not scored again.
+Values are kept in a `reference_cache.ReferenceCache`, so no reply is scored twice.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, takewhile
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
-from torch import Tensor
 
 from colbench.errors import UserError
 from sweet_rl_trainer.console import SizedIterable
@@ -49,12 +48,13 @@ from sweet_rl_trainer.methods.ranking.turns import (
     encode_candidates,
     reply_lengths,
 )
-from sweet_rl_trainer.model.attention import can_share
-from sweet_rl_trainer.model.packing import Group, Row
-from sweet_rl_trainer.model.value_head import has_value_head
 from sweet_rl_trainer.settings import Score
-from sweet_rl_trainer.train.loss import READERS
-from sweet_rl_trainer.train.reference_cache import Kind, ReferenceCache
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from sweet_rl_trainer.model.packing import Group, Row
+    from sweet_rl_trainer.train.reference_cache import Kind, ReferenceCache
 
 TURNS = 256
 """Turns whose candidates are in memory together."""
@@ -108,31 +108,15 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Scorer:
-    """A model that log-probabilities, or values, are asked of, and where they are kept."""
+    """A model that computes log-probabilities or values, and the cache that keeps them."""
 
     cache: ReferenceCache
     logprobs: Callable[[Row], Tensor]
-    """Of what counts in a row, as `objective.READERS` give them."""
+    """The log-probabilities or values of the tokens that count in a row (`loss.READERS`)."""
     share: bool
-    """Whether beginnings are computed once."""
+    """True if common beginnings are computed once."""
     score: Score = "log-ratio"
-    """What they are."""
-
-
-def scorer(model: Any, config: Any, cache: ReferenceCache) -> Scorer:
-    """A causal language model of transformers, or a value model (`values`), which is put into evaluation mode.
-
-    `config` is its configuration, `cache` that of these weights (`model.digest`) in this precision.
-    """
-    model.eval()
-    device = next(model.parameters()).device
-    score: Score = "value" if has_value_head(model) else "log-ratio"
-    return Scorer(
-        cache=cache,
-        logprobs=lambda row: READERS[score](model, config, row.to(device)),
-        share=can_share(config),
-        score=score,
-    )
+    """The kind of score that the model was trained for."""
 
 
 def score_candidates(
@@ -212,9 +196,9 @@ def _fit_for(preset: Preset, term: Term, model: Scorer | None) -> Scorer:
 def score_pairs(
     pairs: Sequence[PairExample], *, critic: Scorer, reference: Scorer | None = None, budget: int
 ) -> list[tuple[float, float]]:
-    """S of both sides of each pair, chosen first, as in training: what `critic.diagnose` goes by on held-out tasks.
+    """Return S of both sides of each pair, chosen first, as in training; `critic.diagnose` uses them on held-out tasks.
 
-    A value model takes no reference. Raises UserError where another critic has none.
+    A value model takes no reference. Raises UserError if another critic has none.
     """
     groups = [[pair.chosen.examples, pair.rejected.examples] for pair in pairs]
     found = _as_in_training(groups, critic, reference, budget)
@@ -224,13 +208,13 @@ def score_pairs(
 def score_sides(
     sides: Sequence[Side], *, critic: Scorer, reference: Scorer | None = None, budget: int
 ) -> list[float]:
-    """S of each of `examples.side_examples`, as in `score_pairs`."""
+    """Return S of each of `examples.side_examples`, as in `score_pairs`."""
     groups = [[side.examples] for side in sides]
     return [score for (score,) in _as_in_training(groups, critic, reference, budget)]
 
 
 def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
-    """Σ w log π, or Σ w v, of each of `examples.side_examples`, without a reference."""
+    """Return Σ w log π, or Σ w v, of each of `examples.side_examples`, without a reference."""
     found = _values([[side.examples] for side in sides], scorer, budget)
     return [value for (value,) in found]
 
@@ -238,7 +222,7 @@ def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
 def _as_in_training(
     groups: Sequence[Group], critic: Scorer, reference: Scorer | None, budget: int
 ) -> list[list[float]]:
-    """S of each of the `Parts` of each group."""
+    """Return S of each of the `Parts` of each group."""
     first = _values(groups, critic, budget)
     if critic.score == "value":
         return first
@@ -311,7 +295,7 @@ def _values(
 def _scores(
     first: Sequence[float | None], second: Sequence[float | None] | None = None
 ) -> tuple[float | None, ...]:
-    """The first less the second, if there is one."""
+    """Return the first minus the second, if there is one."""
     return tuple(
         None if one is None or other is None else one - other
         for one, other in zip(first, second or [0.0] * len(first), strict=True)

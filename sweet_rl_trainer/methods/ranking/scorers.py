@@ -1,6 +1,4 @@
-"""The critic's settings, and the two models of a ranking.
-
-Of critic and reference only one is in memory at a time.
+"""The two models of a ranking, critic and reference, of which only one is in memory at a time.
 
 They are loaded and run as in training, and values are kept in the training's cache: so what training computed of the
 reference is not computed again, and a critic that was not trained scores 0.
@@ -9,21 +7,16 @@ reference is not computed again, and a critic that was not trained scores 0.
 from __future__ import annotations
 
 import gc
-import hashlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
-from msgspec import Struct
 from torch import Tensor
 from transformers import AutoConfig
 
 from colbench.config import digest
-from sweet_rl_trainer.data.pairs import PairSettings
-from sweet_rl_trainer.data.privileged import Template
-from sweet_rl_trainer.data.token_weights import Rule
+from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings
 from sweet_rl_trainer.methods.ranking.score import Scorer
-from sweet_rl_trainer.methods.ranking.vision import VisionSettings
 from sweet_rl_trainer.model.attention import can_share
 from sweet_rl_trainer.model.checkpoint import (
     ADAPTER_WEIGHTS,
@@ -31,38 +24,19 @@ from sweet_rl_trainer.model.checkpoint import (
     is_adapters,
     load_processor,
 )
-from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.model.digest import file_digest, model_digest
 from sweet_rl_trainer.model.load import load_model, load_trained
 from sweet_rl_trainer.model.packing import Row
 from sweet_rl_trainer.model.value_head import sees
 from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.pipeline.base import loading
 from sweet_rl_trainer.pipeline.recipe import Recipe
-from sweet_rl_trainer.settings import Count, Score, TrainSettings
+from sweet_rl_trainer.settings import Score
 from sweet_rl_trainer.train.loss import READERS
 from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic
 
 ATTENTION = "sdpa"
 """The one that can compute what candidates have in common once."""
-
-
-class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Phase 1: how the critic is trained, and so how it scores."""
-
-    train: TrainSettings
-    pairs: PairSettings = PairSettings()
-    token_weights: Rule = "turn-mean"
-    privileged: Template | Literal["none"] = "preamble"
-    """The template that states c to the critic; "none": the critic does not see c (an ablation of the paper)."""
-    max_length: Count = 8192
-    """Tokens; a longer example is left out. Paper."""
-    vision: VisionSettings | None = None
-    """A critic that sees pages, with a model of its own; its `train.score` is "value". Paper: frontend design."""
-
-
-def template_of(table: CriticSettings) -> Template | None:
-    """Return the template that states c to the critic; None if it does not see c."""
-    return None if table.privileged == "none" else table.privileged
 
 
 class Scorers:
@@ -74,7 +48,10 @@ class Scorers:
     def __init__(
         self, recipe: Recipe, base: Path, references: Path, pictures: Path | None = None
     ) -> None:
-        """`pictures` is the folder of the pictures for a critic that sees; `base` is its model then."""
+        """Prepare the scorers.
+
+        For a critic that sees, `pictures` is the folder of its pictures, and `base` its model.
+        """
         self._settings = recipe.table(CriticSettings).train
         self._adapters = recipe.lora
         self._how = loading(self._settings.precision, self._adapters)
@@ -90,11 +67,11 @@ class Scorers:
         self._unload()
 
     def reference(self) -> Scorer:
-        """By the model that training started from."""
+        """Return the scorer by the model that training started from."""
         return self._scorer(self._base, "log-ratio")
 
     def critic(self, trained: Path) -> Scorer:
-        """By what training made of it."""
+        """Return the scorer by a trained critic."""
         return self._scorer(trained, self._settings.score)
 
     def _scorer(self, folder: Path, score: Score) -> Scorer:
@@ -140,9 +117,8 @@ class Scorers:
 
 
 def trained_digest(folder: Path, base: Path) -> str:
-    """What tells a trained model from all others: of adapters, with their base."""
+    """Return the digest that identifies a trained model; that of adapters includes their base."""
     if not is_adapters(folder):
         return model_digest(folder)
     files = [folder / name for name in (ADAPTERS, ADAPTER_WEIGHTS)]
-    found = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
-    return digest([model_digest(base), *found])
+    return digest([model_digest(base), *map(file_digest, files)])

@@ -33,7 +33,7 @@ async def sample_from_server(
     """Return the candidates of the turns, in their order; what the file has is not asked for again.
 
     `chat` is entered already. With `tokens` the ids of prompts and replies are recorded, which vLLM returns from
-    0.10.2 on; without, replies are tokenised again for scoring, and one that was cut at `max_tokens` gets an end. The
+    0.10.2 on; without, replies are tokenized again for scoring, and one that was cut at `max_tokens` gets an end. The
     server renders the messages with its own template: where a trajectory has recorded prompts of another make, record
     tokens or sample in-process. Turns whose context is too long for the server are left out and counted in `dropped`.
     Raises EndpointError when the server does not answer after all retries, UserError when it refuses us or returns no

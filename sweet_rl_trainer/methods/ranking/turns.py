@@ -34,7 +34,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """For messages; turns are counted from 1 in it."""
+        """The name in messages, in which turns are counted from 1."""
         return f"{self.trajectory.id}, turn {self.number + 1}"
 
 
@@ -77,10 +77,10 @@ class Scored(Scores, frozen=True, kw_only=True):
 def turns_of(
     trajectories: Sequence[Trajectory], *, data_fraction: float = 1.0, seed: int = 0
 ) -> list[Turn]:
-    """All turns of a share of the trajectories, in their order.
+    """Return all turns of a share of the trajectories, in their order.
 
-    The share is rounded up to a whole trajectory, and a greater one holds every smaller one. (The paper takes about a
-    tenth, since turn-wise DPO overfits.) Raises UserError for a share outside (0, 1].
+    The share is rounded up to a whole trajectory, and a greater one contains every smaller one. (The paper takes about
+    a tenth, since turn-wise DPO overfits.) Raises UserError for a share outside (0, 1].
     """
     if not 0 < data_fraction <= 1:
         raise UserError(f"data_fraction {data_fraction:g}: it must be more than 0 and at most 1")

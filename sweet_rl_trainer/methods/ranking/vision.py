@@ -5,42 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from msgspec import Struct
-
 from colbench.pages.extract import extract_page
 from colbench.registry import get_domain
 from sweet_rl_trainer.agents.pages import Camera
 from sweet_rl_trainer.data.pictures import Album, Picture
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.data.vision import VisionChat, pages_of, shown
+from sweet_rl_trainer.methods.ranking.critic_settings import VisionSettings
 from sweet_rl_trainer.methods.ranking.turns import Candidates
 from sweet_rl_trainer.model.checkpoint import load_processor
-from sweet_rl_trainer.settings import Count
 
 BASE = "critic-model"
 """The input with the model that the critic starts from."""
-PIXELS = 256 * 28 * 28
-
-
-class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A critic that is shown pages: a regression head on a model of its own, Qwen2-VL or Qwen2.5-VL."""
-
-    model: str
-    """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face hub. Paper: Qwen2-VL-7B."""
-    max_pixels: Count = PIXELS
-    """Pixels of a picture, at most; there is an image token for each 28 x 28. Ours."""
-    read_pages: bool = True
-    """The critic reads the source of pages, too. Without it dialogues are shorter. Ours."""
 
 
 class Sight:
     """Pictures of pages for a critic: rendered as the human sees them, shrunk, and kept in a folder."""
 
     def __init__(self, settings: VisionSettings, domain: str, base: Path, folder: Path) -> None:
-        """`base` is the folder of the critic's model, `folder` that of the pictures."""
+        """Prepare the camera. `base` is the folder of the critic's model, `folder` that of the pictures."""
         processor = load_processor(base)
         album = Album(folder, processor.image_processor, max_pixels=settings.max_pixels)
-        self._camera = Camera(domain, album.add)
+        self._camera = Camera(domain, album)
         self.chat = VisionChat(processor, self._camera, read_pages=settings.read_pages)
         """Dialogues with these pictures."""
 
@@ -54,7 +40,7 @@ class Sight:
 
     @property
     def unseen(self) -> dict[str, int]:
-        """The number of pages that could not be shown, if there are any."""
+        """The number of pages that could not be shown, by reason; empty if there are none."""
         count = self._camera.unseen
         return {"pages that cannot be shown": count} if count else {}
 

@@ -53,10 +53,11 @@ class Rounds:
             raise self._error
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:
-        """A reply, when the others are at it too. Raises AgentError where the model has no room for it."""
+        """Return a reply once all other dialogues wait too. Raises AgentError if the model has no room for it."""
         if len(prompt) > self._room:
             raise AgentError(
-                f"{len(prompt)} tokens leave no room for a reply in the model's context"
+                f"{len(prompt)} tokens leave no room for a reply in the model's context",
+                kind="context",
             )
         answer: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
         self._waiting[dialogue] = (list(prompt), answer)
@@ -64,7 +65,7 @@ class Rounds:
         return await answer
 
     def left(self) -> None:
-        """A dialogue is over, and no longer waited for."""
+        """Note that a dialogue is over, so that the others do not wait for it."""
         self._talking -= 1
         self._begin()
 
@@ -87,7 +88,7 @@ class Rounds:
 
 
 def in_process(model: Any, chat: Chat, settings: GrpoSettings, *, dialogues: int) -> Rounds:
-    """Samples from a model of transformers, with the generator that training has seeded."""
+    """Sample from a model of transformers, with the generator that training has seeded."""
 
     def generate(prompts: list[list[int]]) -> list[list[int]]:
         return _generate(model, chat, settings, prompts)
@@ -165,7 +166,7 @@ class Server:
             await self._session.close()
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:  # noqa: ARG002
-        """A reply. Raises AgentError when the server refuses the request, EndpointError when it does not answer."""
+        """Return a reply. Raises AgentError if the server refuses the request, EndpointError if it does not answer."""
         import aiohttp
 
         if self._session is None:
@@ -193,4 +194,4 @@ class Server:
         return Said(ids=choice.token_ids, logprobs=logprobs)
 
     def left(self) -> None:
-        """Nothing waits for another."""
+        """Do nothing, as no dialogue waits for another."""

@@ -29,13 +29,13 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     group_size: Group = 8
     """G: dialogues on each task, whose rewards are compared with one another. TRL; paper 64."""
     batch_size: Count = 64
-    """Dialogues in an optimiser step, over all processes: whole groups. Ours; paper 1,024."""
+    """Dialogues in an optimizer step, over all processes: whole groups. Ours; paper 1,024."""
     rows: Count = 1
     """Dialogues of a forward pass in each process, padded to the longest: the unit of memory. Ours."""
     steps: Count = 100
     """Optimiser steps. Ours."""
     iterations: Count = 1
-    """μ: optimiser steps on the same dialogues. Paper and TRL."""
+    """μ: optimizer steps on the same dialogues. Paper and TRL."""
 
     learning_rate: Positive = 1e-6
     """Constant. Paper and TRL, for full fine-tuning."""

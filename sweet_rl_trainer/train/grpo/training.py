@@ -1,4 +1,4 @@
-"""A GRPO run in a folder, as in `sweet_rl_trainer.train.run`: started, or gone on with where it was.
+"""A GRPO run in a folder, as in `sweet_rl_trainer.train.run`: started, or resumed.
 
 FOLDER/run.json            what is trained: settings, the environment, a digest of the tasks, the model to start from
 FOLDER/rollouts/           the dialogues of each batch, a rollout file for each process (`colbench.rollout`)
@@ -39,7 +39,7 @@ from sweet_rl_trainer.train.grpo.credit import REWARD, SETTLED, TURNS, shares_to
 from sweet_rl_trainer.train.grpo.environment import Environment, system_prompts
 from sweet_rl_trainer.train.grpo.policy import Policy, Sampler, continues
 from sweet_rl_trainer.train.grpo.samplers import Server, in_process
-from sweet_rl_trainer.train.grpo.sequences import dialogue_row
+from sweet_rl_trainer.train.grpo.sequences import DialogueRow, dialogue_row
 from sweet_rl_trainer.train.grpo.settings import GrpoSettings, check, require_trl
 from sweet_rl_trainer.train.history import LOG
 from sweet_rl_trainer.train.run import MODEL, open_folder, save_whole
@@ -53,7 +53,7 @@ SEQUENCES = "sequences"
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
-    """What `run.json` holds. A folder goes on only with the same."""
+    """The content of `run.json`. A run resumes only with the same."""
 
     settings: GrpoSettings
     environment: str
@@ -82,7 +82,7 @@ def train_grpo(
 
     The reward of a dialogue is the value of the harness's default score; `config` says who the human is and what else
     the dialogues depend on (`environment.Environment`), `template_args` are variables of the chat template. `model` is
-    as training starts, also when a run goes on, and `origin` its `model.digest.model_digest`. Under `accelerate launch`
+    as training starts, also when a run resumes, and `origin` its `model.digest.model_digest`. Under `accelerate launch`
     each process calls this, and has its own share of the dialogues. Raises UserError without TRL, if the folder holds
     another run, and for a model, a template or settings that cannot be trained so.
     """
@@ -177,8 +177,16 @@ class _Run:
             "logprobs": [each.logprobs for each in found] if known else None,
             "env_mask": [each.mask for each in found],
             REWARD: _some([reward(each) for each in rollouts], rollouts),
+            **(self._by_turn(rollouts, found) if self.settings.credit == "turn" else {}),
+        }
+
+    def _by_turn(
+        self, rollouts: Sequence[Rollout], rows: Sequence[DialogueRow]
+    ) -> dict[str, list[Any]]:
+        """Return what the credit of turns is made of."""
+        return {
             SETTLED: [self._settled(each) for each in rollouts],
-            TURNS: [each.turns for each in found],
+            TURNS: [each.turns for each in rows],
         }
 
     def _settled(self, rollout: Rollout) -> list[float]:
@@ -202,7 +210,7 @@ class _Run:
         return Server(address, served, self.chat, settings, concurrency=self.config.concurrency)
 
     def _served(self, trainer: Any) -> str:
-        """The name of the model on the server, which TRL's client has asked for in the main process."""
+        """Return the name of the model on the server, which TRL's client requested in the main process."""
         from accelerate.utils import broadcast_object_list
 
         main = trainer.accelerator.is_main_process
@@ -216,13 +224,13 @@ class _Run:
 
 
 def reward(rollout: Rollout) -> float | None:
-    """The value of the default score; None where the dialogue was not scored, which TRL leaves out of its group."""
+    """Return the value of the default score; None for an unscored dialogue, which TRL leaves out of its group."""
     score = rollout.scores.get("default")
     return score.value if score else None
 
 
 def _some(rewards: list[float | None], rollouts: Sequence[Rollout]) -> list[float | None]:
-    """Rewards, of which there are some. Raises UserError that says why if there are none."""
+    """Return the rewards. Raises UserError with the reason if there are none."""
     if any(each is not None for each in rewards):
         return rewards
     first = rollouts[0]
@@ -261,7 +269,7 @@ SHARDED = {"FSDP", "DEEPSPEED"}
 
 @contextmanager
 def _as_we_know() -> Iterator[None]:
-    """Without the warnings that `rollout_func` is experimental, and that TRL uses older names of transformers."""
+    """Silence warnings that `rollout_func` is experimental, and that TRL uses older names of transformers."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*rollout_func.*experimental", UserWarning)
         warnings.filterwarnings("ignore", ".*gradient_checkpointing.* is deprecated", FutureWarning)
@@ -269,7 +277,10 @@ def _as_we_know() -> Iterator[None]:
 
 
 def arguments(settings: GrpoSettings, folder: Path) -> Any:
-    """TRL's GRPOConfig. Raises UserError for what is not installed, or not known to it."""
+    """Build TRL's GRPOConfig.
+
+    Raises UserError for a library that is not installed, or a value that TRL does not know.
+    """
     from trl import GRPOConfig
 
     require_trackers(settings.report_to)
@@ -318,6 +329,6 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
 
 
 def _checkpointing(config: Any) -> str:
-    """What transformers calls it; it warns of the older name."""
+    """Return transformers' name of gradient checkpointing; it warns of the older name."""
     names = ("activation_checkpointing", "gradient_checkpointing")
     return next(name for name in names if name in config.__dataclass_fields__)

@@ -17,6 +17,7 @@ from colbench.errors import AgentError, EndpointError, UserError
 from colbench.facts.human import FactsHuman
 from colbench.interfaces import Episode
 from colbench.plugins import describe, resolve
+from colbench.rollout import read_rollouts
 from colbench_agents.frameworks import instructions
 from colbench_tasks.bundled import load
 
@@ -175,6 +176,33 @@ async def test_one_that_hangs_runs_out_of_time_and_is_left_behind(text, agent_of
     hangs = f"import threading\n{text}\n    threading.Event().wait()"
     with pytest.raises(AgentError, match="no answer in time"):
         await converse(agent_of(hangs), seconds=0.2)
+
+
+HOLDS_UP = """
+import time, threading
+begun = 0
+async def agent(messages):
+    global begun
+    begun += 1
+    if begun == 2:
+        HOLD
+    return "I WANT TO ANSWER: x"
+"""
+
+
+@pytest.mark.parametrize(
+    ("hold", "others"), [("while True: pass", 0), ("threading.Event().wait()", None)]
+)
+def test_an_async_function_that_blocks_is_named_and_the_run_ends(tmp_path: Path, hold, others):
+    """Code that runs is interrupted; a call of the system is not, and takes the other dialogues with it."""
+    (tmp_path / "holds.py").write_text(HOLDS_UP.replace("HOLD", hold))
+    command = [sys.executable, "-m", "colbench.cli", "eval", "--agent", "holds.py:agent"]
+    flags = ["--dialogue-timeout", "1.5", "--limit", "5", "--out", "run"]
+    subprocess.run([*command, *flags], cwd=tmp_path, timeout=60, check=True, capture_output=True)
+    rollouts = read_rollouts(tmp_path / "run" / "rollouts.jsonl")
+    reasons = [rollout.failure.reason for rollout in rollouts if rollout.failure]
+    assert any("holds.py:8 blocked the event loop" in reason for reason in reasons)
+    assert others is None or len(reasons) == 1 + others
 
 
 def test_a_run_with_one_that_hangs_ends(tmp_path: Path):

@@ -15,7 +15,7 @@ from colbench.models.scripted_server import ScriptedServer
 from colbench.run_folder import RunFolder
 from colbench.task import Task
 from sweet_rl_trainer.agents.continuations import HarnessContinuations
-from sweet_rl_trainer.agents.replay import Plan, PrefixAgent, PrefixHuman, Script, told_apart
+from sweet_rl_trainer.agents.replay import Plan, PrefixAgent, PrefixHuman, Script, distinguishable
 from sweet_rl_trainer.data.runs import read_run
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.methods.critic.montecarlo import agreement, compare, sample_turns
@@ -166,14 +166,15 @@ def test_a_file_that_is_no_plan_and_dialogues_that_cannot_be_told_apart_are_refu
 
 def test_a_plan_has_the_next_seed_that_tells_its_dialogues_apart():
     few = plan(scripts=(Script(task_id="a", task_hash="b", heard=("Write it.",), replies=("?",)),))
-    assert told_apart(few) is few
+    assert distinguishable(few) is few
     many = next(
         each
         for seed in range(100)
-        if told_apart(each := msgspec.structs.replace(few, seed=seed, trials=60_000)).seed != seed
+        if distinguishable(each := msgspec.structs.replace(few, seed=seed, trials=60_000)).seed
+        != seed
     )
-    assert told_apart(many).seed > many.seed
-    assert told_apart(told_apart(many)) == told_apart(many)
+    assert distinguishable(many).seed > many.seed
+    assert distinguishable(distinguishable(many)) == distinguishable(many)
 
 
 async def test_who_goes_on_is_started_and_stopped(tmp_path):

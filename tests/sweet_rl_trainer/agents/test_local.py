@@ -10,6 +10,7 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from colbench.cli import main
+from sweet_rl_trainer.agents.local import LocalAgent, LocalHuman
 from sweet_rl_trainer.data.runs import read_run
 
 FLAGS = ("--tasks", "bundled:backend/train", "--limit", "4", "--max-turns", "3")
@@ -72,3 +73,22 @@ def test_a_model_that_is_kept_from_answering_says_what_it_would_say(small_model,
 def test_what_is_no_checkpoint_is_refused(tmp_path, capsys):
     assert evaluate(tmp_path, tmp_path / "run") == 2
     assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_a_checkpoint_plays_the_human_with_the_weights_of_the_agent(small_model, tmp_path):
+    human = ("--human", f"local:{small_model}", "--human-arg", "max_tokens=8")
+    assert evaluate(small_model, tmp_path / "run", *human) == 0
+    turns = [turn for each in rollouts(tmp_path / "run").values() for turn in each["turns"]]
+    assert sum(1 for turn in turns if turn.get("human")) == 8
+    agent, other = LocalAgent(str(small_model)), LocalHuman(str(small_model))
+    assert agent._local is other._local
+    assert LocalHuman(str(small_model), dtype="bfloat16")._local is not agent._local
+
+
+def test_a_prompt_that_does_not_fit_the_context_of_the_human_is_not_the_agent_s_failure(
+    small_model, tmp_path
+):
+    human = ("--human", f"local:{small_model}", "--human-arg", "max_tokens=16384")
+    assert evaluate(small_model, tmp_path / "run", *human) == 1
+    failures = {each["failure"]["boundary"] for each in rollouts(tmp_path / "run").values()}
+    assert failures == {"simulator"}

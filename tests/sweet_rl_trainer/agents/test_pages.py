@@ -17,36 +17,48 @@ PAGE = "<html><body style='background:rgb(0,0,128)'></body></html>"
 TOO_BIG = f"<html><body>{'<p>x</p>' * 2_000_000}</body></html>"
 
 
+class Kept:
+    """An album whose pictures are as they came."""
+
+    def __init__(self):
+        self.files, self._pages = [], {}
+
+    def find(self, page):
+        return self._pages.get(page)
+
+    def add(self, page, png):
+        self.files.append(png)
+        self._pages[page] = Picture(name=str(len(self.files)), tokens=1)
+        return self._pages[page]
+
+
 @pytest.fixture
-def kept(browser, cache, monkeypatch):
-    """The pictures that were kept, as they came."""
+def album(browser, cache, monkeypatch):
     monkeypatch.setenv("COLBENCH_CACHE", str(cache))
-    return []
+    return Kept()
 
 
-def camera(kept, domain="frontend"):
-    def keep(png):
-        kept.append(png)
-        return Picture(name=str(len(kept)), tokens=1)
-
-    return Camera(domain, keep)
-
-
-def test_a_picture_shows_the_page_in_the_window_of_the_human(kept):
-    camera(kept).take([PAGE])
-    with Image.open(io.BytesIO(kept[0])) as image:
+def test_a_picture_shows_the_page_in_the_window_of_the_human(album):
+    Camera("frontend", album).take([PAGE])
+    with Image.open(io.BytesIO(album.files[0])) as image:
         assert image.size == (1280, 720)
         assert image.convert("RGB").getpixel((640, 360)) == (0, 0, 128)
 
 
-def test_a_page_is_rendered_once_and_one_that_cannot_be_shown_has_no_picture(kept):
-    take = camera(kept)
-    take.take([PAGE, TOO_BIG, PAGE])
-    assert take(PAGE) == Picture(name="1", tokens=1)
-    assert take(TOO_BIG) is None
-    assert (len(kept), take.unseen) == (1, 1)
+def test_a_page_is_rendered_once_and_one_that_cannot_be_shown_has_no_picture(album):
+    camera = Camera("frontend", album)
+    camera.take([PAGE, TOO_BIG, PAGE])
+    assert camera(PAGE) == Picture(name="1", tokens=1)
+    assert camera(TOO_BIG) is None
+    assert (len(album.files), camera.unseen) == (1, 1)
 
 
-def test_a_domain_without_pages_has_nothing_to_render(kept):
+def test_a_page_that_is_in_the_album_is_not_rendered_again(album):
+    found = Camera("frontend", album)(PAGE)
+    assert Camera("frontend", album)(PAGE) == found
+    assert len(album.files) == 1
+
+
+def test_a_domain_without_pages_has_nothing_to_render(album):
     with pytest.raises(UserError, match="the domain backend has no pages to render"):
-        camera(kept, "backend").take([PAGE])
+        Camera("backend", album).take([PAGE])

@@ -12,7 +12,9 @@ torch = pytest.importorskip("torch", reason="torch is not installed (colbench[tr
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from colbench.cli import main as colbench
+from colbench.config import RunConfig
 from sweet_rl_trainer.cli import main
+from sweet_rl_trainer.pipeline.missing import eval_command
 from sweet_rl_trainer.pipeline.recipe_files import shipped
 from sweet_rl_trainer.settings import TRACKERS, not_installed
 
@@ -143,6 +145,26 @@ def test_dialogues_that_all_failed_leave_nothing_to_imitate(small_recipe, collec
     code, said = planned(small_recipe, "--until", "rft", "--runs", collected[1])
     assert code == 2
     assert "none is left to train on (a reward below 1: " in said
+
+
+def test_a_folder_of_the_critics_model_that_does_not_exist_is_said(planned, capfd):
+    words = ["paper-frontend-8b", "--set", "critic.vision.model=gone/to/nowhere"]
+    said = (
+        "model 'gone/to/nowhere': there is no such folder, nor is it an id of the hub (OWNER/NAME, "
+        "OWNER/NAME@REVISION); name another one by --set critic.vision.model=MODEL"
+    )
+    code, printed = planned(*words)
+    assert code == 2
+    assert f"Missing: {said}\n" in printed
+    assert main(["run", *words]) == 2
+    assert said in capfd.readouterr().err
+
+
+def test_a_command_has_truth_values_as_they_are_typed():
+    config = RunConfig(agent="vllm:x", agent_args={"single_turn": True}, trials=2)
+    assert eval_command(config) == (
+        "colbench eval --agent vllm:x --agent-arg single_turn=true --trials 2"
+    )
 
 
 @pytest.mark.parametrize("goal", ["critic", "grpo"])

@@ -50,6 +50,15 @@ def test_the_shipped_recipes_are_listed_and_shown(capfd):
         assert capfd.readouterr().out == text(name)[0]
 
 
+def test_recipes_and_stages_are_listed_without_loading_pytorch():
+    code = (
+        "import sys; from sweet_rl_trainer.cli import main; main(['show']); "
+        "print({'torch', 'transformers'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "set()\n"
+
+
 @pytest.mark.parametrize("words", [[], ["train"], ["run"], ["run", "tiny-cpu", "--what"]])
 def test_a_wrong_call_ends_with_code_2_and_the_usage(words, capfd):
     with pytest.raises(SystemExit) as stop:

@@ -115,23 +115,24 @@ def test_an_evaluation_says_how_its_dialogues_went(done):
     assert "unanswered 0" in said
 
 
-def test_a_run_that_goes_on_is_watched(small_recipe, tmp_path):
+def test_the_page_is_loaded_again_only_while_a_stage_runs(small_recipe, tmp_path):
     recipe = read(str(small_recipe))
     stages = plan(recipe, "critic")
-    write_page(
-        Run(
-            recipe=recipe,
-            paper=paper_recipe(recipe.domain),
-            goal="critic",
-            stages=stages,
-            out=tmp_path / "out",
-        ),
-        stages[0],
-    )
-    page = (tmp_path / "out" / "index.html").read_text()
+    out = tmp_path / "out"
+    paper = paper_recipe(recipe.domain)
+    run = Run(recipe=recipe, paper=paper, goal="critic", stages=stages, out=out)
+    write_page(run, stages[0])
+    page = (out / "index.html").read_text()
     assert 'http-equiv="refresh"' in page
     assert page.index(">running<") < page.index(">to do<")
     assert "0 of 2 stages done" in page
+
+    stages[0].folder(out).mkdir()
+    write_page(run)
+    page = (out / "index.html").read_text()
+    assert 'http-equiv="refresh"' not in page
+    assert page.index(">interrupted<") < page.index(">to do<")
+    assert ">running<" not in page
 
 
 def test_words_of_a_model_are_escaped(small_recipe, tmp_path):

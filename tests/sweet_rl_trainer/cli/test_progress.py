@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
+from colbench.errors import UserError
 from sweet_rl_trainer.cli.progress import run_all
 from sweet_rl_trainer.pipeline.stage import Stage
 
@@ -41,3 +42,15 @@ def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, mon
     assert again[0].startswith("[1/2] sample: done already (turns 1,234, ")
     assert again[1] == "[2/2] critic: done already (step 10, loss 0.7123)"
     assert pages == [*stages, None, None]
+
+
+@pytest.mark.parametrize("error", [UserError, KeyboardInterrupt])
+def test_the_page_of_a_run_that_fails_shows_no_stage_as_running(tmp_path, error):
+    def fail(_):
+        raise error
+
+    pages = []
+    stages = [Stage(name=name, act=fail, settings=1) for name in ("sample", "critic")]
+    with pytest.raises(error):
+        run_all(stages, tmp_path, pages.append)
+    assert pages == [stages[0], None]

@@ -24,8 +24,8 @@ from colbench.cli import main as colbench
 from sweet_rl_trainer.cli import main
 from sweet_rl_trainer.data.files import TRAIN, read
 from sweet_rl_trainer.data.runs import read_run
-from sweet_rl_trainer.model import tiny_vision
 from sweet_rl_trainer.model.digest import model_digest
+from sweet_rl_trainer.pipeline import view
 
 pytestmark = pytest.mark.slow
 torch.set_num_threads(1)
@@ -84,11 +84,11 @@ def runs(browser, tiny_clip, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def critic(runs, tmp_path_factory):
+def critic(runs, tmp_path_factory, build_vision_model):
     """A folder with a tiny model that sees."""
     texts = [each.content for run in runs for one in read_run(run) for each in one.messages]
     folder = tmp_path_factory.mktemp("critic") / "model"
-    tiny_vision.build(folder, texts)
+    build_vision_model(folder, texts)
     return folder
 
 
@@ -157,6 +157,13 @@ def test_dialogues_about_pages_become_a_critic_that_sees_and_an_actor(
         assert len(turn["scores"]) == 3
         assert None not in turn["scores"]
         assert len(set(turn["scores"])) > 1
+    (index,) = (out / "pictures").glob("pages-*.jsonl")
+    pages = [json.loads(line)["page"] for line in index.read_text().splitlines()]
+    assert len(pages) == len(set(pages))  # no stage renders a page again
+    assert len(view.examples(stage(out, "critic-data")).pairs) == min(len(examples), view.COUNT)
+    section = (out / "index.html").read_text().partition(f'id="{stage(out, "critic-data").name}"')
+    assert 'class="side chosen"' in section[2].partition("</section>")[0]
+
     for folder in out.glob("diagnose-*"):
         diagnosis = json.loads((folder / "diagnosis.json").read_text())
         assert diagnosis["best_of"]["tasks"]

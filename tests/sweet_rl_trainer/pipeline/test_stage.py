@@ -130,13 +130,15 @@ def test_a_damaged_report_is_an_error_that_names_it(content, tmp_path):
     do(last, tmp_path)
     path = last.folder(tmp_path) / DONE
     path.write_bytes(content)
-    told = rf"two-.*done\.json: .*; delete {path.parent} to have the stage done anew"
+    told = rf"two-.*done\.json: .*; delete {path.parent} to run the stage again"
     with pytest.raises(DataError, match=told):
         last.report(tmp_path)
 
 
 def test_an_output_that_is_gone_is_an_error_that_names_it(tmp_path):
-    with pytest.raises(DataError, match=rf"found\.json: .*; delete {tmp_path} to have the stage"):
+    with pytest.raises(
+        DataError, match=rf"found\.json: .*; delete {tmp_path} to run the stage again"
+    ):
         read(tmp_path / "found.json", dict[str, float])
     (tmp_path / "found.json").write_bytes(b'{"a": 0.5}')
     assert read(tmp_path / "found.json", dict[str, float]) == {"a": 0.5}

@@ -135,11 +135,11 @@ def test_negatives_are_the_base_s_own_dialogues_without_an_answer(graph):
 def test_turns_are_counted_of_the_same_dialogues(graph):
     recipe = graph.recipe(NAMED["sweet"], 0)
     scores = graph.scoring(recipe)
-    judged, counted = graph.judgement(recipe, scores), graph.judgement(recipe, None)
+    judged, counted = graph.judgment(recipe, scores), graph.judgment(recipe, None)
     for each in (judged, counted):
         assert each.inputs[DIALOGUES].key == scores.inputs[DIALOGUES].key
     assert judged.inputs.keys() - counted.inputs.keys() == {SCORES}
-    assert counted.key == graph.judgement(graph.recipe(NAMED["pmi"], 1), None).key
+    assert counted.key == graph.judgment(graph.recipe(NAMED["pmi"], 1), None).key
 
 
 def test_what_is_done_with_scores_does_not_change_them(graph):

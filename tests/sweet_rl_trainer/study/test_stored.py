@@ -92,5 +92,5 @@ def test_calls_at_once_lose_nothing(make, tmp_path):
 
 def test_a_damaged_file_is_named(make, tmp_path):
     (tmp_path / RESULTS).write_text('{"rows": 3}')
-    with pytest.raises(DataError, match=rf"{RESULTS}: .*; delete it, it is made anew"):
+    with pytest.raises(DataError, match=rf"{RESULTS}: .*; delete it to make it again"):
         add(make.results(), tmp_path)

@@ -22,6 +22,8 @@ def test_a_checkpoint_that_is_gone_or_damaged_is_named(tmp_path):
     saved(run, 24, "{")
     check_saved(run, [12])
     for steps in ([12, 24], [12, 36]):
-        told = rf"checkpoint-{steps[-1]}: damaged or gone; delete {run.parent} to have"
+        told = (
+            rf"checkpoint-{steps[-1]}: damaged or gone; delete {run.parent} to run the stage again"
+        )
         with pytest.raises(DataError, match=told):
             check_saved(run, steps)

@@ -25,7 +25,6 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.data.vision import NOTE, VisionChat
 from sweet_rl_trainer.methods.ranking.score import Scorer, score_candidates
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
-from sweet_rl_trainer.model import tiny_vision
 from sweet_rl_trainer.model.checkpoint import load_processor
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import load_model, load_trained
@@ -96,11 +95,11 @@ OTHER = dialogue("other", [SHOWS, page("purple", 200)], system="")
 
 
 @pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl"])
-def base(request, tmp_path_factory):
+def base(request, tmp_path_factory, build_vision_model):
     """A folder with a random model that sees, and its processor."""
     folder = tmp_path_factory.mktemp(request.param) / "model"
     texts = [NOTE, *(each.content for one in (GOOD, BAD, OTHER) for each in one.messages)]
-    tiny_vision.build(folder, texts, kind=request.param)
+    build_vision_model(folder, texts, kind=request.param)
     return folder
 
 
@@ -113,7 +112,9 @@ def processor(base):
 def make_chat(processor, tmp_path):
     """`make_chat(…)`: a chat whose pictures are in `tmp_path / "pictures"`."""
     album = Album(tmp_path / "pictures", processor.image_processor, max_pixels=12 * 28 * 28)
-    return lambda **options: VisionChat(processor, lambda html: album.add(render(html)), **options)
+    return lambda **options: VisionChat(
+        processor, lambda html: album.add(html, render(html)), **options
+    )
 
 
 @pytest.fixture
@@ -198,12 +199,27 @@ def test_a_template_that_leaves_out_pictures_is_an_error(processor):
 def test_a_picture_is_kept_in_the_size_in_which_the_model_sees_it(processor, tmp_path):
     album = Album(tmp_path, processor.image_processor, max_pixels=12 * 28 * 28)
     for height in (10, 140, 999):
-        found = album.add(render(page("navy", height)))
+        found = album.add(str(height), render(page("navy", height)))
         image = Image.open(tmp_path / f"{found.name}.png")
         assert image.width * image.height <= 12 * 28 * 28
         grid = processor.image_processor(images=[image], return_tensors="pt")["image_grid_thw"]
         assert grid[0].tolist() == [1, image.height // 14, image.width // 14]
         assert found.tokens == grid.prod().item() // 4 <= album.most_tokens == 12
+
+
+def test_the_picture_of_a_page_is_found_by_a_later_process_in_the_same_size(processor, tmp_path):
+    def album(tokens):
+        return Album(tmp_path, processor.image_processor, max_pixels=tokens * 28 * 28)
+
+    assert album(12).find("a") is None
+    kept = {name: album(12).add(name, render(page(name, 140))) for name in ("navy", "teal")}
+    with next(tmp_path.glob("pages-*.jsonl")).open("a") as index:
+        index.write('{"page": "kil')  # by a process that was killed
+    again = album(12)
+    assert {name: again.find(name) for name in kept} == kept
+    assert album(6).find("navy") is None
+    (tmp_path / f"{kept['teal'].name}.png").unlink()
+    assert again.find("teal") is None
 
 
 def random_head(width=64):

@@ -7,6 +7,9 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
+from sweet_rl_trainer.data.estimated_chat import EstimatedChat
+from sweet_rl_trainer.data.examples import NothingLeftError
+from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.methods.critic.pictured import estimate, estimate_training
 from sweet_rl_trainer.pipeline.read import read
 from sweet_rl_trainer.pipeline.stage import Amount, Known
@@ -47,3 +50,29 @@ def test_before_there_are_dialogues_nothing_is_counted(qwen):
     known = Known(inputs={}, amounts={"collected0": Amount()}, said=None)
     found = estimate(known, read("paper-frontend-8b"), lambda *_: pytest.fail("nothing to count"))
     assert found.note == "after the dialogues are collected"
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_dialogues_that_may_be_too_long_by_the_estimate_alone_are_not_refused(
+    seen, official, tmp_path, build_vision_model
+):
+    def too_long(_, chat):
+        assert isinstance(chat, EstimatedChat) is not seen
+        raise NothingLeftError("none is left (too long: 2)", too_long=True)
+
+    inputs = {"official0": official(tasks=4)}
+    if seen:
+        build_vision_model(tmp_path / "critic", ["Make a page."])
+        inputs["critic-model"] = tmp_path / "critic"
+    known = Known(inputs=inputs, amounts={}, said=None)
+    found = estimate(known, read("paper-frontend-8b", ["data.held_out=0"]), too_long)
+    assert found == Amount(note="none is left (too long: 2)", about=not seen)
+
+
+def test_dialogues_of_which_no_pair_can_be_made_are_refused(official):
+    def no_pair(*_):
+        raise NoPairsError("no task has a pair")
+
+    known = Known(inputs={"official0": official(tasks=4)}, amounts={}, said=None)
+    found = estimate(known, read("paper-frontend-8b", ["data.held_out=0"]), no_pair)
+    assert found.missing == "no task has a pair"

@@ -65,3 +65,26 @@ def dialogue():
         return Trajectory(id=name, messages=tuple(said), **(given | fields))
 
     return make
+
+
+@pytest.fixture
+def make_scorer(tmp_path):
+    """`make_scorer(model, name)`: a scorer by a model in memory; `name` distinguishes its values in the cache."""
+    pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+    from sweet_rl_trainer.methods.ranking.score import Scorer
+    from sweet_rl_trainer.model.attention import can_share
+    from sweet_rl_trainer.model.value_head import has_value_head
+    from sweet_rl_trainer.train.loss import READERS
+    from sweet_rl_trainer.train.reference_cache import ReferenceCache
+
+    def make(model, name="m"):
+        model.eval()
+        score = "value" if has_value_head(model) else "log-ratio"
+        return Scorer(
+            cache=ReferenceCache(tmp_path / "cache", model=name, precision="float32"),
+            logprobs=lambda row: READERS[score](model, model.config, row),
+            share=can_share(model.config),
+            score=score,
+        )
+
+    return make

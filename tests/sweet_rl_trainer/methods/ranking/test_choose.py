@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from colbench.errors import DataError, UserError
-from sweet_rl_trainer.methods.ranking.choose import RULES, choose, chosen_pairs
+from colbench.errors import UserError
+from sweet_rl_trainer.methods.ranking.choose import RULES, choose, no_pairs, turn_pairs
 from sweet_rl_trainer.methods.ranking.score import Scored
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
@@ -109,7 +109,7 @@ def test_rules_that_are_none_are_refused(options, words, scored):
 
 def test_the_actor_s_pairs_are_whole_tokens_without_c(scored, chat):
     turn = scored()
-    pairs = chosen_pairs([turn], chat, max_length=900)
+    pairs = turn_pairs(turn, chat, max_length=900, dropped=Counter())
     assert len(pairs) == 4
     examples = encode_candidates(turn.candidates, chat, "sum")
     for pair, (one, other) in zip(pairs, choose(turn), strict=True):
@@ -132,10 +132,17 @@ def test_turns_without_a_pair_and_pairs_too_long_are_left_out_and_counted(scored
     good, equal = scored((1, 0), ["a", "b"]), scored((1, 1))
     long, dropped = scored((1, 0), ["a", "b" * 500]), Counter()
     limit = len(encode_candidates(good.candidates, chat, "sum")[0].ids)
-    (pair,) = chosen_pairs([equal, long, good], chat, max_length=limit, dropped=dropped)
+    found = [
+        turn_pairs(turn, chat, max_length=limit, dropped=dropped) for turn in (equal, long, good)
+    ]
+    assert found[:2] == [[], []]
+    (pair,) = found[2]
     assert pair.chosen.tokens == limit
     assert dropped == {"turns without a pair": 1, f"pairs longer than {limit} tokens": 1}
-    with pytest.raises(DataError, match=r"of 1 ranked turns no pair is left.*without a pair: 1"):
-        chosen_pairs([equal], chat, max_length=limit)
-    with pytest.raises(DataError, match="none was given"):
-        chosen_pairs([], chat, max_length=limit)
+
+
+def test_an_error_says_how_many_turns_left_no_pair_and_why():
+    error = no_pairs(2, Counter({"turns without a pair": 1, "pairs longer than 9 tokens": 3}))
+    assert "of 2 ranked turns no pair is left to train on" in str(error)
+    assert "turns without a pair: 1, pairs longer than 9 tokens: 3" in str(error)
+    assert "none was given" in str(no_pairs(0, Counter()))

@@ -21,7 +21,6 @@ from sweet_rl_trainer.methods.ranking.score import (
     score_pairs,
     score_sides,
     score_turns,
-    scorer,
 )
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
@@ -32,7 +31,6 @@ from sweet_rl_trainer.methods.ranking.turns import (
 from sweet_rl_trainer.model.packing import lay_out
 from sweet_rl_trainer.model.value_head import load_value_model
 from sweet_rl_trainer.train.loss import row_logprobs
-from sweet_rl_trainer.train.reference_cache import ReferenceCache
 
 torch.set_num_threads(1)
 
@@ -48,15 +46,6 @@ def candidates(dialogue, chat):
     replies[1] = Reply(text="def f(): 0", ids=(*chat.encode("def f(): 0"), chat.end))
     replies.append(Reply(text="cut sho", ids=tuple(chat.encode("cut sho"))))
     return [Candidates(turn=turn, replies=tuple(replies)) for turn in turns_of([dialogue()])]
-
-
-@pytest.fixture
-def make_scorer(tmp_path):
-    def make(model, name="m"):
-        cache = ReferenceCache(tmp_path / "cache", model=name, precision="float32")
-        return scorer(model, model.config, cache)
-
-    return make
 
 
 HEADER = "\n<|im_start|>assistant\n"

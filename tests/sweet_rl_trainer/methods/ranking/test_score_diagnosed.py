@@ -15,21 +15,11 @@ from sweet_rl_trainer.data.pairs import Pair
 from sweet_rl_trainer.data.privileged import state
 from sweet_rl_trainer.methods.critic.best_of import of_dialogues
 from sweet_rl_trainer.methods.critic.states import known_states, preference
-from sweet_rl_trainer.methods.ranking.score import score_candidates, score_sides, scorer
-from sweet_rl_trainer.train.reference_cache import ReferenceCache
+from sweet_rl_trainer.methods.ranking.score import score_candidates, score_sides
 
 torch.set_num_threads(1)
 FACT = "The last day is not late."
 HEARD = ("Write it.", FACT, "I don't know.")
-
-
-@pytest.fixture
-def make_scorer(tmp_path):
-    def make(model, name):
-        cache = ReferenceCache(tmp_path / "cache", model=name, precision="float32")
-        return scorer(model, model.config, cache)
-
-    return make
 
 
 def turn_means(model, chat, dialogue):

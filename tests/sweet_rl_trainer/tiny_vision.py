@@ -1,7 +1,7 @@
-"""Small Qwen2-VL and Qwen2.5-VL models from nothing, with their processors: for tests of a critic that sees.
+"""Tiny Qwen2-VL and Qwen2.5-VL models with random weights, and their processors, for tests of the vision critic.
 
-They have random weights, a byte-level BPE tokenizer made from texts that are given, and a chat template in the manner
-of Qwen2-VL. The same texts and seed give the same files.
+The byte-level BPE tokenizer is trained on given texts, and the chat template follows that of Qwen2-VL. The same texts
+give the same files.
 """
 
 from __future__ import annotations

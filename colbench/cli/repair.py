@@ -1,0 +1,40 @@
+"""`colbench repair`: make a damaged run folder usable again; what it drops is kept in a file next to it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from colbench.command import describe, printable
+from colbench.numbers import count
+from colbench.repair import repair
+from colbench.run_folder import RunFolder
+
+SHOWN = 10
+"""Dropped lines that are named."""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "repair", help="make a damaged run folder usable again", description=describe(__doc__)
+    )
+    parser.add_argument("folder", metavar="RUN", help="the run's folder")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Repair, and print what was done."""
+    folder = RunFolder(Path(args.folder))
+    done = repair(folder)
+    dialogues = count(done.kept, "dialogue")
+    if not done.dropped:
+        print(f"{folder.rollouts_path}: nothing to repair, {dialogues}")
+        return 0
+    for line in done.dropped[:SHOWN]:
+        print(printable(line))
+    if len(done.dropped) > SHOWN:
+        print(f"and {len(done.dropped) - SHOWN} more")
+    print(f"{folder.rollouts_path}: kept {dialogues}; what was dropped is in {done.side_file}")
+    return 0

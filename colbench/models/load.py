@@ -1,0 +1,42 @@
+"""Whether the client is what holds a run up: the openai package takes about 2 ms of CPU time for each call."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from colbench.models.transports import Client
+
+CALL = 0.002
+"""Seconds of CPU time of a call through the openai package (`docs/benchmarks.md`)."""
+BUSY = 0.8
+"""Share of the time that a thread computes, from which on it is taken for busy."""
+SHARE = 0.4
+"""Share of the computing that is the client's, from which on another client would help."""
+
+logger = logging.getLogger("colbench")
+
+
+class ClientLoad:
+    """The load of one client's event loop, from the object's creation on."""
+
+    def __init__(self, client: Client) -> None:
+        self.calls = 0
+        self._client = client
+        self._wall, self._cpu = time.monotonic(), time.thread_time()
+
+    def tell(self) -> None:
+        """Log a hint if the openai package was what held the run up."""
+        wall, cpu = time.monotonic() - self._wall, time.thread_time() - self._cpu
+        if self._client == "openai" and holds_up(self.calls, wall, cpu):
+            logger.warning(
+                "the client held the run up: %.0f calls a second took %.0f %% of a core; client=aiohttp (--agent-arg, "
+                "--human-arg) takes a tenth of that",
+                self.calls / wall,
+                100 * cpu / wall,
+            )
+
+
+def holds_up(calls: int, wall: float, cpu: float) -> bool:
+    """Return True if calls through the openai package filled a thread that computed for `cpu` of `wall` seconds."""
+    return wall > 1 and cpu > BUSY * wall and calls * CALL > SHARE * cpu

@@ -1,0 +1,88 @@
+"""Repair of a damaged run folder: what is no rollout is moved out of `rollouts.jsonl`, and kept next to it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from colbench.rollout import SCHEMA, Rollout
+from colbench.run_folder import RunFolder
+
+DROPPED = "rollouts.dropped.jsonl"
+_DECODER = msgspec.json.Decoder(Rollout)
+
+
+class Repair(Struct, kw_only=True):
+    """What a repair did: the number of lines that stayed, and why each other one was dropped."""
+
+    side_file: Path
+    """The file that what was dropped is added to."""
+    kept: int = 0
+    dropped: list[str] = []
+
+
+def repair(folder: RunFolder) -> Repair:
+    """Move what is no rollout out of a run's file; the rollouts stay byte for byte.
+
+    Raises DataError if the folder is not a run, UserError if another process uses it.
+    """
+    folder.record()
+    done = Repair(side_file=folder.path / DROPPED)
+    path = folder.rollouts_path
+    with folder.lock():
+        if path.exists():
+            draft = path.with_name(f".{path.name}.new")
+            with path.open("rb") as lines, draft.open("wb") as kept:
+                _sort(lines, kept, done)
+            if done.dropped:
+                draft.replace(path)
+            else:
+                draft.unlink()
+    return done
+
+
+def _sort(lines: BinaryIO, kept: BinaryIO, done: Repair) -> None:
+    dropped = b""
+    for number, line in enumerate(lines, 1):
+        good, bad, problem = _split(line)
+        kept.write(good)
+        done.kept += bool(good)
+        if problem:
+            dropped += bad if bad.endswith(b"\n") else bad + b"\n"
+            done.dropped.append(f"line {number}: {problem}")
+    kept.flush()
+    os.fsync(kept.fileno())
+    if dropped:
+        with done.side_file.open("ab") as side:
+            side.write(dropped)
+            side.flush()
+            os.fsync(side.fileno())
+
+
+def _split(line: bytes) -> tuple[bytes, bytes, str]:
+    """Return what stays of a line, what is dropped, and why.
+
+    A crash of the machine may leave NUL bytes before a line that is whole.
+    """
+    problem = _problem(line)
+    if not problem:
+        return line, b"", ""
+    whole = line.lstrip(b"\0")
+    if len(whole) < len(line) and not _problem(whole):
+        return whole, line[: len(line) - len(whole)], "NUL bytes"
+    return b"", line, problem
+
+
+def _problem(line: bytes) -> str:
+    """Return why a line is no rollout; empty if it is one."""
+    if not line.endswith(b"\n"):
+        return "torn"
+    try:
+        schema = _DECODER.decode(line).schema
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return f"not a rollout: {error}"
+    return "" if schema == SCHEMA else f"schema {schema}, expected {SCHEMA}"

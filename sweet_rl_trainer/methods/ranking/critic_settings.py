@@ -1,0 +1,44 @@
+"""The critic's settings. Reading a recipe needs them, and no PyTorch."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from sweet_rl_trainer.data.pairs import PairSettings
+from sweet_rl_trainer.data.privileged import Template
+from sweet_rl_trainer.data.token_weights import Rule
+from sweet_rl_trainer.settings import Count, TrainSettings
+
+PIXELS = 256 * 28 * 28
+
+
+class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A critic that is shown pages: a regression head on a model of its own, Qwen2-VL or Qwen2.5-VL."""
+
+    model: str
+    """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face hub. Paper: Qwen2-VL-7B."""
+    max_pixels: Count = PIXELS
+    """Pixels of a picture, at most; there is an image token for each 28 x 28. Ours."""
+    read_pages: bool = True
+    """The critic reads the source of pages, too. Without it dialogues are shorter. Ours."""
+
+
+class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Phase 1: how the critic is trained, and so how it scores."""
+
+    train: TrainSettings
+    pairs: PairSettings = PairSettings()
+    token_weights: Rule = "turn-mean"
+    privileged: Template | Literal["none"] = "preamble"
+    """The template that states c to the critic; "none": the critic does not see c (an ablation of the paper)."""
+    max_length: Count = 8192
+    """Tokens; a longer example is left out. Paper."""
+    vision: VisionSettings | None = None
+    """A critic that sees pages, with a model of its own; its `train.score` is "value". Paper: frontend design."""
+
+
+def template_of(table: CriticSettings) -> Template | None:
+    """Return the template that states c to the critic; None if it does not see c."""
+    return None if table.privileged == "none" else table.privileged

@@ -1,0 +1,40 @@
+"""The limit on open files: raised where that is allowed, and refused in words where it is too low."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import resource, sys
+from colbench.cli import main
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[2])))
+code = main(["eval", "--limit", "80", "--trials", "2", "--concurrency", "150", "--out", "run", *sys.argv[3:]])
+print("soft", resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+sys.exit(code)
+"""
+
+
+def evaluate(cwd, soft, hard, *flags):
+    argv = [sys.executable, "-c", PROGRAM, str(soft), str(hard), *flags]
+    return subprocess.run(argv, cwd=cwd, check=False, capture_output=True, text=True, timeout=120)
+
+
+def test_a_low_limit_is_raised_as_far_as_allowed(tmp_path):
+    ended = evaluate(tmp_path, 64, 900, "--agent", "blank")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.endswith("soft 900\n")
+
+
+def test_a_limit_that_cannot_hold_the_run_is_refused_with_the_concurrency_that_fits(tmp_path):
+    ended = evaluate(tmp_path, 64, 500, "--agent", "blank")
+    assert ended.returncode == 2
+    assert "--concurrency 150: takes about 650 open files" in ended.stderr
+    assert "the limit of this process is 500" in ended.stderr
+    assert "give --concurrency 100" in ended.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_agent_that_is_a_program_needs_more(tmp_path):
+    ended = evaluate(tmp_path, 64, 900, "--agent", f"cmd:{sys.executable} -c pass")
+    assert ended.returncode == 2

@@ -1,0 +1,158 @@
+"""Dialogues that are taken up again by reason, and agents whose own code always raises."""
+
+from __future__ import annotations
+
+import pytest
+
+import colbench
+from colbench.cli import main
+from colbench.errors import AgentError, EndpointError, UserError
+from colbench.failures import broken_agent, matches, read_reasons
+from colbench.messages import Delivery, Message
+from colbench.rollout import Failure, Rollout, Turn
+
+ANSWER = "I WANT TO ANSWER: def f(): return 1"
+
+
+def rollout(failure=None, *turns):
+    return Rollout(
+        key="k",
+        task_id="t",
+        task_hash="h",
+        domain="backend",
+        trial=0,
+        seed=1,
+        request="please",
+        turns=turns,
+        answer=None if failure else "x",
+        ended_by="failure" if failure else "answer",
+        failure=failure,
+    )
+
+
+def failure(boundary, reason="why", kind=""):
+    return Failure(boundary=boundary, reason=reason, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("failed", "matching"),
+    [
+        (failure("agent", kind="timeout"), {"agent", "timeout", "agent:timeout"}),
+        (failure("endpoint", kind="overload"), {"endpoint", "overload", "endpoint:overload"}),
+        (failure("agent", "no answer in time"), {"agent", "timeout", "agent:timeout"}),
+        (failure("simulator", "no answer in time"), {"simulator", "timeout"}),
+        (failure("agent", "ValueError: boom"), {"agent", "exception", "agent:exception"}),
+        (
+            failure("agent", "reply() returned int; it must return a Message or a str"),
+            {"agent", "reply"},
+        ),
+        (None, set()),
+    ],
+)
+def test_a_dialogue_matches_its_boundary_and_its_kind_old_files_included(failed, matching):
+    every = {"agent", "endpoint", "simulator", "timeout", "exception", "overload", "reply"}
+    every |= {"agent:timeout", "agent:exception", "endpoint:overload"}
+    assert {each for each in every if matches(rollout(failed), [each])} == matching
+
+
+def turn(raw="words", **delivery):
+    return Turn(raw=raw, said=raw, agent_delivery=Delivery(**delivery) if delivery else None)
+
+
+@pytest.mark.parametrize(
+    ("came", "reason"),
+    [
+        (turn(""), "empty"),
+        (turn("<think>hm</think>  "), "empty"),
+        (turn("<think>and then", finish_reason="length"), "empty"),
+        (turn("half a", finish_reason="length"), "cut"),
+        (turn("half a", finish_reason="content_filter"), "filtered"),
+        (turn("no", refused=True), "refused"),
+    ],
+)
+def test_a_dialogue_matches_how_any_reply_of_its_agent_came(came, reason):
+    sound = turn(finish_reason="stop")
+    assert matches(rollout(None, sound, came), [reason])
+    assert not matches(rollout(None, sound), [reason])
+
+
+def test_an_unknown_reason_is_refused_with_those_that_exist():
+    assert read_reasons("timeout, agent:exception,empty") == (
+        "timeout",
+        "agent:exception",
+        "empty",
+    )
+    with pytest.raises(UserError, match=r"did you mean `timeout`\?.* agent, endpoint, .* refused"):
+        read_reasons("timeuot")
+    for wrong in ("timeout:agent", "agent:cut", "a:b:c"):
+        with pytest.raises(UserError, match="there is no such reason"):
+            read_reasons(wrong)
+
+
+def test_only_an_agent_that_raised_in_every_dialogue_that_counts_is_broken():
+    raised = rollout(failure("agent", "ValueError: boom (a.py:3)", "exception"))
+    late = rollout(failure("agent", "no answer in time", "timeout"))
+    lost = rollout(failure("endpoint", "gone", "connection"))
+    assert "so far (2) failed by the agent's own exception: ValueError: boom (a.py:3)" in (
+        broken_agent([raised, lost, raised])
+    )
+    for others in ([], [lost], [raised, late], [raised, rollout()]):
+        assert broken_agent(others) == ""
+
+
+class Flaky:
+    """An agent of an object, which can change between two runs."""
+
+    spec = "flaky"
+
+    def __init__(self, **failing):
+        self.failing = failing
+        self.replies = 0
+
+    async def reply(self, dialogue):
+        self.replies += 1
+        if self.replies in self.failing.get("raises", ()):
+            raise ValueError("boom")
+        if self.replies in self.failing.get("lost", ()):
+            raise EndpointError("gone", kind="connection")
+        if self.replies in self.failing.get("empty", ()):
+            return Message(role="assistant", content="")
+        return ANSWER
+
+
+def evaluate(agent, out, **settings):
+    return colbench.evaluate(
+        agent=agent, tasks="bundled:backend", out=out, limit=6, concurrency=1, **settings
+    )
+
+
+def test_only_what_matches_is_run_again_and_the_lines_of_before_stay(tmp_path):
+    out = tmp_path / "run"
+    first = evaluate(Flaky(raises={2}, empty={4}), out, max_turns=1)
+    assert sum(rollout.failure is not None for rollout in first.rollouts) == 1
+    again = Flaky()
+    second = evaluate(again, out, max_turns=1, retry_failed="agent:exception")
+    assert again.replies == 1
+    assert all(rollout.failure is None for rollout in second.rollouts)
+    third = Flaky()
+    evaluate(third, out, max_turns=1, retry_failed=["empty", "timeout"])
+    assert third.replies == 1
+    assert (out / "rollouts.jsonl").read_bytes().count(b"\n") == 8
+
+
+def test_an_agent_that_always_raises_stops_a_run_of_the_library(tmp_path):
+    agent = Flaky(raises=range(100))
+    with pytest.raises(AgentError, match=r"\(10\) failed by the agent's own exception: ValueError"):
+        colbench.evaluate(agent=agent, tasks="bundled:backend", limit=30, concurrency=1)
+    assert agent.replies < 13
+
+
+def test_one_dialogue_that_went_well_is_enough_to_go_on(tmp_path):
+    agent = Flaky(raises=set(range(100)) - {3})
+    run = colbench.evaluate(agent=agent, tasks="bundled:backend", limit=20, concurrency=1)
+    assert sum(rollout.failure is not None for rollout in run.rollouts) == 19
+
+
+def test_the_command_line_refuses_an_unknown_reason(capsys):
+    assert main(["eval", "--agent", "blank", "--limit", "1", "--retry-failed", "emty"]) == 2
+    assert "--retry-failed emty: there is no such reason" in capsys.readouterr().err
