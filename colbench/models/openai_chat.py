@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import difflib
 import inspect
-import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
@@ -23,7 +22,7 @@ from colbench.errors import EndpointError, TooLongError, UserError
 from colbench.messages import Message, split_thoughts
 from colbench.models.address import OPENAI_URL, api_key_for, azure_key, parse_spec
 from colbench.models.connection import Connection
-from colbench.models.dialect import LIMITS, Dialect, too_long
+from colbench.models.dialect import LIMITS, Dialect, request_fields, too_long
 from colbench.models.load import ClientLoad
 from colbench.models.pictures import MAX_EDGE, data_url, fit_pictures
 from colbench.models.refusals import (
@@ -103,7 +102,7 @@ class OpenAIChat:
         self.timeout = timeout
         self.retries = retries
         self.max_image_edge = max_image_edge
-        self._fields = _request_fields(fields)
+        self._fields = request_fields(fields)
         if azure:
             self.model, _, endpoint = spec.partition("@")
             if not self.model:
@@ -324,9 +323,10 @@ class OpenAIChat:
         Empty replies with recorded tokens are what the policy did, and stay.
         """
         delivery, given = completion.message.delivery, self.dialect.tokens(request.max_tokens)
-        has_words = bool(split_thoughts(completion.message.content)[1].strip())
+        thoughts, spoken = split_thoughts(completion.message.content)
+        has_words = bool(spoken.strip())
         cut = delivery is not None and delivery.cut
-        self.dialect.thinks |= completion.thought or (cut and not has_words)
+        self.dialect.thinks |= completion.thought or bool(thoughts) or (cut and not has_words)
         if cut and given < self.dialect.tokens(request.max_tokens):
             request.failures += 1
             return False
@@ -386,21 +386,3 @@ def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) ->
                 f"--{role}-arg {name}: unknown; did you mean {close[0]}? "
                 f"A field of the request of that name is given in extra_body"
             )
-
-
-def _request_fields(given: Mapping[str, ArgValue]) -> dict[str, Any]:
-    """Return the fields of each request. Raises UserError if `extra_body` is no JSON object."""
-    fields = {name: _value(value) for name, value in given.items() if name != "extra_body"}
-    extra = _value(given.get("extra_body", "{}"))
-    if not isinstance(extra, dict):
-        raise UserError(f"extra_body={given['extra_body']}: not a JSON object")
-    return fields | extra
-
-
-def _value(value: ArgValue) -> Any:
-    if isinstance(value, str) and value.startswith(("{", "[")):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
