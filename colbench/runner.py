@@ -14,6 +14,7 @@ from colbench.config import digest
 from colbench.dialogue import Ending, opened, play
 from colbench.errors import (
     AgentError,
+    ColBenchError,
     EndpointError,
     InfrastructureError,
     ScorerError,
@@ -95,9 +96,11 @@ class Runner(Struct, frozen=True, kw_only=True):
                 async with asyncio.TaskGroup() as group:
                     queue = iter(cells)
                     for _ in range(self.concurrency):
-                        group.create_task(work.run_cells(queue, group))
+                        work.speaking.append(group.create_task(work.run_cells(queue, group)))
         except ExceptionGroup as errors:
             raise _first(errors) from None
+        if work.stopped:
+            raise work.stopped
 
     async def run_dialogue(self, cell: Cell) -> Rollout:
         """Return the dialogue of a cell, unscored. An error becomes its failure, but a UserError is raised."""
@@ -149,16 +152,25 @@ class _Workers:
         self.done = done
         self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
         self.unanswered = 0
+        self.speaking: list[asyncio.Task[None]] = []
+        self.stopped: ColBenchError | None = None
         self.crashed = [rollout for rollout in earlier.values() if _crashed(rollout)]
         self.works = any(r.settled and not _crashed(r) for r in earlier.values())
         """True if a dialogue ended otherwise than by an exception of the agent's own."""
 
     async def run_cells(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
-        for cell in queue:
-            kept = self.earlier.get(cell.key)
-            rollout = kept if kept and _only_scoring_failed(kept) else await self.run_dialogue(cell)
-            await self.slots.acquire()
-            group.create_task(self.finish(cell, rollout))
+        """Run dialogues. An error that stops the run is kept in `stopped`: what is finished is scored before."""
+        try:
+            for cell in queue:
+                kept = self.earlier.get(cell.key)
+                settled = kept if kept and _only_scoring_failed(kept) else None
+                rollout = settled or await self.run_dialogue(cell)
+                await self.slots.acquire()
+                group.create_task(self.finish(cell, rollout))
+        except ColBenchError as error:
+            self.stopped = self.stopped or error
+            for task in self.speaking:
+                task.cancel()
 
     async def run_dialogue(self, cell: Cell) -> Rollout:
         rollout = await self.runner.run_dialogue(cell)

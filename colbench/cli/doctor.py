@@ -1,8 +1,8 @@
-"""`colbench doctor`: check what works on this machine, or attack its sandboxes.
+"""`colbench doctor`: check what works on this machine, attack its sandboxes, or serve a model that misbehaves.
 
 Without --attack it prints what is installed, what works, and how to fix what does not; it returns 1 if answers cannot
 be scored safely. With --attack it returns 1 if an attack reaches anything, an honest answer does not score 1, or an
-honest page is not rendered.
+honest page is not rendered. With --serve-faults it serves until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from colbench.checks import Diagnosis, check_package
-from colbench.cli import attack
+from colbench.cli import attack, serve_faults
 from colbench.command import describe
 from colbench.errors import UserError
 from colbench.version import __version__
@@ -35,15 +35,21 @@ def add_to(commands: Any) -> None:
         "doctor", help="check this machine, or attack its sandboxes", description=describe(__doc__)
     )
     attack.add_flags(parser)
+    serve_faults.add_flags(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print every diagnosis, or attack. Return 1 if answers cannot be scored safely or an attack succeeds, else 0."""
+    """Print every diagnosis, attack or serve.
+
+    Return 1 if answers cannot be scored safely or an attack succeeds, else 0.
+    """
     attack.check_flags(args)
     if args.attack:
         return attack.run(args)
+    if args.serve_faults is not None:
+        return serve_faults.run(args.serve_faults)
     found = [*_harness(), *_sandbox(), _agent_sandbox(), *_optional(), *_domains(), *_keys()]
     _print_json(found) if args.json else _print(found)
     return 0 if all(each.works is not False for each in found) else 1

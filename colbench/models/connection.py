@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from fnmatch import fnmatchcase
 
 from colbench.errors import UserError
 from colbench.models.refusals import NOT_NOW, backoff, mistake, retry_after, words
@@ -35,6 +36,8 @@ class Connection:
 
     def __init__(self, url: str, key: str | None, *, client: Client, azure: bool) -> None:
         self.url = url
+        self.has_answered = False
+        """True after this client's first answered request; the server may have answered others before."""
         self._key = key
         self._client = client
         self._azure = azure
@@ -71,7 +74,7 @@ class Connection:
     async def check(self, model: str) -> None:
         """Raise UserError unless the server can be reached, takes the key and, where it lists models, has this one.
 
-        A server without such a list is not checked further.
+        A server without such a list is not checked further. Names may be patterns such as `openai/*`, as of a proxy.
         """
         if self._azure:
             return
@@ -81,7 +84,7 @@ class Connection:
         if answer.status in {404, 405} and not self.url.endswith("/v1"):
             await self._look_for_v1(model)
         names = listed_models(answer.content) if answer.status == 200 else []
-        if names and model not in names:
+        if names and not any(model == name or fnmatchcase(model, name) for name in names):
             shown = ", ".join(names[:LISTED_MODELS]) + (" …" if len(names) > LISTED_MODELS else "")
             raise UserError(f"{self.url} has no model `{model}`; it has: {shown}")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from colbench.config import ArgValue
+from colbench.errors import UserError
 from colbench.models.reply import error_fields, error_text
 
 PLAIN_TOKENS = 4096
@@ -108,3 +111,21 @@ def _refused_fields(content: bytes) -> Iterator[str]:
     yield from (
         name for name in (*LIMITS, *OPTIONAL) if re.search(rf"(?<![\w]){name}(?![\w])", text)
     )
+
+
+def request_fields(given: Mapping[str, ArgValue]) -> dict[str, Any]:
+    """Return the fields of each request that a user sets. Raises UserError if `extra_body` is no JSON object."""
+    fields = {name: _value(value) for name, value in given.items() if name != "extra_body"}
+    extra = _value(given.get("extra_body", "{}"))
+    if not isinstance(extra, dict):
+        raise UserError(f"extra_body={given['extra_body']}: not a JSON object")
+    return fields | extra
+
+
+def _value(value: ArgValue) -> Any:
+    if isinstance(value, str) and value.startswith(("{", "[")):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value

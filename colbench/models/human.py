@@ -15,6 +15,8 @@ from colbench.interfaces import ChatModel
 from colbench.messages import Delivery, Message, split_thoughts
 from colbench.task import Task
 
+REFUSED_TRIES = 3
+"""Requests until a refusal is taken for what the model has to say."""
 SPEAKERS = {"user": "Person", "assistant": "Programmer"}
 
 
@@ -30,14 +32,17 @@ class Voice(Struct, frozen=True, kw_only=True):
     async def speak(
         self, chat: ChatModel, values: Mapping[str, str], images: tuple[bytes, ...] = ()
     ) -> Message:
-        """Return the model's words as the human. Raises SimulatorError if there are none."""
-        prompt = fill(self.prompt, values)
-        said = await chat.chat(
-            [Message(role="user", content=prompt, images=images)],
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            seed=0,
-        )
+        """Return the model's words as the human; where it refuses, it is asked again.
+
+        Raises SimulatorError if there are none.
+        """
+        prompt = Message(role="user", content=fill(self.prompt, values), images=images)
+        for seed in range(REFUSED_TRIES):
+            said = await chat.chat(
+                [prompt], temperature=self.temperature, max_tokens=self.max_tokens, seed=seed
+            )
+            if not (said.delivery and said.delivery.refused):
+                break
         inner, text = split_thoughts(said.content)
         words = text.strip()[: self.max_chars].strip()
         if not words or (said.delivery and said.delivery.refused):

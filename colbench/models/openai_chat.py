@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import difflib
 import inspect
-import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
@@ -23,12 +22,13 @@ from colbench.errors import EndpointError, TooLongError, UserError
 from colbench.messages import Message, split_thoughts
 from colbench.models.address import OPENAI_URL, api_key_for, azure_key, parse_spec
 from colbench.models.connection import Connection
-from colbench.models.dialect import LIMITS, Dialect, too_long
+from colbench.models.dialect import LIMITS, Dialect, request_fields, too_long
 from colbench.models.load import ClientLoad
 from colbench.models.pictures import MAX_EDGE, data_url, fit_pictures
 from colbench.models.refusals import (
     NotNowError,
     OtherRequestError,
+    PassingError,
     RefusedError,
     backoff,
     refusal,
@@ -102,7 +102,7 @@ class OpenAIChat:
         self.timeout = timeout
         self.retries = retries
         self.max_image_edge = max_image_edge
-        self._fields = _request_fields(fields)
+        self._fields = request_fields(fields)
         if azure:
             self.model, _, endpoint = spec.partition("@")
             if not self.model:
@@ -241,6 +241,7 @@ class OpenAIChat:
                 slot.refused()
                 raise
             slot.succeeded()
+        connection.has_answered = True
         server.answered()
         self._load.calls += 1
         return completion, sent
@@ -301,10 +302,15 @@ class OpenAIChat:
     async def _try_again(
         self, connection: Connection, request: _Request, cause: RefusedError
     ) -> None:
-        """Wait after a failed request. Raises EndpointError after the last try."""
+        """Wait after a failed request.
+
+        Raises EndpointError after the last try, UserError if the server has refused key or address ever since.
+        """
         request.failures += 1
         request.tries += 1
         if request.tries > self.retries:
+            if isinstance(cause, PassingError) and not connection.has_answered:
+                raise cause.mistake from cause
             times = "once" if request.tries == 1 else f"{request.tries} times"
             raise EndpointError(
                 f"{connection.url}/chat/completions: tried {times}, last: {cause}", kind=cause.kind
@@ -317,9 +323,10 @@ class OpenAIChat:
         Empty replies with recorded tokens are what the policy did, and stay.
         """
         delivery, given = completion.message.delivery, self.dialect.tokens(request.max_tokens)
-        has_words = bool(split_thoughts(completion.message.content)[1].strip())
+        thoughts, spoken = split_thoughts(completion.message.content)
+        has_words = bool(spoken.strip())
         cut = delivery is not None and delivery.cut
-        self.dialect.thinks |= completion.thought or (cut and not has_words)
+        self.dialect.thinks |= completion.thought or bool(thoughts) or (cut and not has_words)
         if cut and given < self.dialect.tokens(request.max_tokens):
             request.failures += 1
             return False
@@ -358,7 +365,7 @@ class OpenAIChat:
 
 def _read(answer: Answer) -> Completion | None:
     """Return the completion in an answer; None if it is a refusal."""
-    if answer.status != 200:
+    if not 200 <= answer.status < 300:
         return None
     completion = read_completion(answer.content)
     identity = next((answer.headers[name] for name in REQUEST_IDS if name in answer.headers), "")
@@ -379,21 +386,3 @@ def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) ->
                 f"--{role}-arg {name}: unknown; did you mean {close[0]}? "
                 f"A field of the request of that name is given in extra_body"
             )
-
-
-def _request_fields(given: Mapping[str, ArgValue]) -> dict[str, Any]:
-    """Return the fields of each request. Raises UserError if `extra_body` is no JSON object."""
-    fields = {name: _value(value) for name, value in given.items() if name != "extra_body"}
-    extra = _value(given.get("extra_body", "{}"))
-    if not isinstance(extra, dict):
-        raise UserError(f"extra_body={given['extra_body']}: not a JSON object")
-    return fields | extra
-
-
-def _value(value: ArgValue) -> Any:
-    if isinstance(value, str) and value.startswith(("{", "[")):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value

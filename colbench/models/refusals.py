@@ -34,6 +34,14 @@ class NotNowError(RefusedError):
     """The server refused for load, or a gateway did not reach it. The request is repeated, and uses up no try."""
 
 
+class PassingError(RefusedError):
+    """The server refused key or address, but answers others. If it never answers this client, that is a `mistake`."""
+
+    def __init__(self, reason: str, mistake: UserError) -> None:
+        super().__init__(reason, "server_error")
+        self.mistake = mistake
+
+
 class OtherRequestError(Exception):
     """The server refused the request, and something was learned by it: the next one will be another."""
 
@@ -52,7 +60,8 @@ def refusal(url: str, answer: Answer, *, has_answered: bool) -> Exception | None
     if status in RETRIED or status >= 500:
         return RefusedError(said, "server_error", retry_after=retry_after(answer.headers))
     if status in PASSING:
-        return RefusedError(said, "server_error") if has_answered else mistake(url, answer)
+        error = mistake(url, answer)
+        return PassingError(said, error) if has_answered else error
     return None
 
 

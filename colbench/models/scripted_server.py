@@ -7,8 +7,10 @@ It can also misbehave on request: refuse, delay, break the connection, answer ga
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import copy
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -25,22 +27,52 @@ Reply = str | dict[str, Any]
 Script = Callable[[Sequence[Message]], Reply]
 BYTE_LOGPROB = -5.545177444479562
 """Natural logarithm of 1/256."""
+DRIP_INTERVAL = 0.05
+"""Seconds between two bytes of a body that never ends."""
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A bad answer: an HTTP status with a body, or, with status 0, a connection cut without an answer."""
+    """A bad answer, or a bad way to give a good one. Without a body the script's own completion is sent."""
 
-    status: int
-    body: str = ""
-    headers: dict[str, str] = {}
+    status: int = 200
+    """HTTP status; 0: the connection is cut without an answer."""
+    body: str | bytes | None = None
+    headers: dict[str, str] | Callable[[], dict[str, str]] = {}
+    edit: Callable[[dict[str, Any]], object] | None = None
+    """Changes the script's completion; returns it, or the body that is sent in its place."""
+    sent: Literal["whole", "half", "drip"] = "whole"
+    """`half`: the connection is cut in the middle of the body; `drip`: the body never ends."""
+    delay: float = 0.0
+    """Seconds before the answer, in addition to the server's own."""
+    slots: int = 0
+    """The most requests with this model that are served at once; 0: any number."""
+    queues: bool = False
+    """True if the requests that find no slot wait for one; they are refused with 429 otherwise."""
+    restart: float = 0.0
+    """Seconds for which the server is dead from now on."""
+    when: Callable[[Mapping[str, Any]], bool] | None = None
+    """Decides by the body of a request; without it every request is meant."""
+
+    def applies(self, body: Mapping[str, Any]) -> bool:
+        """Return True if a request with this body is meant."""
+        return self.when is None or self.when(body)
+
+    @property
+    def is_answered(self) -> bool:
+        """True if the script is asked."""
+        return self.status == 200 and self.body is None
+
+
+OVERLOADED = Fault(status=429, body="all slots are taken")
 
 
 class ScriptedServer:
     """Serves `script` as the model `model`; `async with` gives the running server.
 
-    `fault(n)`, if given, decides for the n-th chat request (from 1) whether it is answered by a Fault.
-    `delay`, in seconds or a function that draws them, holds up no other request. `requests`, `headers` and
-    `paths` keep what was asked; Azure's paths are served as well.
+    `fault(n)`, if given, decides for the n-th chat request (from 1) whether it is answered by a Fault; `models` is
+    the answer to GET /models in place of the list. `delay`, in seconds or a function that draws them, holds up no other
+    request. `requests`, `headers` and `paths` keep what was asked; Azure's paths are served as well, and under
+    `/no-models/v1` there is no list.
     Like vLLM it returns token ids and log-probabilities when asked: its tokens are the bytes of what is said.
     The script is handed pictures as `Message.images`; without `sees` they are refused, as by a model of text.
     """
@@ -53,6 +85,7 @@ class ScriptedServer:
         delay: float | Callable[[], float] = 0.0,
         port: int = 0,
         fault: Callable[[int], Fault | None] | None = None,
+        models: Fault | None = None,
         sees: bool = True,
     ) -> None:
         self.script = script
@@ -60,60 +93,112 @@ class ScriptedServer:
         self.delay = delay
         self.port = port
         self.fault = fault
+        self.models = models
         self.sees = sees
         self.requests: list[dict[str, Any]] = []
         self.headers: list[Mapping[str, str]] = []
         self.paths: list[str] = []
+        self._slots: dict[str, asyncio.Semaphore] = {}
         self._runner: web.AppRunner | None = None
+        self._restart: asyncio.Task[None] | None = None
 
     @property
     def base_url(self) -> str:
         """Where it listens, `/v1` included."""
         return f"http://127.0.0.1:{self.port}/v1"
 
+    @property
+    def model_names(self) -> Sequence[str]:
+        """The names in the answer to GET /models."""
+        return [self.model]
+
     async def __aenter__(self) -> ScriptedServer:
+        await self._listen()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._restart:
+            self._restart.cancel()
+            await asyncio.wait([self._restart])
+        await self._close()
+
+    async def restart(self, seconds: float) -> None:
+        """Cut all connections and listen again after some seconds."""
+        await self._close()
+        await asyncio.sleep(seconds)
+        await self._listen()
+
+    def fault_of(self, body: Mapping[str, Any]) -> Fault | None:
+        """Return the fault of the newest request, which has this body."""
+        fault = self.fault(len(self.requests)) if self.fault else None
+        return fault if fault and fault.applies(body) else None
+
+    async def _listen(self) -> None:
         from aiohttp import web
 
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_get("/v1/models", self._models)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/no-models/v1/chat/completions", self._chat)
         app.router.add_post("/openai/deployments/{deployment}/chat/completions", self._chat)
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=1024)
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=1024, reuse_address=True)
         await site.start()
         self.port = self._runner.addresses[0][1]
-        return self
 
-    async def __aexit__(self, *_: object) -> None:
-        if self._runner:
-            await self._runner.cleanup()
+    async def _close(self) -> None:
+        if self._runner is None or self._runner.server is None:
+            return
+        for site in tuple(self._runner.sites):
+            await site.stop()
+        await asyncio.sleep(0.05)  # what was accepted last becomes a connection
+        for each in self._runner.server.connections:
+            _cut(each.transport)
+        await self._runner.cleanup()
+        self._runner = None
 
-    async def _models(self, _: web.Request) -> web.Response:
-        return _json({"object": "list", "data": [{"id": self.model, "object": "model"}]})
+    async def _models(self, request: web.Request) -> web.StreamResponse:
+        listed = [{"id": name, "object": "model"} for name in self.model_names]
+        return await _send(request, self.models or Fault(), {"object": "list", "data": listed})
 
-    async def _chat(self, request: web.Request) -> web.Response:
-        from aiohttp import web
-
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
         body = msgspec.json.decode(await request.read())
         self.requests.append(body)
         self.headers.append(request.headers)
         self.paths.append(request.path_qs)
-        fault = self.fault(len(self.requests)) if self.fault else None
-        await asyncio.sleep(self.delay() if callable(self.delay) else self.delay)
-        if fault and fault.status == 0 and request.transport:
-            request.transport.abort()
-        if fault:
-            return web.Response(
-                status=fault.status or 500,
-                body=fault.body.encode("utf-8", "surrogateescape"),
-                headers=fault.headers,
-            )
+        fault = self.fault_of(body) or Fault()
+        if fault.restart and (self._restart is None or self._restart.done()):
+            self._restart = asyncio.create_task(self.restart(fault.restart))
+        async with self._slot(str(body.get("model")), fault) as is_free:
+            if not is_free:
+                return await _send(request, OVERLOADED, {})
+            await asyncio.sleep(self.delay() if callable(self.delay) else self.delay)
+            await asyncio.sleep(fault.delay)
+        return await _send(request, fault, self._said(body) if fault.is_answered else {})
+
+    @asynccontextmanager
+    async def _slot(self, name: str, fault: Fault) -> AsyncIterator[bool]:
+        """Hold one of a model's slots. Give False if there is none and it does not queue."""
+        if not fault.slots:
+            yield True
+            return
+        slots = self._slots.setdefault(name, asyncio.Semaphore(fault.slots))
+        if slots.locked() and not fault.queues:
+            yield False
+            return
+        async with slots:
+            yield True
+
+    def _said(self, body: Mapping[str, Any]) -> dict[str, Any] | Fault:
+        """Return the script's completion, or the refusal of pictures."""
         messages = [_message(said) for said in body["messages"]]
         if not self.sees and any(message.images for message in messages):
-            return web.Response(status=400, text=f"{self.model} is not a multimodal model")
+            return Fault(status=400, body=f"{self.model} is not a multimodal model")
         said = completion(self.model, messages, self.script)
-        return _json(with_tokens(said, messages) if body.get("return_token_ids") else said)
+        return with_tokens(said, messages) if body.get("return_token_ids") else said
 
 
 def completion(model: str, messages: Sequence[Message], script: Script) -> dict[str, Any]:
@@ -161,7 +246,43 @@ def _message(said: dict[str, Any]) -> Message:
     return Message(role=said["role"], content=text, images=tuple(map(from_data_url, urls)))
 
 
-def _json(value: object) -> web.Response:
+async def _send(
+    request: web.Request, fault: Fault, said: dict[str, Any] | Fault
+) -> web.StreamResponse:
+    """Send what a fault makes of an answer."""
     from aiohttp import web
 
-    return web.Response(body=msgspec.json.encode(value), content_type="application/json")
+    if isinstance(said, Fault):
+        fault, said = said, {}
+    own = fault.headers() if callable(fault.headers) else fault.headers
+    headers = {"Content-Type": "application/json"} | own
+    body, status = _body(fault, said), fault.status or 500
+    if fault.status == 0:
+        _cut(request.transport)
+    if fault.sent == "whole":
+        return web.Response(status=status, body=body, headers=headers)
+    response = web.StreamResponse(status=status, headers=headers)
+    if fault.sent == "half":
+        response.content_length = len(body)
+    await response.prepare(request)
+    await response.write(body[: len(body) // 2])
+    while fault.sent == "drip":
+        await asyncio.sleep(DRIP_INTERVAL)
+        await response.write(b" ")
+    _cut(request.transport)
+    return response
+
+
+def _body(fault: Fault, said: dict[str, Any]) -> bytes:
+    body: object = said if fault.is_answered else fault.body or b""
+    if fault.edit and fault.is_answered:
+        body = fault.edit(copy.deepcopy(said))
+    if isinstance(body, str):
+        return body.encode("utf-8", "surrogateescape")
+    return body if isinstance(body, bytes) else msgspec.json.encode(body)
+
+
+def _cut(transport: asyncio.BaseTransport | None) -> None:
+    """Cut a connection, without an orderly end."""
+    if isinstance(transport, asyncio.WriteTransport):
+        transport.abort()

@@ -28,7 +28,7 @@ class Server:
         self.limit = AdaptiveLimit(concurrency)
         self.patience = patience
         self.has_answered = False
-        """True after the first answered request: from then on a refused key or address is a fault that passes."""
+        """True after the first answered request: from then on a refused key or address may be a fault that passes."""
         self.users = 0
         self._down_since: float | None = None
         self._reason = ""

@@ -9,14 +9,19 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
 from colbench.models.scripted import Script
-from colbench.models.scripted_server import ScriptedServer
+from colbench.models.scripted_server import Fault, ScriptedServer
 
 
 @contextmanager
-def served(script: Script, delay: float | Callable[[], float]) -> Iterator[str]:
-    """The base URL of a server that runs `script` with `delay` (seconds) until the block is left."""
+def served(script: Script, delay: float | Callable[[], float], *, slots: int = 0) -> Iterator[str]:
+    """The base URL of a server that runs `script` with `delay` (seconds) until the block is left.
+
+    It refuses requests beyond `slots` at once with 429; 0: it takes any number.
+    """
     ours, theirs = multiprocessing.Pipe()
-    server = multiprocessing.Process(target=_serve, args=(theirs, script, delay), daemon=True)
+    server = multiprocessing.Process(
+        target=_serve, args=(theirs, script, delay, slots), daemon=True
+    )
     server.start()
     try:
         yield ours.recv()
@@ -25,9 +30,12 @@ def served(script: Script, delay: float | Callable[[], float]) -> Iterator[str]:
         server.join()
 
 
-def _serve(address: Connection, script: Script, delay: float | Callable[[], float]) -> None:
+def _serve(
+    address: Connection, script: Script, delay: float | Callable[[], float], slots: int
+) -> None:
     async def run() -> None:
-        async with ScriptedServer(script, delay=delay) as server:
+        fault = Fault(slots=slots)
+        async with ScriptedServer(script, delay=delay, fault=lambda _: fault) as server:
             address.send(server.base_url)
             await asyncio.Event().wait()
 

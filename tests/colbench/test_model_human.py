@@ -46,6 +46,24 @@ async def test_an_empty_reply_is_a_failure_and_not_dialogue():
         await heard(lambda _: "  ")
 
 
+@pytest.mark.parametrize("refusals", [2, 3])
+async def test_a_human_that_refuses_is_asked_again_with_another_seed(refusals):
+    seeds = []
+
+    def script(_):
+        seeds.append(server.requests[-1]["seed"])
+        return {"content": None, "refusal": "No."} if len(seeds) <= refusals else "It returns one."
+
+    async with ScriptedServer(script) as server:
+        async with ModelHuman(f"scripted@{server.base_url}") as human:
+            if refusals == 2:
+                assert (await human.respond(TASK, DIALOGUE)).content == "It returns one."
+            else:
+                with pytest.raises(SimulatorError, match="refuses to speak: No."):
+                    await human.respond(TASK, DIALOGUE)
+    assert seeds == [0, 1, 2]
+
+
 def test_what_is_filled_in_is_not_searched_for_placeholders():
     assert fill("{a}|{b}|{c}", {"a": "{b}", "b": r"\1"}) == r"{b}|\1|{c}"
 

@@ -166,6 +166,8 @@ async def test_a_server_that_refuses_for_longer_than_patience_is_given_up(
         (Fault(status=500, body="oops"), "server_error"),
         (Fault(status=0), "connection"),
         (Fault(status=200, body="<html>"), "malformed"),
+        (Fault(status=204), "malformed"),
+        (Fault(sent="half"), "connection"),
         (Fault(status=200, body='{"choices": []}'), "malformed"),
         (Fault(status=200, body='{"choices": [{"mess'), "malformed"),
         (Fault(status=200, body='{"error": {"message": "broken"}}'), "server_error"),
@@ -197,6 +199,21 @@ async def test_a_refused_key_or_address_is_a_mistake_only_before_the_first_answe
             reply = await ask(chat)
     assert reply.delivery
     assert reply.delivery.retries == 1
+
+
+async def test_an_address_that_is_refused_to_one_client_only_is_its_users_mistake(client):
+    server = ScriptedServer(echo)
+    fault = Fault(status=404, body="no such model", when=lambda body: body["model"] == "absent")
+    server.fault = lambda _: fault
+    async with server:
+        root = server.base_url.replace("/v1", "/no-models/v1")
+        async with (
+            OpenAIChat(f"scripted@{root}", client=client) as other,
+            OpenAIChat(f"absent@{root}", client=client, retries=1) as chat,
+        ):
+            await ask(other)
+            with pytest.raises(UserError, match="has no such model"):
+                await ask(chat)
 
 
 async def test_a_slow_server_runs_into_the_timeout(client):
@@ -273,6 +290,23 @@ async def test_an_unknown_model_is_refused_with_the_models_the_server_has(client
         with pytest.raises(UserError, match="has no model `gpt`; it has: llama"):
             async with OpenAIChat(f"gpt@{server.base_url}", client=client):
                 pass
+
+
+async def test_a_model_that_a_listed_pattern_covers_is_known(client):
+    async with ScriptedServer(echo, model="openai/*") as server:
+        async with OpenAIChat(f"openai/gpt@{server.base_url}", client=client) as chat:
+            assert (await ask(chat)).content == "you said: hello there"
+
+
+async def test_a_server_that_loads_its_model_is_waited_for(client):
+    async with ScriptedServer(echo, models=Fault(status=503, body="loading")) as server:
+        chat = OpenAIChat(f"scripted@{server.base_url}", client=client)
+        entering = asyncio.create_task(chat.__aenter__())
+        await asyncio.sleep(0.3)
+        server.models = None
+        await entering
+        assert (await ask(chat)).content == "you said: hello there"
+        await chat.__aexit__()
 
 
 async def test_a_forgotten_v1_is_named(client):

@@ -1,0 +1,72 @@
+"""`colbench doctor --serve-faults`: a scripted model server that misbehaves as the model's name says."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import errno
+
+from colbench.errors import UserError
+
+USE = """\
+colbench eval --agent openai:NAME@{url}          every request has the fault
+colbench eval --agent openai:NAME/3@{url}        every third request has it
+colbench eval --agent openai:http-429/3+truncated/5@{url}
+colbench eval --human openai:NAME@{url}          the same for the human
+The same without GET /models is under {root}/no-models/v1.
+The model `ok` has no fault. Every model asks one question and then answers. Ctrl-C ends the server."""
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add `--serve-faults`."""
+    parser.add_argument(
+        "--serve-faults",
+        type=int,
+        metavar="PORT",
+        help="serve a scripted model on 127.0.0.1 that misbehaves as real model servers do, each model of it in "
+        "another way, to try an agent on (0: any free port)",
+    )
+
+
+def run(port: int) -> int:
+    """List the faults, and serve until Ctrl-C."""
+    try:
+        asyncio.run(_serve(port))
+    except KeyboardInterrupt:
+        return 0
+    except OSError as error:
+        if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+            raise
+        raise UserError(f"--serve-faults {port}: {error.strerror}; name another port") from error
+    except OverflowError as error:
+        raise UserError(f"--serve-faults {port}: not a port; name one from 0 to 65535") from error
+    return 0
+
+
+async def _serve(port: int) -> None:
+    from colbench.models.fault_server import FaultServer
+
+    async with FaultServer(port=port) as server:
+        _show(server.base_url)
+        await asyncio.Event().wait()
+
+
+def _show(url: str) -> None:
+    from rich.table import Table
+
+    from colbench.console import console
+    from colbench.models.families import DOUBLES
+    from colbench.models.faults import GROUPS
+
+    out = console()
+    for title, known in {**GROUPS, "doubles of model families": DOUBLES}.items():
+        table = Table("name", "what the server does", "must become", box=None, pad_edge=False)
+        for name, each in known.items():
+            table.add_row(name, each.text, each.outcome_text)
+        out.print(f"[bold]{title}[/bold]", table, "", sep="\n", highlight=False)
+    out.print(
+        USE.format(url=url, root=url.removesuffix("/v1")),
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,88 @@
+"""A scripted server whose models misbehave as their names say: `http-429/3` refuses every third request."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from colbench.messages import ANSWER_MARKER, Message
+from colbench.models.families import DOUBLES
+from colbench.models.faults import CATALOG, Known, error_body
+from colbench.models.scripted_server import Fault, Script, ScriptedServer
+
+OK = "ok"
+QUESTION = "What should happen in special cases?"
+ANSWER = "def answer(*args, **kwargs):\n    return None"
+PAGE = "<html><body><h1>A page</h1></body></html>"
+SENTENCE = "I do not mind."
+HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
+"""The conversation in the prompt of the human."""
+
+
+class Part(Struct, frozen=True):
+    """A fault in the name of a model, and which of the requests have it."""
+
+    known: Known
+    every: int
+
+
+def read_model(name: str) -> list[Part]:
+    """Return the faults in a model's name, the rarest first. Raises ValueError that says what is wrong with it."""
+    if name == OK:
+        return []
+    parts = []
+    for each in name.split("+"):
+        fault, slash, every = each.partition("/")
+        known = (CATALOG | DOUBLES).get(fault)
+        if fault == OK:
+            raise ValueError(f"`{OK}` stands alone")
+        if known is None:
+            near = difflib.get_close_matches(fault, [*CATALOG, *DOUBLES], n=1)
+            raise ValueError(f"no fault `{fault}`" + (f"; did you mean {near[0]}?" if near else ""))
+        if slash and not (every.isdecimal() and int(every)):
+            raise ValueError(f"`{each}`: after / stands a whole number, as in {fault}/3")
+        parts.append(Part(known, int(every or 1)))
+    return sorted(parts, key=lambda part: -part.every)
+
+
+def talk(messages: Sequence[Message]) -> str:
+    """Ask one question and then answer; as the human, say one sentence."""
+    text = "\n".join(message.content for message in messages)
+    if len(messages) == 1 and HISTORY.search(text):
+        return SENTENCE
+    if not any(message.role == "assistant" for message in messages):
+        return QUESTION
+    return f"{ANSWER_MARKER}\n{PAGE if 'html' in text.lower() else ANSWER}"
+
+
+class FaultServer(ScriptedServer):
+    """A ScriptedServer with a model for each fault of the catalog, each double, and `ok`.
+
+    `NAME/N` has the fault in every N-th request, and `+` joins several; of those that are due, the rarest is given.
+    """
+
+    def __init__(self, script: Script = talk, *, port: int = 0) -> None:
+        super().__init__(script, port=port)
+        self._counts = Counter[str]()
+
+    @property
+    def model_names(self) -> Sequence[str]:
+        """The names in the answer to GET /models; the last two are patterns."""
+        return [OK, *CATALOG, *DOUBLES, "*/*", "*+*"]
+
+    def fault_of(self, body: Mapping[str, Any]) -> Fault | None:
+        """Return the fault of the newest request, which has this body."""
+        name = str(body.get("model"))
+        try:
+            parts = read_model(name)
+        except ValueError as error:
+            return Fault(status=404, body=error_body(str(error), "model_not_found"))
+        self._counts[name] += 1
+        due = (part for part in parts if self._counts[name] % part.every == 0)
+        faults = (fault for part in due for fault in part.known.faults)
+        return next((fault for fault in faults if fault.applies(body)), None)

@@ -1,0 +1,83 @@
+"""The chat client and the scripted doubles of model families: what is learned, and what can be set."""
+
+from __future__ import annotations
+
+import pytest
+
+from colbench.errors import UserError
+from colbench.messages import Message, split_thoughts
+from colbench.models.dialect import Suggested
+from colbench.models.fault_server import QUESTION, FaultServer
+from colbench.models.faults import THOUGHT
+from colbench.models.openai_chat import OpenAIChat
+
+HELLO = [Message(role="user", content="hello there")]
+NO_LIMIT = "it refuses `max_tokens`"
+SUGGESTED = Suggested(256)
+THINKS = "it thinks before it speaks"
+
+
+@pytest.fixture(params=["openai", "aiohttp"])
+def client(request):
+    return request.param
+
+
+async def asked(name, client, max_tokens=SUGGESTED, **fields):
+    """Return the reply of a double, what was learned, and the requests."""
+    async with FaultServer() as server:
+        async with OpenAIChat(f"{name}@{server.base_url}", client=client, **fields) as chat:
+            reply = await chat.chat(HELLO, temperature=0.0, max_tokens=max_tokens, seed=1)
+            return reply, chat.learned(), server.requests
+
+
+@pytest.mark.parametrize(
+    ("name", "learned", "requests"),
+    [
+        ("o-series", ["it refuses `temperature`, which is not sent", NO_LIMIT, THINKS], 4),
+        ("gpt-5", ["it refuses `temperature`, which is not sent", NO_LIMIT, THINKS], 4),
+        ("qwen3", [THINKS], 2),
+        ("r1", [THINKS], 1),
+        ("r1-api", [THINKS], 2),
+    ],
+)
+async def test_a_thinking_model_is_learned_and_given_the_tokens_it_needs(
+    name, learned, requests, client
+):
+    reply, found, sent = await asked(name, client)
+    assert split_thoughts(reply.content)[1] == QUESTION
+    assert found == learned
+    assert len(sent) == requests
+
+
+@pytest.mark.parametrize("name", ["o-series", "gpt-5", "qwen3", "r1-api"])
+async def test_a_limit_that_the_user_names_is_kept_though_it_leaves_no_words(name, client):
+    reply, _, sent = await asked(name, client, max_tokens=1024)
+    assert split_thoughts(reply.content)[1] == ""
+    assert reply.delivery
+    assert reply.delivery.cut
+    assert {1024} == {body.get("max_completion_tokens") or body["max_tokens"] for body in sent}
+
+
+async def test_tokens_of_hidden_thoughts_are_counted(client):
+    reply, _, _ = await asked("o-series", client)
+    assert reply.thoughts == ""
+    assert reply.usage
+    assert reply.usage.completion_tokens > 1200
+
+
+async def test_thoughts_are_found_in_the_content_or_apart(client):
+    for name in ("qwen3", "r1", "r1-api"):
+        reply, _, _ = await asked(name, client)
+        assert THOUGHT in (split_thoughts(reply.content)[0] or reply.thoughts)
+
+
+async def test_efforts_and_fields_of_the_template_turn_thinking_off(client):
+    reply, _, sent = await asked("gpt-5", client, reasoning_effort="minimal")
+    assert reply.content == QUESTION
+    assert sent[-1]["reasoning_effort"] == "minimal"
+    reply, learned, _ = await asked(
+        "qwen3", client, chat_template_kwargs='{"enable_thinking": false}'
+    )
+    assert (reply.content, learned) == (QUESTION, [])
+    with pytest.raises(UserError, match="refuses `reasoning_effort`"):
+        await asked("gpt-5", client, reasoning_effort="extreme")

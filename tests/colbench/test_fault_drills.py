@@ -1,0 +1,195 @@
+"""Drills: what a run becomes when a model server has a fault, for each fault of the catalog and both roles.
+
+The model asks one question and then gives the right answer, so that a score other than 1 is a fault's doing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from collections.abc import Sequence
+
+import pytest
+
+import colbench
+from colbench.errors import UserError
+from colbench.messages import ANSWER_MARKER, Message
+from colbench.models.families import DOUBLES
+from colbench.models.fault_server import FaultServer, read_model, talk
+from colbench.models.faults import CATALOG, THOUGHT
+from colbench.rollout import Rollout, read_rollouts
+
+TASKS = colbench.load_tasks("bundled:backend", limit=12)
+ALL = CATALOG | DOUBLES
+SHOWN_THOUGHTS = {"think", "reasoning", "reasoning-content", "parts", "qwen3", "r1", "r1-api"}
+IMPATIENT = {"retries": 1, "timeout": 1.0}
+
+
+def expert(messages: Sequence[Message]) -> str:
+    """Talk as the server that ships does, but answer rightly."""
+    said = talk(messages)
+    if not said.startswith(ANSWER_MARKER):
+        return said
+    heard = {message.content for message in messages}
+    (task,) = (task for task in TASKS if task.request in heard)
+    return f"{ANSWER_MARKER}\n{task.hidden.reference}"
+
+
+def participants(server: FaultServer, agent: str, human: str, **arguments: object) -> dict:
+    """Return both roles as models of the server, each with another way to send."""
+    return {
+        "agent": f"openai:{agent}@{server.base_url}",
+        "human": f"openai:{human}@{server.base_url}",
+        "agent_args": {"client": "openai", **arguments},
+        "human_args": {"client": "aiohttp", **arguments},
+        "sandbox_workers": 1,
+    }
+
+
+def assert_right(rollout: Rollout) -> None:
+    """Assert that the dialogue ended with an answer that was found right."""
+    assert rollout.failure is None, rollout.failure
+    assert rollout.ended_by == "answer"
+    assert rollout.scores["default"].success is True
+
+
+def assert_thoughts_kept(server: FaultServer, rollouts: Sequence[Rollout], role: str = "") -> None:
+    """Assert that nobody was told a thought, and that those of a role, if one is given, are stored."""
+    assert THOUGHT not in json.dumps([body["messages"] for body in server.requests])
+    for rollout in rollouts:
+        for turn in rollout.turns:
+            assert THOUGHT not in turn.said + (turn.human or "")
+            if role == "agent":
+                assert THOUGHT in turn.thoughts
+            if role == "human" and turn.human:
+                assert THOUGHT in turn.human_thoughts
+
+
+@pytest.mark.parametrize("role", ["agent", "human"])
+@pytest.mark.parametrize("name", ALL)
+async def test_a_fault_of_every_request_becomes_what_the_catalog_says(name, role):
+    known = ALL[name]
+    outcome = (role == "human" and known.human_outcome) or known.outcome
+    names = {"agent": "ok", "human": "ok", role: name}
+    async with FaultServer(expert) as server:
+        settings = participants(server, **names, **IMPATIENT) | {"endpoint_patience": 0.5}
+        run = colbench.evaluate_async(tasks=TASKS[:2], **settings)
+        if outcome == "mistake":
+            with pytest.raises(UserError, match="chat/completions"):
+                await run
+            return
+        rollouts = (await run).rollouts
+        assert_thoughts_kept(server, rollouts, role if name in SHOWN_THOUGHTS else "")
+    for rollout in rollouts:
+        if outcome == "scored" and (name, role) != ("refusal", "agent"):
+            assert_right(rollout)
+        elif outcome == "scored":
+            assert rollout.failure is None
+            assert all(turn.agent_delivery.refused for turn in rollout.turns)
+        elif outcome == "own":
+            assert (rollout.failure.boundary, rollout.failure.kind) == ("agent", "context")
+        else:
+            assert rollout.failure.kind == outcome
+            assert rollout.failure.boundary in {"endpoint", "simulator"}
+            assert not rollout.scores
+
+
+@pytest.mark.parametrize("name", [name for name, known in ALL.items() if known.passes])
+async def test_a_fault_of_every_third_request_costs_no_dialogue(name):
+    async with FaultServer(expert) as server:
+        settings = participants(server, f"{name}/3", f"{name}/3", timeout=1.0)
+        run = await colbench.evaluate_async(tasks=TASKS[:4], concurrency=2, **settings)
+        assert_thoughts_kept(server, run.rollouts)
+    assert len(run.rollouts) == 4
+    for rollout in run.rollouts:
+        assert_right(rollout)
+
+
+@pytest.mark.parametrize("combination", ["http-429/3+truncated/5+cut-in-middle/7", "qwen3+html/2"])
+async def test_faults_that_come_together_cost_no_dialogue(combination):
+    async with FaultServer(expert) as server:
+        settings = participants(server, combination, combination)
+        run = await colbench.evaluate_async(tasks=TASKS, **settings)
+    assert len(run.rollouts) == len(TASKS)
+    for rollout in run.rollouts:
+        assert_right(rollout)
+
+
+@pytest.mark.parametrize("seconds", [8, pytest.param(60, marks=pytest.mark.slow)])
+async def test_a_run_outlives_a_server_that_dies(seconds):
+    begun = asyncio.Event()
+
+    def script(messages: Sequence[Message]) -> str:
+        if len(server.requests) >= 6:
+            begun.set()
+        return expert(messages)
+
+    async with FaultServer(script) as server:
+        settings = participants(server, "queue", "queue")
+        running = asyncio.create_task(colbench.evaluate_async(tasks=TASKS, **settings))
+        await asyncio.wait_for(begun.wait(), 30)
+        await server.restart(seconds)
+        run = await running
+    assert len(run.rollouts) == len(TASKS)
+    for rollout in run.rollouts:
+        assert_right(rollout)
+    assert max(turn.agent_delivery.waited for r in run.rollouts for turn in r.turns) >= seconds / 2
+
+
+async def test_what_was_finished_before_a_mistake_in_mid_run_is_kept(tmp_path):
+    async with FaultServer(expert) as server:
+        settings = participants(server, "no-quota/9", "ok")
+        settings |= {"tasks": TASKS[:6], "concurrency": 1, "out": tmp_path / "run"}
+        with pytest.raises(UserError, match="no quota left"):
+            await colbench.evaluate_async(**settings)
+        finished = read_rollouts(tmp_path / "run" / "rollouts.jsonl")
+        assert len(finished) == 4
+        run = await colbench.evaluate_async(**settings)
+    assert {rollout.key for rollout in finished} < {rollout.key for rollout in run.rollouts}
+    for rollout in run.rollouts:
+        assert_right(rollout)
+
+
+@pytest.mark.parametrize("client", ["openai", "aiohttp"])
+async def test_a_server_without_a_list_of_models_is_used(client):
+    async with FaultServer(expert) as server:
+        url = server.base_url.replace("/v1", "/no-models/v1")
+        settings = {"agent": f"openai:ok@{url}", "agent_args": {"client": client}}
+        run = await colbench.evaluate_async(tasks=TASKS[:1], sandbox_workers=1, **settings)
+    assert_right(run.rollouts[0])
+
+
+async def test_what_is_no_fault_is_named_by_the_server():
+    async with FaultServer() as server:
+        for spec, words in [
+            ("tink", "has no model `tink`; it has: ok, hang, drip"),
+            ("tink/2", "no fault `tink`; did you mean think?"),
+            ("ok/2", "`ok` stands alone"),
+            ("html/x", "`html/x`: after / stands a whole number, as in html/3"),
+        ]:
+            with pytest.raises(UserError, match=words):
+                await colbench.evaluate_async(
+                    agent=f"openai:{spec}@{server.base_url}", tasks=TASKS[:1], sandbox_workers=1
+                )
+
+
+def test_of_faults_that_are_due_together_the_rarest_is_given():
+    assert [part.every for part in read_model("slow+http-429/3+html/5")] == [5, 3, 1]
+
+
+async def test_the_server_that_ships_plays_dialogues_that_can_be_scored():
+    async with FaultServer() as server:
+        listed = json.loads(await asyncio.to_thread(fetch, f"{server.base_url}/models"))
+        assert {"ok", *CATALOG, *DOUBLES} <= {each["id"] for each in listed["data"]}
+        run = await colbench.evaluate_async(
+            tasks=TASKS[:1], **participants(server, "ok", "o-series")
+        )
+    (rollout,) = run.rollouts
+    assert (rollout.failure, rollout.ended_by, len(rollout.turns)) == (None, "answer", 2)
+    assert rollout.scores["default"].value == 0.0
+
+
+def fetch(url: str) -> bytes:
+    with urllib.request.urlopen(url) as answer:
+        return answer.read()
