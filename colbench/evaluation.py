@@ -102,6 +102,7 @@ class Evaluation:
         }
         self.record = make_record(config, resolved, task_source(config.tasks, self.tasks))
         self.folder = RunFolder(out or default_folder(config, self.record.digest))
+        self.folder.refuse_foreign()
 
     def _find_tasks(self, config: RunConfig) -> tuple[RunConfig, list[Task]]:
         if self._given is None:

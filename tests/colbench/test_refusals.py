@@ -35,6 +35,11 @@ def _here(tmp_path, monkeypatch):
             "",
             "--out thesis: the folder is not empty and holds no run: it has 'chapter.tex' but no run.json",
         ),
+        (
+            ("--dry-run", "--out", "thesis"),
+            "",
+            "--out thesis: the folder is not empty and holds no run: it has 'chapter.tex' but no run.json",
+        ),
     ],
 )  # fmt: skip
 def test_it_is_refused(flags, variable, message, monkeypatch, capsys):

@@ -174,6 +174,25 @@ def test_an_output_that_is_a_file_is_left_alone(fails, small_recipe, tmp_path):
     assert (tmp_path / "out").read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    "words", [("run", "tiny-cpu"), ("run", "tiny-cpu", "--dry-run"), ("study",)]
+)
+def test_a_folder_with_other_files_is_refused_and_left_as_it_was(words, fails, tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    said = fails(*words, "--out", tmp_path)
+    assert said == (
+        f"--out {tmp_path}: the folder is not empty and holds no training: it has 'thesis.tex' but no folder of a "
+        "stage; name a new or empty folder"
+    )
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_run_of_colbench_eval_is_no_folder_for_a_training(collected, fails):
+    before = sorted(collected[0].iterdir())
+    assert "holds no training" in fails("run", "tiny-cpu", "--out", collected[0])
+    assert sorted(collected[0].iterdir()) == before
+
+
 @pytest.fixture
 def prepared(small_recipe, tmp_path, capfd):
     """The output folder, in which a critic has its examples, and the folder that its training will have."""
