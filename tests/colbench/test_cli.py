@@ -14,7 +14,8 @@ import pytest
 
 from colbench.cli import main
 from colbench.registry import domain_names
-from colbench.rollout import read_rollouts
+from colbench.rollout import encode_rollout, read_rollouts
+from colbench.selection import load_tasks
 
 AGENTS = """
 import asyncio
@@ -339,6 +340,17 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, monkeypatch, 
     assert error.splitlines()[-1].startswith("colbench: ")
     assert message in error
     assert "Traceback" not in error
+
+
+def test_view_shows_the_first_task_unless_another_one_is_named(here, capsys):
+    main(["eval", "--agent", "guesser", "--limit", "2", "--out", "out"])
+    file, (first, second) = Path("out/rollouts.jsonl"), load_tasks("bundled:backend", limit=2)
+    rollouts = sorted(read_rollouts(file), key=lambda rollout: rollout.task_id == first.id)
+    file.write_bytes(b"".join(map(encode_rollout, rollouts)))
+    for words, shown in (((), first.id), ((second.id,), second.id)):
+        capsys.readouterr()
+        assert main(["view", "out", *words]) == 0
+        assert capsys.readouterr().out.startswith(f"{shown}, trial 0")
 
 
 def test_view_prints_what_was_said_the_answer_and_the_verdict(here, capsys):
