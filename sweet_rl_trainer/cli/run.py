@@ -103,5 +103,5 @@ def run(args: argparse.Namespace) -> int:
         goal = args.until or recipe.method
         page = Run(recipe=recipe, paper=paper, goal=goal, stages=stages, out=out)
         progress.run_all(stages, out, partial(write_page, page))
-    progress.show_result(stages, out)
+    progress.show_result(page)
     return 0

@@ -17,6 +17,7 @@ from colbench.run_folder import RunFolder
 from sweet_rl_trainer.data.examples import NothingLeftError
 from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.data.runs import NoRewardsError, TasksMissingError, training_tasks
+from sweet_rl_trainer.pipeline.dialogues import MODEL
 from sweet_rl_trainer.pipeline.recipe import Recipe
 
 STUDY_BASE = re.compile(r"training/study-(?P<scale>[\w-]+)/base")
@@ -61,7 +62,10 @@ def collecting(recipe: Recipe) -> RunConfig:
 
 
 def evaluating(recipe: Recipe, model: str) -> RunConfig:
-    """Return the run that evaluates a checkpoint on the domain's tasks."""
+    """Return the run that evaluates a checkpoint: the recipe's own, or one on the domain's tasks."""
+    own = next((each for each in recipe.evaluate if MODEL in each.agent), None)
+    if own:
+        return replace(own, agent=own.agent.replace(MODEL, model))
     return RunConfig(
         agent=f"vllm:{model}", domain=recipe.domain, tasks=get_domain(recipe.domain).defaults.tasks
     )

@@ -7,7 +7,9 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer.cli.progress import run_all
+from sweet_rl_trainer.cli.progress import run_all, show_result
+from sweet_rl_trainer.pipeline.page import Run
+from sweet_rl_trainer.pipeline.read import convert
 from sweet_rl_trainer.pipeline.stage import Stage
 
 
@@ -41,3 +43,37 @@ def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, mon
     assert again[0].startswith("[1/2] sample: done already (turns 1,234, ")
     assert again[1] == "[2/2] critic: done already (step 10, loss 0.7123)"
     assert pages == [*stages, None, None]
+
+
+OWN = {
+    "agent": "local:{model}",
+    "agent_args": {"max_tokens": 32},
+    "max_turns": 3,
+    "limit": 20,
+    "tasks": "bundled:backend",
+}
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "command"),
+    [
+        ([], "vllm:{} --tasks bundled:backend --domain backend (or local:… without a server)"),
+        (
+            [{"agent": "guesser"}, OWN],
+            "local:{} --agent-arg max_tokens=32 --tasks bundled:backend --limit 20 --max-turns 3",
+        ),
+    ],
+)
+def test_the_end_names_the_checkpoint_the_page_and_the_evaluation(
+    evaluate, command, tmp_path, capsys
+):
+    recipe = convert({"model": {"name": "m"}, "evaluate": evaluate}, "recipe")
+    stages = [Stage(name="export", act=lambda _: {}, settings=1)]
+    show_result(Run(recipe=recipe, paper=recipe, goal="actor", stages=stages, out=tmp_path))
+    model = stages[0].folder(tmp_path) / "model"
+    said = capsys.readouterr()
+    assert said.out == f"{model}\n"
+    assert said.err.splitlines() == [
+        f"Report: {tmp_path}/index.html",
+        f"evaluate it: colbench eval --agent {command.format(model)}",
+    ]
