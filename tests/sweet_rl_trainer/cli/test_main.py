@@ -58,6 +58,14 @@ def test_a_wrong_call_ends_with_code_2_and_the_usage(words, capfd):
     assert capfd.readouterr().err.startswith("usage: sweet-rl")
 
 
+def test_a_misspelled_flag_is_refused_with_the_one_that_is_meant(capfd):
+    with pytest.raises(SystemExit):
+        main(["run", "tiny-cpu", "--modle", "x"])
+    assert capfd.readouterr().err.endswith(
+        "sweet-rl run: error: unrecognized arguments: --modle x; did you mean `--model`?\n"
+    )
+
+
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["show", "--help"]])
 def test_help_is_there(words, capfd):
     with pytest.raises(SystemExit) as stop:
