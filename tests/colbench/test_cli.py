@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
+from colbench.export import encode_lines
+from colbench.progress import steps
 from colbench.registry import domain_names
 from colbench.rollout import encode_rollout, read_rollouts
 from colbench.selection import load_tasks
@@ -474,6 +476,28 @@ def test_validate_reports_that_every_reference_scores_1_and_blank_0(here, capsys
     assert main(["tasks", "validate"]) == 0
     printed = capsys.readouterr().out
     assert "references that score 1" in printed
+
+
+def test_validate_names_rows_that_are_the_same_task(here, capsys):
+    first, second = encode_lines(load_tasks("bundled:backend", limit=2))
+    Path("rows.jsonl").write_bytes(first + second + first)
+    name = load_tasks("rows.jsonl")[0].id
+    assert main(["tasks", "validate", "rows.jsonl"]) == 0
+    printed = capsys.readouterr().out
+    assert f"{name}-2: the same task as {name}\n" in printed
+    assert re.search(r"tasks that are the same as an earlier one +1 of 3", printed)
+    assert main(["tasks", "validate", "rows.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["repeated"] == {f"{name}-2": name}
+
+
+def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys):
+    with steps(every=0) as bar:
+        step = bar("dialogues", 1200)
+        step()
+        step()
+    with steps() as bar:
+        bar("dialogues", 1)()
+    assert capsys.readouterr().err == "dialogues: 1 of 1,200\ndialogues: 2 of 1,200\n"
 
 
 def test_validate_says_which_of_the_real_references_cannot_score_1(official_backend, capsys):
