@@ -271,8 +271,13 @@ def test_an_interrupted_run_says_how_to_go_on(here):
 def test_score_gives_the_same_verdicts_without_the_agent_and_shows_the_delta(here, capsys):
     main(["eval", "--limit", "3", "--out", "out"])
     before = read_rollouts(Path("out/rollouts.jsonl"))
+    capsys.readouterr()
     assert main(["score", "out", "--scoring", "official"]) == 0
-    assert "+0.00" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "+0.00" in printed
+    assert "out/run.json: --scoring recorded, also for later reports of this run; " in printed
+    assert main(["score", "out"]) == 0
+    assert "recorded" not in capsys.readouterr().out
     assert read_rollouts(Path("out/rollouts.jsonl")) == before
     assert report()["mode"] == "official"
 
