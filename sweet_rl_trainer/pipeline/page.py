@@ -36,7 +36,8 @@ RESULTS = (
     "held-out nll",
     "reward",
     "pairs",
-    "taken",
+    "pairs taken",
+    "dialogues taken",
 )
 """Values of which the table of stages shows the first two that a stage has, else its first two of all."""
 
@@ -122,7 +123,7 @@ def _outcome(stage: Stage, report: Report, folder: Path) -> dict[str, Any]:
 def _results(values: Mapping[str, str]) -> list[str]:
     """Return the two values that say most of a stage."""
     known = [name for name in RESULTS if name in values] or list(values)
-    return [f"{name.replace('taken', 'examples')} {values[name]}" for name in known[:2]]
+    return [f"{name} {values[name]}" for name in known[:2]]
 
 
 def _commands(recipe: Recipe, stages: Sequence[Stage], out: Path) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
@@ -13,6 +15,11 @@ from sweet_rl_trainer.pipeline.read import convert
 from sweet_rl_trainer.pipeline.stage import Stage
 
 
+def said_of(capsys):
+    """Return the lines on standard error, without times."""
+    return re.sub(r"done in [\d.]+ s", "done in 0.0 s", capsys.readouterr().err).splitlines()
+
+
 def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     said = {
@@ -21,6 +28,7 @@ def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, mon
         "model": "0123456789abcdef0123456789abcdef",
         "forms": {"one": 1},
         "nothing": None,
+        "unit": "pairs",
         "left out": {"no reward": 2},
     }
     pages = []
@@ -30,16 +38,16 @@ def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, mon
         Stage(name="critic", act=lambda _: losses, settings=1, shows=("step", "loss")),
     ]
     run_all(stages, tmp_path, pages.append)
-    first, second, third, fourth = capsys.readouterr().err.splitlines()
+    first, second, third, fourth = said_of(capsys)
     assert first == f"[1/2] sample: {stages[0].folder(tmp_path)}"
     assert second.startswith(
-        "[1/2] sample: done in 0.0 s (turns 1,234, held out 5, model 0123456789"
+        "[1/2] sample: done in 0.0 s (turns 1,234, pairs held out 5, model 0123456789"
     )
     assert second.endswith("ab…, left out: no reward: 2)")
     assert third == f"[2/2] critic: {stages[1].folder(tmp_path)}"
     assert fourth == "[2/2] critic: done in 0.0 s (step 10, loss 0.7123)"
     run_all(stages, tmp_path, pages.append)
-    again = capsys.readouterr().err.splitlines()
+    again = said_of(capsys)
     assert again[0].startswith("[1/2] sample: done already (turns 1,234, ")
     assert again[1] == "[2/2] critic: done already (step 10, loss 0.7123)"
     assert pages == [*stages, None, None]
