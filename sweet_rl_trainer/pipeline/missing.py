@@ -95,7 +95,12 @@ def no_model(name: str) -> str:
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
-    """Return what to do where the dialogues of these runs are not enough to make examples."""
+    """Return what to do where the dialogues of these runs are not enough to make examples.
+
+    Raises the cause if more dialogues do not help, such as for a malformed file.
+    """
+    if not isinstance(cause, NoPairsError | NothingLeftError | NoRewardsError | TasksMissingError):
+        raise cause
     return "\n".join([str(cause), *_fixes(cause, list(runs))])
 
 
