@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two lines when standard error is not a terminal."""
+MEASURABLE = 5.0
+"""Seconds after which the rate of dialogues is shown."""
 Seen = Callable[[Rollout], None]
 
 
@@ -107,7 +109,8 @@ class Tally:
         """Return one line: scores, rate, tokens, cost."""
         means = ((name, sum(each) / len(each)) for name, each in self.values.items())
         parts = [f"{name} {100 * mean:.1f} %" for name, mean in means]
-        parts.append(f"{self.rate():.0f}/min")
+        if time.monotonic() - self.start >= MEASURABLE:
+            parts.append(f"{self.rate():.0f}/min")
         parts += [self._tokens(role) for role in self.usage if self.usage[role].requests]
         if self.unscored:
             parts.append(f"{self.unscored} unscored")

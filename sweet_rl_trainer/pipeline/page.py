@@ -67,7 +67,7 @@ def write_page(run: Run, running: Stage | None = None) -> None:
         stages=shown,
         done=sum(each["state"] == "done" for each in shown),
         over=all(each["state"] == "done" for each in shown),
-        alarms=[(each, text) for each in shown for text in each["alarms"]],
+        alarms=_alarms(shown),
         seconds=duration(sum(each["report"].seconds for each in shown if each["report"])),
         differences=[tuple(map(_plain, row)) for row in paper_diff(recipe, run.paper, names)],
         commands=list(_commands(recipe, stages, out)),
@@ -79,6 +79,15 @@ def write_page(run: Run, running: Stage | None = None) -> None:
     part.parent.mkdir(parents=True, exist_ok=True)
     part.write_text(content, "utf-8")
     part.rename(out / INDEX)
+
+
+def _alarms(shown: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
+    """Return each alarm once, with the first stage that raised it."""
+    first: dict[str, dict[str, Any]] = {}
+    for stage in shown:
+        for text in stage["alarms"]:
+            first.setdefault(text, stage)
+    return [(stage, text) for text, stage in first.items()]
 
 
 def _stage(number: int, stage: Stage, out: Path, running: Stage | None) -> dict[str, Any]:

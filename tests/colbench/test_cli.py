@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
+from colbench.config import RunConfig
 from colbench.export import encode_lines
-from colbench.progress import steps
+from colbench.progress import Tally, steps
 from colbench.registry import domain_names
 from colbench.rollout import encode_rollout, read_rollouts
 from colbench.selection import load_tasks
@@ -503,6 +504,13 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys):
     with steps() as bar:
         bar("dialogues", 1)()
     assert capsys.readouterr().err == "dialogues: 1 of 1,200\ndialogues: 2 of 1,200\n"
+
+
+def test_the_rate_of_dialogues_is_shown_after_some_seconds():
+    tally = Tally(2, [], RunConfig())
+    assert "/min" not in tally.text()
+    tally.start -= 60
+    assert "0/min" in tally.text()
 
 
 def test_validate_says_which_of_the_real_references_cannot_score_1(official_backend, capsys):

@@ -70,8 +70,10 @@ def say_outcome(outcome: Outcome, out: Path) -> None:
     verdict, color = _verdict(receipt)
     say(verdict, f"bold {color}")
     if outcome.summary:
-        for name, value in _numbers(outcome.summary, receipt):
-            say(f"  {name:<13} {value}")
+        found = dict(_numbers(outcome.summary, receipt))
+        width = max(map(len, found))
+        for name, value in found.items():
+            say(f"  {name:<{width}}  {value}")
         say(f"  {MEANS}", "dim")
     order = list(STYLES)
     for found in sorted(receipt.findings, key=lambda each: order.index(each.severity)):
