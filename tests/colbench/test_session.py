@@ -83,3 +83,23 @@ async def test_a_step_has_the_seed_and_the_verdict_of_an_evaluation(session):
 def test_a_setting_that_is_wrong_is_named():
     with pytest.raises(colbench.UserError, match="max_turns: expected a whole number >= 1"):
         Session(domain="backend", max_turns=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"domian": "backend"}, "domian: unknown setting; did you mean `domain`?"),
+        ({"tasks": ["a"]}, "tasks: expected a source.*; given: 'a'"),
+        ({"domain": "backend", "human": 3}, "human: builtins:int has no method `respond`"),
+    ],
+)
+def test_a_wrong_argument_is_named(given, message):
+    with pytest.raises(colbench.UserError, match=message):
+        Session(**given)
+
+
+async def test_what_is_no_task_or_no_agent_is_refused(session):
+    with pytest.raises(colbench.UserError, match="task: expected a Task.*; given: 'foo'"):
+        session.start("foo")
+    with pytest.raises(colbench.UserError, match="agent: builtins:int has no method `reply`"):
+        await session.run(42, [])
