@@ -1,4 +1,4 @@
-"""The frame of every command line of the project: exit codes, errors in one line, the log, renamed commands.
+"""The frame of all command lines of the project: parser, exit codes, errors in one line, the log, renamed commands.
 
 Exit code 0: done; 1: a failure that the user did not cause, or a result that is not sound; 2: a wrong command line or
 input; 130: interrupted; 143: a run that SIGTERM ended in order.
@@ -6,6 +6,7 @@ input; 130: interrupted; 143: a run that SIGTERM ended in order.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import io
 import logging
@@ -13,7 +14,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
+from colbench.config_errors import did_you_mean
 from colbench.errors import BoundaryError, UserError
 
 UNSCORED = 1
@@ -21,6 +24,32 @@ USER_MISTAKE = 2
 INTERRUPTED = 130
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters with which a text could take over a terminal: controls except tab and newline, and text direction."""
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser that refuses abbreviated flags, and names the flag or command of which a wrong one may be a misspelling.
+
+    The parsers of its commands are of this class as well, and each reports mistakes with its own usage.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **options})
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse all arguments; unknown ones are an error of the command that got them."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+            hint = did_you_mean(names[0], self._option_string_actions) if names else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += did_you_mean(str(value), [str(each) for each in action.choices or ()])
+            raise
 
 
 def printable(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -314,15 +314,21 @@ def settings() -> dict[str, Setting]:
     return read_settings(RunConfig)
 
 
-def config_of(values: Mapping[str, Any], places: Mapping[str, str] | None = None) -> RunConfig:
+def config_of(
+    values: Mapping[str, Any],
+    places: Mapping[str, str] | None = None,
+    *,
+    others: Collection[str] = (),
+) -> RunConfig:
     """Build a configuration from fields by name.
 
-    Raises UserError that names a wrong field by its entry in `places`, such as a flag, else by its name.
+    Raises UserError that names a wrong field by its entry in `places`, such as a flag, else by its name. `others` are
+    further names of which an unknown one may be a misspelling.
     """
     places, known = places or {}, settings()
     for name, value in values.items():
         if name not in known:
-            raise UserError(f"{name}: unknown setting{did_you_mean(name, known)}")
+            raise UserError(f"{name}: unknown setting{did_you_mean(name, [*known, *others])}")
         if known[name].kind == "whole":
             _require_whole(places.get(name, name), value)
     try:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import ValidationError, inspect
 
 TYPES = {
@@ -46,10 +47,18 @@ class Problem(NamedTuple):
         return re.split(r"[.\[]", self.key, maxsplit=1)[0]
 
 
-def explain(error: ValidationError, kind: Any, values: Any = None, *, table: str = "") -> Problem:
+def explain(
+    error: ValidationError,
+    kind: Any,
+    values: Any = None,
+    *,
+    table: str = "",
+    quoted: bool = False,
+) -> Problem:
     """Return what is wrong with values that do not convert to the type `kind`.
 
     If `values` are given, the reason shows the wrong one. `table` is the key at which they stand in a larger file.
+    With `quoted` a text that reads as another value, such as "1", is shown in quotes, as it is written in JSON or TOML.
     """
     message, _, path = str(error).partition(" - at `")
     steps = STEP.findall(path.removeprefix("$").rstrip("`"))
@@ -60,7 +69,7 @@ def explain(error: ValidationError, kind: Any, values: Any = None, *, table: str
     if missing := re.search(r"missing required field `(.+)`", message):
         return Problem(_join(table, *steps, missing[1]), "required, but missing")
     value = _value(values, steps)
-    given = "" if value is None else f"; given: {_show(value)}"
+    given = "" if value is None else f"; given: {_show(value, quoted)}"
     return Problem(_join(table, *steps), _reason(message, kind, steps), given)
 
 
@@ -133,7 +142,18 @@ def _value(values: Any, steps: list[str]) -> Any:
     return values
 
 
-def _show(value: Any) -> str:
+def _is_literal(text: str) -> bool:
+    """Return True if a text is a value of JSON, such as a number."""
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def _show(value: Any, quoted: bool) -> str:
+    if quoted and isinstance(value, str) and _is_literal(value):
+        return f'"{value}"'
     listed = isinstance(value, list | tuple) and value
     shown = ",".join(map(str, value)) if listed else str(value)
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"

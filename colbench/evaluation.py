@@ -7,6 +7,7 @@ Nothing here prints; an `Observer` is told how the run proceeds.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import tempfile
@@ -22,6 +23,7 @@ from colbench import event_loop
 from colbench.agent_isolation import isolate, read_isolation
 from colbench.config import RunConfig, config_of, digest, without_address
 from colbench.descriptors import provide_descriptors
+from colbench.errors import UserError
 from colbench.export import encode_lines
 from colbench.failures import matches, read_reasons
 from colbench.interfaces import Agent, HumanSimulator, LogKeeper, StatefulAgent
@@ -36,6 +38,7 @@ from colbench.participants import (
     spec_of,
     start,
 )
+from colbench.plugins import require_method
 from colbench.registry import get_domain
 from colbench.report.baseline import load_baseline
 from colbench.resources import RunResources
@@ -43,7 +46,7 @@ from colbench.rollout import Rollout
 from colbench.run import Run
 from colbench.run_folder import RunFolder, RunRecord, make_record
 from colbench.runner import Cell, Runner, plan
-from colbench.selection import find_tasks, select, task_source
+from colbench.selection import find_tasks, require_tasks, select, task_source
 from colbench.task import Task
 
 WAIT_INTERVAL = 1.0
@@ -91,16 +94,18 @@ class Evaluation:
         out: Path | None = None,
         retry_failed: str | Sequence[str] = (),
     ) -> None:
-        self._given = tasks
+        self._given = None if tasks is None else require_tasks(tasks)
         self._retried = read_reasons(retry_failed)
         config, self.tasks = self._find_tasks(read_isolation(config))
         domains = {task.domain for task in self.tasks}
         if agent is not None:
+            require_method("agent", agent, "agent")
             config = replace(config, agent=spec_of(agent))
         elif not config.agent:
             default = get_domain(self.tasks[0].domain).defaults.agent
             config = replace(config, agent=default)
         if human is not None:
+            require_method("human", human, "human")
             config = replace(config, human=spec_of(human))
         self.config = config
         self.agent: Any = agent or find_participant("agent", config)
@@ -117,11 +122,12 @@ class Evaluation:
         }
         self.record = make_record(config, resolved, task_source(config.tasks, self.tasks))
         self.folder = RunFolder(out or default_folder(config, self.record.digest))
+        self.folder.refuse_foreign()
 
     def _find_tasks(self, config: RunConfig) -> tuple[RunConfig, list[Task]]:
         if self._given is None:
             return find_tasks(config)
-        chosen = select(list(self._given), replace(config, tasks=GIVEN))
+        chosen = select(self._given, replace(config, tasks=GIVEN))
         return replace(config, tasks=GIVEN), chosen
 
     async def run(self, observer: Observer) -> None:
@@ -252,7 +258,9 @@ async def evaluate_async(
     """
     specs = {"agent": agent, "tasks": tasks, "human": human}
     texts = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
-    config = config_of({**settings, **texts})
+    config = config_of({**settings, **texts}, others=("out", "observer"))
+    if not isinstance(out, str | os.PathLike | None):
+        raise UserError(f"out: expected the path of a folder; given: {out!r}")
     folder = Path(out or tempfile.mkdtemp(prefix="colbench-run-"))
     try:
         evaluation = Evaluation(
@@ -299,12 +307,19 @@ def evaluate(
         )
         return event_loop.run(work)
 
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _loop_runs():
         return run()
     with ThreadPoolExecutor(1, thread_name_prefix="colbench") as thread:
         return thread.submit(run).result()
+
+
+def _loop_runs() -> bool:
+    """Return True if an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def default_folder(config: RunConfig, config_digest: str) -> Path:

@@ -52,18 +52,25 @@ def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
     if callable(found) and not (kind == "agent" and _is_agent(found, positional, args)):
         found, args = _build(kind, spec, found, positional, args), {}
     plugin = _adapted(spec, found, module, args) if kind == "agent" else found
+    require_method(kind, plugin, f"--{kind} {spec}")
+    return plugin
+
+
+def require_method(kind: Kind, plugin: object, place: str) -> None:
+    """Raise UserError, which begins with `place`, if an agent or a human lacks its method or it is not async."""
     method = REQUIRED[kind]
+    if isinstance(plugin, type):
+        raise UserError(f"{place}: {_name(plugin)} is a class; give an object of it")
     speak = getattr(plugin, method, None)
     if not (speak or (kind == "agent" and hasattr(plugin, "open"))):
         hint = (
             "; a function takes the messages without a default" if isinstance(plugin, str) else ""
         )
         raise UserError(
-            f"--{kind} {spec}: {_name(plugin)} has no method `{method}`{hint}; see agents/README.md"
+            f"{place}: {_name(plugin)} has no method `{method}`{hint}; see agents/README.md"
         )
     if inspect.ismethod(speak) and not inspect.iscoroutinefunction(speak):
-        raise UserError(f"--{kind} {spec}: `{method}` of {_name(plugin)} must be `async def`")
-    return plugin
+        raise UserError(f"{place}: `{method}` of {_name(plugin)} must be `async def`")
 
 
 def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:

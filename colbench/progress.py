@@ -1,12 +1,14 @@
-"""Progress of a run on the console: a live line in a terminal, a plain line every few seconds elsewhere."""
+"""Progress of a run or of other work: a live line in a terminal, a plain line every few seconds elsewhere."""
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from colbench.checks import Bar
 from colbench.config import RunConfig
 from colbench.console import console, errors, printable
 from colbench.evaluation import Observer
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 PLAIN_INTERVAL = 10.0
 """Seconds between two lines when standard error is not a terminal."""
+MEASURABLE = 5.0
+"""Seconds after which the rate of dialogues is shown."""
 
 
 class ConsoleObserver(Observer):
@@ -110,7 +114,8 @@ class Tally:
         """Return one line: scores, rate, tokens, cost."""
         means = ((name, sum(each) / len(each)) for name, each in self.values.items())
         parts = [f"{name} {100 * mean:.1f} %" for name, mean in means]
-        parts.append(f"{self.rate():.0f}/min")
+        if time.monotonic() - self.start >= MEASURABLE:
+            parts.append(f"{self.rate():.0f}/min")
         parts += [self._tokens(role) for role in self.usage if self.usage[role].requests]
         if self.unscored:
             parts.append(f"{self.unscored} unscored")
@@ -236,3 +241,38 @@ def _plain(tally: Tally) -> Iterator[Callable[[], None]]:
             print(left, *waits, sep="\n", file=errors().file, flush=True)
 
     yield show
+
+
+@contextmanager
+def steps(*, every: float = PLAIN_INTERVAL) -> Iterator[Bar]:
+    """Show the progress of parts of some work: a bar for each in a terminal, elsewhere a line every few seconds."""
+    if not errors().is_terminal:
+        yield _lines(every)
+        return
+    from rich.progress import Progress
+
+    with Progress(console=errors(), transient=True) as progress:
+
+        def bar(name: str, total: int) -> Callable[[], None]:
+            shown = progress.add_task(name, total=total)
+            return lambda: progress.advance(shown)
+
+        yield bar
+
+
+def _lines(every: float) -> Bar:
+    last = time.monotonic()
+
+    def bar(name: str, total: int) -> Callable[[], None]:
+        numbers = itertools.count(1)
+
+        def step() -> None:
+            nonlocal last
+            number = next(numbers)
+            if time.monotonic() - last >= every:
+                last = time.monotonic()
+                print(f"{name}: {number:,} of {total:,}", file=errors().file, flush=True)
+
+        return step
+
+    return bar

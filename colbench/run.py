@@ -72,8 +72,19 @@ class Run:
 
     @cached_property
     def rollouts(self) -> list[Rollout]:
-        """The dialogues with their verdicts, one for each task and trial that has been run."""
-        return self.folder.rollouts()
+        """The dialogues with their verdicts, one for each task and trial that has been run.
+
+        They have the order of the plan: all tasks in their order, then all of them again for the next trial. Those of
+        unknown tasks come last, in the order in which they ended; a source may no longer give its tasks.
+        """
+        places = {task.id: number for number, task in enumerate(self._known_tasks())}
+
+        def place(rollout: Rollout) -> tuple[bool, int, int]:
+            if rollout.task_id not in places:
+                return True, 0, 0
+            return False, rollout.trial, places[rollout.task_id]
+
+        return sorted(self.folder.rollouts(), key=place)
 
     @cached_property
     def report(self) -> RunReport:
@@ -97,7 +108,7 @@ class Run:
         return report
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield one flat row for each dialogue, in the order of `rollouts`.
+        """Yield one flat row for each dialogue, in the order of `rollouts`: by trial, then by task.
 
         Columns: `task_id`, `task_hash`, `domain`, `family`, `trial`, `seed`, `ended_by` (answer, limit
         or failure), `failure` (the boundary that failed, or None), `reason`, `turns`, `human_words`,

@@ -125,16 +125,10 @@ class RunFolder:
                 raise UserError(_refusal(self.path, earlier, record))
         self.save(record)
 
-    def _refuse_foreign(self) -> None:
+    def refuse_foreign(self) -> None:
         """Raise UserError if the folder holds files but no run; hidden files do not count."""
-        if self.record_path.exists() or not self.path.is_dir():
-            return
-        found = sorted(each.name for each in self.path.iterdir() if not each.name.startswith("."))
-        if found:
-            raise UserError(
-                f"--out {self.path}: the folder is not empty and holds no run: it has {found[0]!r} but no "
-                f"{self.record_path.name}; name a new or empty folder"
-            )
+        name = self.record_path.name
+        refuse_foreign(self.path, "run", name, own=self.record_path.exists())
 
     def save(self, record: RunRecord) -> None:
         """Write `run.json`."""
@@ -154,7 +148,7 @@ class RunFolder:
         Raises UserError if another process uses the folder, if it holds a run of another configuration (the message
         shows the difference), or if it holds something else than a run.
         """
-        self._refuse_foreign()
+        self.refuse_foreign()
         with self.lock():
             self._begin(record)
             writer = RolloutWriter(self.rollouts_path)
@@ -179,6 +173,25 @@ class RunFolder:
         except OSError as cause:
             raise UserError(f"{path}: cannot be written: {cause.strerror}") from cause
         return path
+
+
+def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
+    """Raise UserError, naming `--out`, if a folder holds files of something else; hidden files do not count.
+
+    Args:
+        folder: A folder to write to, which need not exist.
+        kind: The thing that is kept in it, such as a run.
+        mark: The file or folder by which such a thing is known.
+        own: True if the folder holds the mark.
+    """
+    if own or not folder.is_dir():
+        return
+    found = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
+    if found:
+        raise UserError(
+            f"--out {folder}: the folder is not empty and holds no {kind}: it has {found[0]!r} but no {mark}; "
+            "name a new or empty folder"
+        )
 
 
 @contextmanager

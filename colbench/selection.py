@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from msgspec.structs import replace
 
 from colbench.config import RunConfig, digest
@@ -35,6 +37,18 @@ def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
     Raises UserError if there is no such source, DataError if a row is malformed.
     """
     return resolve_tasks(source)[:limit]
+
+
+def require_tasks(tasks: Sequence[Task]) -> list[Task]:
+    """Return tasks that were given as objects. Raises UserError if there is none, or something else among them."""
+    listed = list(tasks) if isinstance(tasks, Iterable) else [tasks]
+    wrong = [repr(each) for each in listed if not isinstance(each, Task)]
+    if wrong or not listed:
+        raise UserError(
+            "tasks: expected a source, such as 'bundled:backend', or a list of tasks, as colbench.load_tasks(...) "
+            f"returns; given: {wrong[0] if wrong else 'an empty list'}"
+        )
+    return listed
 
 
 def select(tasks: list[Task], config: RunConfig) -> list[Task]:

@@ -18,13 +18,14 @@ from colbench.interfaces import Agent, HumanSimulator, Scorer, StatefulAgent
 from colbench.loop_watch import watched_loop
 from colbench.messages import Message
 from colbench.participants import describe_for, find_participant, spec_of, start
+from colbench.plugins import require_method
 from colbench.registry import get_domain
 from colbench.resources import RunResources
 from colbench.rollout import Rollout, Turn, cell_seed
 from colbench.run_folder import now
 from colbench.runner import Cell, Runner, make_rollout
 from colbench.score import Score
-from colbench.selection import find_tasks, select
+from colbench.selection import find_tasks, require_tasks, select
 from colbench.task import Task
 
 
@@ -130,6 +131,8 @@ class Session:
         """The tasks of the source by id; empty if only a domain was named."""
         domains = [self.config.domain] if self.config.domain and not self.tasks else []
         self.resources = RunResources(self.config, list(self.tasks.values()), domains)
+        if not isinstance(human, str):
+            require_method("human", human, "human")
         self.human: Any = (
             find_participant("human", self.config) if isinstance(human, str) else human
         )
@@ -138,7 +141,7 @@ class Session:
 
     def _find_tasks(self, tasks: str | Sequence[Task]) -> list[Task]:
         if not isinstance(tasks, str):
-            return select(list(tasks), self.config)
+            return select(require_tasks(tasks), self.config)
         if not self.config.tasks and self.config.domain:
             get_domain(self.config.domain)
             return []
@@ -168,13 +171,19 @@ class Session:
         }
 
     def start(self, task: Task, *, trial: int = 0, images: bool = False) -> Talk:
-        """Start a dialogue about a task; `images`: its agent is shown pictures of its pages."""
+        """Start a dialogue about a task; `images`: its agent is shown pictures of its pages.
+
+        Raises UserError if it is not a task.
+        """
+        if not isinstance(task, Task):
+            raise UserError(f"task: expected a Task, such as one of Session.tasks; given: {task!r}")
         return Talk(self, self.cell(task, trial), images)
 
     async def run_dialogue(
         self, agent: Agent | StatefulAgent, task: Task, trial: int = 0
     ) -> Rollout:
         """Run a dialogue with an agent and return it unscored; an error of either side becomes its failure."""
+        require_method("agent", agent, "agent")
         return await self.runner(agent, concurrency=1).run_dialogue(self.cell(task, trial))
 
     async def run(
@@ -184,6 +193,7 @@ class Session:
 
         Raises EndpointError if a model server is gone.
         """
+        require_method("agent", agent, "agent")
         found: dict[str, Rollout] = {}
 
         def done(rollout: Rollout) -> None:

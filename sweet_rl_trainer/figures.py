@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, MUTED, GRID, WHITE = "#1a1a1a", "#595959", "#dddddd", "#ffffff"
-BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#007a5a", "#a8467f"
+BLUE, ORANGE, GREEN, PURPLE, BROWN = "#0072b2", "#d55e00", "#007a5a", "#a8467f", "#8f6400"
 """Colors that color-blind people tell apart; each has a contrast of at least 3.8 on white."""
 SERIES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, ":"), (PURPLE, "-."))
 """Color and dashes of the lines in one panel."""

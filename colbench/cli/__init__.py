@@ -11,7 +11,7 @@ from typing import Any
 
 from colbench.cli import agents, doctor, evaluate, play, render, repair, report, score, tasks, view
 from colbench.cli.moved import MOVED
-from colbench.command import refuse_moved, run
+from colbench.command import CommandParser, refuse_moved, run
 from colbench.errors import UserError, describe_exception
 from colbench.version import __version__
 
@@ -41,7 +41,7 @@ def _moved() -> dict[str, str]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    top = argparse.ArgumentParser(
+    top = CommandParser(
         prog="colbench", description="How well does an LLM agent work with a person?"
     )
     top.add_argument("--version", action="version", version=f"colbench {__version__}")

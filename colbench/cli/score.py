@@ -1,4 +1,8 @@
-"""`colbench score`: score the answers of a run again, without asking any model, and show what changed."""
+"""`colbench score`: score the answers of a run again, without asking any model, and show what changed.
+
+Settings that are given, such as --scoring, stay those of the run (`run.json`) in later reports and bundles;
+`colbench report --scoring MODE` changes one report alone.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from msgspec.structs import replace
 from colbench.cli.evaluate import exit_code
 from colbench.cli.report import write_and_show
 from colbench.command import describe
-from colbench.config import RunConfig
+from colbench.config import RunConfig, settings
 from colbench.domain import Metric
 from colbench.errors import UserError
 from colbench.flags import add_config_flags, read_config
@@ -73,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         folder.write("rollouts.jsonl", b"".join(map(encode_rollout, after)))
         folder.save(replace(record, config=config, environments=resources.environments))
     show_delta(before, after)
+    show_recorded(folder, record.config, config)
     code = exit_code(write_and_show(folder, tasks, config, baseline))
     if lost:
         _warn(lost)
@@ -160,6 +165,22 @@ def show_delta(before: Sequence[Rollout], after: Sequence[Rollout]) -> None:
             changed = sum(old.get(key) != new.get(key) for key in old.keys() | new.keys())
             table.add_row(label, _mean(old), _mean(new), _delta(old, new), str(changed))
     console().print(table)
+
+
+def show_recorded(folder: RunFolder, before: RunConfig, after: RunConfig) -> None:
+    """Print which settings of the run were changed for good, if any."""
+    from colbench.console import console
+
+    changed = [name for name in FLAGS if getattr(before, name) != getattr(after, name)]
+    if changed:
+        flags = ", ".join(settings()[name].flag for name in changed)
+        console().print(
+            f"{folder.record_path}: {flags} recorded, also for later reports of this run; "
+            "`colbench report --scoring MODE` changes one report alone",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _measures(*runs: Sequence[Rollout]) -> Iterator[tuple[str, str, Metric]]:

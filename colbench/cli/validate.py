@@ -2,7 +2,7 @@
 
 In frontend design the reference must also render twice to the same picture and blocks. Returns 1 if a reference does
 not score 1 in the default mode, an empty answer does not score 0, a reference is not steady, or a row of a task file is
-malformed.
+malformed. Rows that are the same task are named.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.export import encode_lines
 from colbench.flags import add_config_flags, add_source, read_source
+from colbench.progress import steps
 from colbench.registry import get_domain
 from colbench.selection import find_tasks
 from colbench.task import Task
@@ -62,6 +64,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     floors: dict[str, dict[str, float]]
     """Mean scores of answers that nobody designed; see docs/frontend.md."""
     flawed: tuple[TaskCheck, ...]
+    repeated: dict[str, str] = {}
+    """Ids of tasks that are the same as an earlier one, and the id of that one."""
     malformed: tuple[str, ...] = ()
     """Malformed rows, by file and line, and the reason."""
 
@@ -87,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     malformed: list[str] = []
     config, tasks = find_tasks(read_source(args), malformed)
     checks = asyncio.run(_check_all(tasks, config))
-    found = summary(config.tasks, checks, malformed)
+    found = replace(summary(config.tasks, checks, malformed), repeated=repeated(tasks))
     _print_json(found) if args.json else _print(found, checks)
     if args.exclude:
         _write_sound(Path(args.exclude), tasks, checks)
@@ -95,22 +99,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _check_all(tasks: Sequence[Task], config: RunConfig) -> list[TaskCheck]:
-    from rich.progress import Progress
-
-    from colbench.console import errors
-
-    with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as progress:
-        bar = progress.add_task("validating", total=len(tasks))
-
-        def done() -> None:
-            progress.advance(bar)
-
-        by_id: dict[str, TaskCheck] = {}
+    by_id: dict[str, TaskCheck] = {}
+    with steps() as bar:
+        done = bar("validating", len(tasks))
         for name in dict.fromkeys(task.domain for task in tasks):
             chosen = [task for task in tasks if task.domain == name]
             checks = await get_domain(name).check(chosen, config, done)
             by_id |= {check.id: check for check in checks}
     return [by_id[task.id] for task in tasks]
+
+
+def repeated(tasks: Sequence[Task]) -> dict[str, str]:
+    """Return the ids of tasks that are the same as an earlier one, and the id of that one."""
+    first: dict[str, str] = {}
+    pairs = [(task.id, first.setdefault(task.hash, task.id)) for task in tasks]
+    return {name: other for name, other in pairs if name != other}
 
 
 def summary(source: str, checks: Sequence[TaskCheck], malformed: Sequence[str] = ()) -> Summary:
@@ -169,6 +172,10 @@ def _print(found: Summary, checks: Sequence[TaskCheck]) -> None:
     for check in found.flawed:
         for flaw in check.flaws:
             out.print(f"{check.id}: {flaw}", highlight=False, markup=False, soft_wrap=True)
+    for name, other in found.repeated.items():
+        out.print(
+            f"{name}: the same task as {other}", highlight=False, markup=False, soft_wrap=True
+        )
     rest = f", {count(len(found.malformed), 'malformed row')}" if found.malformed else ""
     out.print(f"{found.source}: {count(found.tasks, 'task')}{rest}", highlight=False)
     for label, number, of in _totals(found, checks):
@@ -187,6 +194,8 @@ def _totals(found: Summary, checks: Sequence[TaskCheck]) -> Iterator[tuple[str, 
         yield "references that give the same result twice", repeated - len(found.unsteady), repeated
     if compared := sum(check.constant is not None for check in checks):
         yield "tasks whose calls all give the same value", len(found.constant), compared
+    if found.repeated:
+        yield "tasks that are the same as an earlier one", len(found.repeated), found.tasks
 
 
 def _floor_table(floors: dict[str, dict[str, float]]) -> Any:

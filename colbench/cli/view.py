@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from colbench.command import describe
@@ -12,7 +11,7 @@ from colbench.domain import Domain, Metric
 from colbench.errors import UserError
 from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
-from colbench.run_folder import RunFolder
+from colbench.run import load_run
 from colbench.score import Score
 
 LONGEST = 20_000
@@ -26,7 +25,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     parser.add_argument(
-        "task", metavar="TASK", nargs="?", help="the task's id (default: the first)"
+        "task", metavar="TASK", nargs="?", help="the task's id (default: the first one of the run)"
     )
     parser.add_argument(
         "--trial", type=int, metavar="N", default=0, help="the trial, counted from 0 (default: 0)"
@@ -36,9 +35,9 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one dialogue."""
-    folder = RunFolder(Path(args.folder))
-    folder.record()
-    show(choose(folder.rollouts(), args.task, args.trial, args.folder))
+    found = load_run(args.folder)
+    rollouts = found.folder.rollouts() if args.task else found.rollouts
+    show(choose(rollouts, args.task, args.trial, args.folder))
     return 0
 
 

@@ -32,7 +32,7 @@ function mean(values) {
 // ---- The table of tasks
 
 const COLUMNS = [
-  { name: "Task", key: (task) => task.order, cell: (task) => make("th", { scope: "row", class: "id" }, link(task)) },
+  { name: "Task", key: (task) => task.rank, cell: (task) => make("th", { scope: "row", class: "id" }, link(task)) },
   { name: "Request", key: null, cell: (task) => make("td", { class: "request" }, task.request) },
   { name: "Success", key: (task) => task.success, cell: (task) => make("td", {}, marks(task)) },
   { name: "Score", key: (task) => task.value, cell: (task) => number(percent(task.value)) },
@@ -91,7 +91,8 @@ class TaskList {
     this.tasks = index.tasks.map((task, order) => measured(task, order, this.modes));
     this.columns = COLUMNS.filter((column) =>
       (column.name !== "Other mode" || this.modes.length > 1) && (column.name !== "Success" || this.success));
-    this.sorted = { column: this.columns[0], up: true };
+    [...this.tasks].sort((a, b) => (a.id < b.id ? -1 : 1)).forEach((task, rank) => { task.rank = rank; });
+    this.sorted = { column: null, up: true };  // the order of the run
     this.rows = FIRST_ROWS;
     this.build();
     this.show();
@@ -135,7 +136,7 @@ class TaskList {
     const text = this.search.value.toLowerCase();
     const wanted = FILTERS[this.filter.value];
     const { column, up } = this.sorted;
-    const value = (task) => column.key(task) ?? -1;
+    const value = (task) => (column ? column.key(task) : task.order) ?? -1;
     this.shown = this.tasks.filter((task) => wanted(task) && (!text || task.text.includes(text)));
     this.shown.sort((a, b) => (up ? value(a) - value(b) : value(b) - value(a)) || a.order - b.order);
     this.heads.forEach((head, n) => {

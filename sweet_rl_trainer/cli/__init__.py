@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from colbench.command import refuse_moved
+from colbench.command import CommandParser, refuse_moved
 from colbench.command import run as run_command
 from colbench.errors import UserError
 from colbench.version import __version__
@@ -41,9 +41,7 @@ def _check_installed() -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    top = argparse.ArgumentParser(
-        prog="sweet-rl", description="Train an agent to work with a person."
-    )
+    top = CommandParser(prog="sweet-rl", description="Train an agent to work with a person.")
     top.add_argument("--version", action="version", version=f"colbench {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (run, show, study):

@@ -17,9 +17,14 @@ from rich.text import Text
 
 from colbench.command import USER_MISTAKE
 from sweet_rl_trainer.pipeline.amounts import count, lacks
+from sweet_rl_trainer.pipeline.method import find_method
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, as_text, paper_diff
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Stage
+
+NO_GPU = (
+    "no GPU: this recipe is for one (precision bfloat16), and PyTorch finds none on this machine"
+)
 
 
 def show(recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path) -> int:
@@ -34,11 +39,23 @@ def show(recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path) -> i
     for lack in absent:
         console.print(Text(f"Missing: {lack}", style="bold red"), "", soft_wrap=True, sep="\n")
     console.print(Text(f"Stages, in {out}"), soft_wrap=True)
-    console.print(_table(stages, amounts, out), *_notes(stages, amounts), "", sep="\n")
+    console.print(_table(stages, amounts, out), *_notes(stages, amounts), sep="\n")
+    if _lacks_gpu(recipe):
+        console.print(Text(NO_GPU), soft_wrap=True)
+    console.print()
     names = {stage.name for stage in stages}
     if names & set(STAGES):
         console.print(_deviations(recipe, paper, names))
     return USER_MISTAKE if absent else 0
+
+
+def _lacks_gpu(recipe: Recipe) -> bool:
+    """Return True if the recipe's method trains in the precision of GPUs, and PyTorch finds none."""
+    import torch
+
+    tables = (recipe.tables[name] for name in find_method(recipe.method).tables)
+    precisions = {getattr(getattr(each, "train", None), "precision", "") for each in tables}
+    return "bfloat16" in precisions and not torch.cuda.is_available()
 
 
 def _deviations(recipe: Recipe, paper: Recipe, names: Collection[str]) -> Table | str:

@@ -12,6 +12,8 @@ from rich.text import Text
 from colbench.numbers import duration
 from sweet_rl_trainer.pipeline import outcome
 from sweet_rl_trainer.pipeline.base import EXPORT, MODEL
+from sweet_rl_trainer.pipeline.missing import eval_command, evaluating
+from sweet_rl_trainer.pipeline.page import INDEX, Run
 from sweet_rl_trainer.pipeline.stage import Report, Stage
 
 
@@ -55,20 +57,18 @@ def _show(console: Console, stage: Stage, folder: Path, report: Report) -> None:
         console.print(Text(f"! {alarm}", style="bold red"))
 
 
-def show_result(stages: Sequence[Stage], out: Path) -> None:
-    """Print the path of the last output, and how to evaluate a checkpoint."""
-    last = next((each for each in reversed(stages) if each.name == EXPORT), stages[-1])
-    folder = last.folder(out)
-    if last.name != EXPORT:
-        print(folder)
-        return
-    print(folder / MODEL)
-    Console(stderr=True).print(
-        Text(
-            f"evaluate it: colbench eval --agent vllm:{folder / MODEL} (or local:… without a server)"
-        ),
-        soft_wrap=True,
-    )
+def show_result(run: Run) -> None:
+    """Print the path of the last output, that of the page, and how to evaluate a checkpoint."""
+    last = next((each for each in reversed(run.stages) if each.name == EXPORT), run.stages[-1])
+    folder, exported = last.folder(run.out), last.name == EXPORT
+    print(folder / MODEL if exported else folder)
+    lines = [f"Report: {run.out / INDEX}"]
+    if exported:
+        config = evaluating(run.recipe, str(folder / MODEL))
+        served = config.agent.startswith("vllm:")
+        hint = " (or local:… without a server)" if served else ""
+        lines.append(f"evaluate it: {eval_command(config)}{hint}")
+    Console(stderr=True).print(Text("\n".join(lines)), soft_wrap=True)
 
 
 def _summary(stage: Stage, report: Report) -> str:

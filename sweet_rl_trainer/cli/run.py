@@ -86,9 +86,11 @@ def run(args: argparse.Namespace) -> int:
     from sweet_rl_trainer.pipeline.page import Run, write_page
     from sweet_rl_trainer.pipeline.plan import plan
     from sweet_rl_trainer.pipeline.read import paper_recipe
+    from sweet_rl_trainer.pipeline.stage import refuse_foreign_folder
 
     recipe = recipe_of(args)
     out: Path = args.out or Path(FOLDER) / Path(args.recipe).stem
+    refuse_foreign_folder(out)
     paper = paper_recipe(recipe.domain)
     stages = plan(recipe, args.until, offline=True)
     if args.dry_run:
@@ -101,5 +103,5 @@ def run(args: argparse.Namespace) -> int:
         goal = args.until or recipe.method
         page = Run(recipe=recipe, paper=paper, goal=goal, stages=stages, out=out)
         progress.run_all(stages, out, partial(write_page, page))
-    progress.show_result(stages, out)
+    progress.show_result(page)
     return 0

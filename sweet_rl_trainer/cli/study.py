@@ -62,7 +62,9 @@ def run(args: argparse.Namespace) -> None:
     from rich.console import Console
 
     from colbench.errors import UserError
+    from sweet_rl_trainer.pipeline.stage import refuse_foreign_folder
     from sweet_rl_trainer.study import report
+    from sweet_rl_trainer.study.run import PROMPT
     from sweet_rl_trainer.study.run import run as study
     from sweet_rl_trainer.study.scales import read
 
@@ -75,6 +77,7 @@ def run(args: argparse.Namespace) -> None:
     out: Path = args.out or Path("training") / f"study-{name}"
     if out.exists() and not out.is_dir():
         raise UserError(f"--out {out}: is a file; name a new folder, or that of the study")
+    refuse_foreign_folder(out, mark=PROMPT)
     console = Console(stderr=True)
     for results in study(name, scale, out, seeds=args.seeds, only=args.only):
         report.write(results, out / "report")

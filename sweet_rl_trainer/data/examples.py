@@ -83,6 +83,8 @@ Examples = Sequence[PairExample] | Sequence[Side]
 class Report(Struct, frozen=True, kw_only=True):
     """What became of what was given."""
 
+    unit: str
+    """The things that are counted: pairs or dialogues."""
     taken: int
     dropped: dict[str, int]
     """By reason."""
@@ -144,7 +146,7 @@ def success_examples(
     won = [each for each in trajectories if each.reward >= at_least]
     taken = [side for side in map(builder.side, shown("dialogues", won)) if builder.fits(side)]
     builder.dropped[f"a reward below {at_least:g}"] = len(trajectories) - len(won)
-    return taken, builder.report("trajectories", len(trajectories), len(taken), taken)
+    return taken, builder.report("dialogues", len(trajectories), len(taken), taken)
 
 
 def side_examples(
@@ -163,7 +165,7 @@ def side_examples(
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sides = map(builder.side, shown("dialogues", trajectories))
     taken = [side for side in sides if builder.fits(side)]
-    return taken, builder.report("trajectories", len(trajectories), len(taken), taken)
+    return taken, builder.report("dialogues", len(trajectories), len(taken), taken)
 
 
 class _Builder:
@@ -224,18 +226,19 @@ class _Builder:
             preface, inside = stated.text, stated.inside
         return encode(trajectory, self.chat, preface=preface, inside=inside, layout=self.layout)
 
-    def report(self, what: str, given: int, taken: int, sides: Sequence[Side]) -> Report:
+    def report(self, unit: str, given: int, taken: int, sides: Sequence[Side]) -> Report:
         """Return the report. Raises DataError if nothing was taken."""
         dropped = {reason: count for reason, count in self.dropped.items() if count}
         if not taken:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
             raise NothingLeftError(
-                f"of {given} {what} none is left to train on ({reasons or 'none was given'})",
+                f"of {given} {unit} none is left to train on ({reasons or 'none was given'})",
                 too_long=self._too_long in dropped,
             )
         used = {side.trajectory for side in sides}
         known = [each for each in self._known.values() if each[0].trajectory in used]
         return Report(
+            unit=unit,
             taken=taken,
             dropped=dropped,
             tokens=sum(side.tokens for side in sides),

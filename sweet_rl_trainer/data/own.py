@@ -23,6 +23,9 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 FOLLOWS: dict[Role, Role] = {"system": "user", "user": "assistant", "assistant": "user"}
 """The role of the next message."""
 
+OTHER_NAMES = {"conversations": "messages", "from": "role", "text": "content", "value": "content"}
+"""Keys of other formats, each with the one that it stands for."""
+
 
 class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A message in a file."""
@@ -63,7 +66,10 @@ def _decoded(content: bytes, place: str) -> Line:
     try:
         line = msgspec.convert(values, Line, strict=True)
     except msgspec.ValidationError as cause:
-        raise DataError(f"{place}: {explain(cause, Line, values)}") from cause
+        problem = explain(cause, Line, values, quoted=True)
+        name = OTHER_NAMES.get(problem.key.rpartition(".")[2])
+        hint = f"; the key is `{name}` here" if name else ""
+        raise DataError(f"{place}: {problem}{hint}") from cause
     try:
         _check(line)
     except UserError as cause:

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from sweet_rl_trainer.data.chat import Chat
-from sweet_rl_trainer.model.kv_cache import Prefixes, batched
+from sweet_rl_trainer.model.kv_cache import Prefixes, batched, cache_argument
 
 CROWDED = 0.8
 """The share of unfinished rows at which finished rows leave the batch."""
@@ -69,6 +69,7 @@ class _Batch:
         self._cache = batched(
             [each for prompt in prompts for each in [prefixes.read(model, prompt[:-1])] * count]
         )
+        self._cache_argument = cache_argument(model)
         width = max(map(len, prompts))
         mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts])
         self._mask = mask.to(model.device).repeat_interleave(count, 0)
@@ -83,7 +84,7 @@ class _Batch:
             input_ids=self._last,
             attention_mask=self._mask,
             position_ids=self._mask.sum(-1, keepdim=True) - 1,
-            past_key_values=self._cache,
+            **{self._cache_argument: self._cache},
             use_cache=True,
             logits_to_keep=1,
         ).logits[:, -1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 import torch
@@ -12,6 +13,12 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 Layers = list[tuple[Tensor, Tensor]]
 """Keys and values of each layer; shape (1, heads, tokens, head width)."""
+
+
+def cache_argument(model: Any) -> str:
+    """Return the name of the argument by which a model takes its cache; transformers 5.24 renamed it."""
+    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    return "cache" if "cache" in signature(base.forward).parameters else "past_key_values"
 
 
 class Prefixes:
@@ -30,7 +37,7 @@ class Prefixes:
         rest = list(ids[len(known) :])
         if rest:
             new = torch.tensor([rest], device=model.device)
-            model(input_ids=new, past_key_values=cache, use_cache=True, logits_to_keep=1)
+            model(input_ids=new, **{cache_argument(model): cache}, use_cache=True, logits_to_keep=1)
         layers: list[Any] = cache.layers
         found = [(layer.keys, layer.values) for layer in layers]
         self._keep(tuple(ids), found)

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from colbench.errors import DataError
 from sweet_rl_trainer.data import files
@@ -50,6 +51,8 @@ class TrainingData(Struct, frozen=True, kw_only=True):
     """Tasks without a pair, by reason."""
 
 
+UNFIT = "not fit to be held out"
+"""The reason for which a dialogue of the held-out side is left out, in a summary."""
 Maker = Callable[[Data, Chat], TrainingData]
 """Makes the examples of a method. Raises DataError if there are none to train on."""
 MakeSide = Callable[[Sequence[Trajectory]], tuple[Examples, Report]]
@@ -145,10 +148,12 @@ def count(
 def of_both_sides(data: Data, make_side: MakeSide) -> TrainingData:
     """Return the examples of the training side and the held-out side; the latter may have none.
 
-    Raises DataError if there are none to train on.
+    Each dialogue is one example or is left out. Raises DataError if there are none to train on.
     """
     train, report = make_side(data.train)
     held_out = or_none(lambda: make_side(data.held_out)[0])
+    if unfit := len(data.held_out) - len(held_out):
+        report = replace(report, dropped={**report.dropped, UNFIT: unfit})
     return TrainingData(train=train, held_out=held_out, report=report)
 
 

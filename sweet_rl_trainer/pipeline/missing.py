@@ -16,7 +16,7 @@ from colbench.run_folder import RunFolder
 from sweet_rl_trainer.data.examples import NothingLeftError
 from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.data.runs import NoRewardsError, TasksMissingError, training_tasks
-from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 
 TRIALS = 3
 """Dialogues for each task, of which pairs can be made. Paper."""
@@ -42,7 +42,10 @@ def collecting(recipe: Recipe) -> RunConfig:
 
 
 def evaluating(recipe: Recipe, model: str) -> RunConfig:
-    """Return the run that evaluates a checkpoint on the domain's tasks."""
+    """Return the run that evaluates a checkpoint: the recipe's own, or one on the domain's tasks."""
+    own = next((each for each in recipe.evaluate if MODEL_PLACEHOLDER in each.agent), None)
+    if own:
+        return replace(own, agent=own.agent.replace(MODEL_PLACEHOLDER, model))
     return RunConfig(
         agent=f"vllm:{model}", domain=recipe.domain, tasks=get_domain(recipe.domain).defaults.tasks
     )
@@ -59,7 +62,12 @@ def no_dialogues(recipe: Recipe) -> str:
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
-    """Return what to do where the dialogues of these runs are not enough to make examples."""
+    """Return what to do where the dialogues of these runs are not enough to make examples.
+
+    Raises the cause if more dialogues do not help, such as for a malformed file.
+    """
+    if not isinstance(cause, NoPairsError | NothingLeftError | NoRewardsError | TasksMissingError):
+        raise cause
     return "\n".join([str(cause), *_fixes(cause, list(runs))])
 
 

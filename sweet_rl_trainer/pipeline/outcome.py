@@ -13,14 +13,18 @@ from sweet_rl_trainer.pipeline.stage import Report, Stage
 LEFT_OUT = {"left out": "", "dropped": "", "tasks_without": "tasks: "}
 """Counts by reason in a stage's summary, and what stands before a reason."""
 MEMORY = "memory"
+UNIT, COUNTED = "unit", ("taken", "held_out")
+"""The name of the unit in a summary of examples, and of the numbers that have it."""
 
 
 def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:
     """Yield the plain values of a stage's summary, each with its name in words."""
+    unit = report.said.get(UNIT)
     for name in report.said if stage.shows is None else stage.shows:
         value = report.said.get(name)
-        if not isinstance(value, dict | list | type(None)):
-            yield in_words(name), _text(value)
+        if name != UNIT and not isinstance(value, dict | list | type(None)):
+            counted = f"{unit} " if unit and name in COUNTED else ""
+            yield f"{counted}{in_words(name)}", _text(value)
 
 
 def in_words(name: str) -> str:

@@ -35,7 +35,8 @@ RESULTS = (
     "held-out nll",
     "reward",
     "pairs",
-    "taken",
+    "pairs taken",
+    "dialogues taken",
 )
 """Values of which the table of stages shows the first two that a stage has, else its first two of all."""
 
@@ -65,7 +66,7 @@ def write_page(run: Run, running: Stage | None = None) -> None:
         stages=shown,
         done=sum(each["state"] == "done" for each in shown),
         running=running is not None,
-        alarms=[(each, text) for each in shown for text in each["alarms"]],
+        alarms=_alarms(shown),
         seconds=duration(sum(each["report"].seconds for each in shown if each["report"])),
         differences=[tuple(map(as_text, row)) for row in paper_diff(recipe, run.paper, names)],
         commands=list(_commands(recipe, stages, out)),
@@ -77,6 +78,15 @@ def write_page(run: Run, running: Stage | None = None) -> None:
     part.parent.mkdir(parents=True, exist_ok=True)
     part.write_text(content, "utf-8")
     part.rename(out / INDEX)
+
+
+def _alarms(shown: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
+    """Return each alarm once, with the first stage that raised it."""
+    first: dict[str, dict[str, Any]] = {}
+    for stage in shown:
+        for text in stage["alarms"]:
+            first.setdefault(text, stage)
+    return [(stage, text) for text, stage in first.items()]
 
 
 def _stage(number: int, stage: Stage, out: Path, running: Stage | None) -> dict[str, Any]:
@@ -121,7 +131,7 @@ def _outcome(stage: Stage, report: Report, folder: Path) -> dict[str, Any]:
 def _results(values: Mapping[str, str]) -> list[str]:
     """Return the two values that say most of a stage."""
     known = [name for name in RESULTS if name in values] or list(values)
-    return [f"{name.replace('taken', 'examples')} {values[name]}" for name in known[:2]]
+    return [f"{name} {values[name]}" for name in known[:2]]
 
 
 def _commands(recipe: Recipe, stages: Sequence[Stage], out: Path) -> Iterator[str]:

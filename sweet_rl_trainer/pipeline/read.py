@@ -176,7 +176,7 @@ def _checked(values: Mapping[str, Any], kind: type[T], table: str = "") -> T:
     try:
         return msgspec.convert(values, kind, strict=True)
     except msgspec.ValidationError as cause:
-        raise UserError(str(explain(cause, kind, values, table=table))) from cause
+        raise UserError(str(explain(cause, kind, values, table=table, quoted=True))) from cause
 
 
 def _table(value: Any, name: str) -> Mapping[str, Any]:

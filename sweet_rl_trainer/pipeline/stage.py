@@ -9,6 +9,7 @@ names. A changed recipe repeats the stages that the change reaches, and nothing 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,12 +22,14 @@ from msgspec import Struct
 
 from colbench.config import digest
 from colbench.errors import DataError
-from colbench.run_folder import hold
+from colbench.run_folder import hold, refuse_foreign
 from sweet_rl_trainer.pipeline.memory_monitor import MemoryMonitor
 from sweet_rl_trainer.pipeline.view import View
 
 T = TypeVar("T")
 DONE, LOCK = "done.json", ".lock"
+FOLDER = re.compile(r"[\w-]+-[0-9a-f]{12}")
+"""Names of the stages' folders."""
 FORMAT = 2
 """Of what the stages write; outputs of another one are not found."""
 
@@ -183,6 +186,16 @@ class Stage:
             for name, each in self.inputs.items()
         }
         return {name: path for name, path in found.items() if path is not None}
+
+
+def refuse_foreign_folder(root: Path, *, mark: str | None = None) -> None:
+    """Raise UserError, naming `--out`, if a folder for outputs holds files but no stage; hidden files do not count.
+
+    `mark`: name of another file by which the folder is known.
+    """
+    stages = any(FOLDER.fullmatch(lock.parent.name) for lock in root.glob(f"*/{LOCK}"))
+    own = stages or (mark is not None and (root / mark).is_file())
+    refuse_foreign(root, "training", "folder of a stage", own=own)
 
 
 def read(path: Path, type_: type[T]) -> T:

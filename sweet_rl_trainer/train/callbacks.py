@@ -82,7 +82,7 @@ class OnConsole(TrainerCallback):
         )
         self._shown = self._bar.add_task("", text="")
         self._latest: dict[str, Any] = {}
-        self._line = ""
+        self._line = self._printed = ""
         self._said = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
@@ -104,10 +104,9 @@ class OnConsole(TrainerCallback):
             self._say()
 
     def _say(self) -> None:
-        if self._line and not self._console.is_terminal:
-            self._said, line = time.monotonic(), self._line
-            self._line = ""
-            print(line, file=self._console.file, flush=True)
+        if self._line not in ("", self._printed) and not self._console.is_terminal:
+            self._said, self._printed = time.monotonic(), self._line
+            print(self._line, file=self._console.file, flush=True)
 
     def stop(self) -> None:
         """Print the pending line and stop the display."""

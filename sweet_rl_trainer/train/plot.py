@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,8 @@ STYLES = {
     "rejected": figures.SERIES[3],
 }
 """By label, so that a legend holds for all panels."""
+FURTHER = ((figures.BROWN, (0, (6, 1, 1, 1))), (figures.MUTED, (0, (2, 1))))
+"""Color and dashes of the lines with other labels, such as two turns."""
 
 
 def draw(history: History, folder: Path, title: str) -> None:
@@ -122,9 +125,10 @@ def _entropy(history: History) -> Panel:
 
 def _fill(axes: Axes, panel: Panel, history: History) -> None:
     axes.set_title(panel.title)
-    rest = iter(figures.SERIES[2:])
+    others = dict.fromkeys(line.label for line in panel.lines if line.label not in STYLES)
+    styles = STYLES | dict(zip(others, cycle(FURTHER), strict=False))
     for line in panel.lines:
-        color, dashes = STYLES.get(line.label) or next(rest)
+        color, dashes = styles[line.label]
         steps, values = zip(*history.series[line.name], strict=True)
         if len(steps) >= MANY:
             axes.plot(steps, values, color=color, alpha=0.25, linewidth=0.8)

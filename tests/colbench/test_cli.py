@@ -13,8 +13,12 @@ from pathlib import Path
 import pytest
 
 from colbench.cli import main
+from colbench.config import RunConfig
+from colbench.export import encode_lines
+from colbench.progress import Tally, steps
 from colbench.registry import domain_names
-from colbench.rollout import read_rollouts
+from colbench.rollout import encode_rollout, read_rollouts
+from colbench.selection import load_tasks
 
 AGENTS = """
 import asyncio
@@ -271,8 +275,13 @@ def test_an_interrupted_run_says_how_to_go_on(here):
 def test_score_gives_the_same_verdicts_without_the_agent_and_shows_the_delta(here, capsys):
     main(["eval", "--limit", "3", "--out", "out"])
     before = read_rollouts(Path("out/rollouts.jsonl"))
+    capsys.readouterr()
     assert main(["score", "out", "--scoring", "official"]) == 0
-    assert "+0.00" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "+0.00" in printed
+    assert "out/run.json: --scoring recorded, also for later reports of this run; " in printed
+    assert main(["score", "out"]) == 0
+    assert "recorded" not in capsys.readouterr().out
     assert read_rollouts(Path("out/rollouts.jsonl")) == before
     assert report()["mode"] == "official"
 
@@ -342,6 +351,17 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, monkeypatch, 
     assert error.splitlines()[-1].startswith("colbench: ")
     assert message in error
     assert "Traceback" not in error
+
+
+def test_view_shows_the_first_task_unless_another_one_is_named(here, capsys):
+    main(["eval", "--agent", "guesser", "--limit", "2", "--out", "out"])
+    file, (first, second) = Path("out/rollouts.jsonl"), load_tasks("bundled:backend", limit=2)
+    rollouts = sorted(read_rollouts(file), key=lambda rollout: rollout.task_id == first.id)
+    file.write_bytes(b"".join(map(encode_rollout, rollouts)))
+    for words, shown in (((), first.id), ((second.id,), second.id)):
+        capsys.readouterr()
+        assert main(["view", "out", *words]) == 0
+        assert capsys.readouterr().out.startswith(f"{shown}, trial 0")
 
 
 def test_view_prints_what_was_said_the_answer_and_the_verdict(here, capsys):
@@ -465,6 +485,35 @@ def test_validate_reports_that_every_reference_scores_1_and_blank_0(here, capsys
     assert main(["tasks", "validate"]) == 0
     printed = capsys.readouterr().out
     assert "references that score 1" in printed
+
+
+def test_validate_names_rows_that_are_the_same_task(here, capsys):
+    first, second = encode_lines(load_tasks("bundled:backend", limit=2))
+    Path("rows.jsonl").write_bytes(first + second + first)
+    name = load_tasks("rows.jsonl")[0].id
+    assert main(["tasks", "validate", "rows.jsonl"]) == 0
+    printed = capsys.readouterr().out
+    assert f"{name}-2: the same task as {name}\n" in printed
+    assert re.search(r"tasks that are the same as an earlier one +1 of 3", printed)
+    assert main(["tasks", "validate", "rows.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["repeated"] == {f"{name}-2": name}
+
+
+def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys):
+    with steps(every=0) as bar:
+        step = bar("dialogues", 1200)
+        step()
+        step()
+    with steps() as bar:
+        bar("dialogues", 1)()
+    assert capsys.readouterr().err == "dialogues: 1 of 1,200\ndialogues: 2 of 1,200\n"
+
+
+def test_the_rate_of_dialogues_is_shown_after_some_seconds():
+    tally = Tally(2, [], RunConfig())
+    assert "/min" not in tally.text()
+    tally.start -= 60
+    assert "0/min" in tally.text()
 
 
 def test_validate_says_which_of_the_real_references_cannot_score_1(official_backend, capsys):

@@ -28,6 +28,13 @@ class Silent:
         return "I do not know."
 
 
+class Deaf:
+    """A human whose method is not async."""
+
+    def respond(self, task: colbench.Task, dialogue: Sequence[colbench.Message]) -> str:
+        return "What?"
+
+
 class Watching(colbench.Observer):
     def __init__(self) -> None:
         self.events: list[object] = []
@@ -116,6 +123,34 @@ def test_a_run_is_a_table_and_a_dataset():
     assert set(frame.columns) < set(dataset.column_names)
 
 
+class Hurries(Asks):
+    """Ends its dialogues in the opposite order of the tasks."""
+
+    def __init__(self, tasks: Sequence[colbench.Task]) -> None:
+        self.requests = [task.request for task in tasks]
+
+    async def reply(self, dialogue: Sequence[colbench.Message]) -> str:
+        number = next(n for n, each in enumerate(self.requests) if each in dialogue[0].content)
+        await asyncio.sleep(0.3 * (len(self.requests) - number))
+        return f"{ANSWER_MARKER}\npass"
+
+
+def test_rollouts_have_the_order_of_the_tasks_and_not_that_of_their_ends(tmp_path):
+    tasks = colbench.load_tasks("bundled:backend", limit=3)[::-1]
+    run = colbench.evaluate(
+        agent=Hurries(tasks), tasks=tasks, trials=2, out=tmp_path, sandbox_workers=1
+    )
+    planned = [(task.id, trial) for trial in (0, 1) for task in tasks]
+    ended = [(each.task_id, each.trial) for each in run.folder.rollouts()]
+    assert ended != planned
+    assert [(each.task_id, each.trial) for each in run.rollouts] == planned
+    assert run.to_pandas()["task_id"].tolist() == [name for name, _ in planned]
+
+    (tmp_path / "tasks.jsonl").unlink()  # of unknown tasks
+    again = colbench.load_run(tmp_path)
+    assert [(each.task_id, each.trial) for each in again.rollouts] == ended
+
+
 def test_two_runs_are_compared_on_their_common_tasks():
     asks = colbench.evaluate(agent="interviewer", **FEW)
     guesses = colbench.evaluate(agent="blank", **FEW | {"limit": 2})
@@ -139,11 +174,25 @@ def test_two_runs_are_compared_on_their_common_tasks():
         ({"trials": 0}, "trials: expected a whole number >= 1"),
         ({"domain": "backnd"}, "--domain backnd: unknown; installed are backend, frontend"),
         ({"agent": "designer", "tasks": "bundled:backend"}, "is for frontend tasks"),
+        ({"observr": None}, "observr: unknown setting; did you mean `observer`?"),
+        ({"out": 5}, "out: expected the path of a folder; given: 5"),
+        ({"tasks": []}, "tasks: expected a source.*; given: an empty list"),
+        ({"tasks": ["a"]}, "tasks: expected a source.*; given: 'a'"),
+        ({"agent": 42}, "agent: builtins:int has no method `reply`"),
+        ({"agent": Asks}, "agent: .*:Asks is a class; give an object of it"),
+        ({"human": 3}, "human: builtins:int has no method `respond`"),
+        ({"human": Deaf()}, "human: `respond` of .*:Deaf must be `async def`"),
     ],
 )
 def test_a_wrong_argument_is_named(given, message):
     with pytest.raises(colbench.UserError, match=message):
         colbench.evaluate(**{"agent": "guesser", "limit": 1, **given})
+
+
+def test_an_error_is_not_raised_while_another_one_is_handled():
+    with pytest.raises(colbench.UserError) as raised:
+        colbench.evaluate(agent="my_agent.py:MyAgent")
+    assert raised.value.__context__ is None
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):

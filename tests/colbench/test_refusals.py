@@ -35,6 +35,11 @@ def _here(tmp_path, monkeypatch):
             "",
             "--out thesis: the folder is not empty and holds no run: it has 'chapter.tex' but no run.json",
         ),
+        (
+            ("--dry-run", "--out", "thesis"),
+            "",
+            "--out thesis: the folder is not empty and holds no run: it has 'chapter.tex' but no run.json",
+        ),
     ],
 )  # fmt: skip
 def test_it_is_refused(flags, variable, message, monkeypatch, capsys):
@@ -44,3 +49,24 @@ def test_it_is_refused(flags, variable, message, monkeypatch, capsys):
     assert f"colbench: {message}" in capsys.readouterr().err
     assert [each.name for each in Path("thesis").iterdir()] == ["chapter.tex"]
     assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "usage", "message"),
+    [
+        (["eval", "--agnet", "blank"], "colbench eval ", "--agnet blank; did you mean `--agent`?"),
+        (["eval", "--limt=3"], "colbench eval ", "--limt=3; did you mean `--limit`?"),
+        (["eval", "--agen", "blank"], "colbench eval ", "--agen blank; did you mean `--agent`?"),
+        (["view", "a", "b", "c"], "colbench view ", "unrecognized arguments: c\n"),
+        (["evall"], "colbench [-h]", "did you mean `eval`?"),
+        (["tasks", "shwo"], "colbench tasks ", "did you mean `show`?"),
+        (["leaderboard", "bild"], "colbench leaderboard ", "did you mean `build`?"),
+    ],
+)
+def test_a_misspelled_word_is_refused_with_the_usage_of_its_command(words, usage, message, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    printed = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert printed.startswith(f"usage: {usage}")
+    assert message in printed

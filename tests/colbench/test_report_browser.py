@@ -113,6 +113,12 @@ async def test_the_table_and_a_dialogue_show_the_leading_measure(
     await page.goto((folder / "report.html").as_uri())
     heads = await page.locator(".list th[scope=col]").all_inner_texts()
     assert [head.strip() for head in heads][:3] == ["Task", "Request", measure.capitalize()]
+    sorted_by = page.locator(".list th[aria-sort]")
+    assert await sorted_by.count() == 0  # the order of the run
+    await page.get_by_role("button", name="Task", exact=True).click()
+    assert await sorted_by.get_attribute("aria-sort") == "ascending"
+    ids = await page.locator(".list th.id").all_inner_texts()
+    assert ids == sorted(ids)
     choices = await page.locator("select option").all_inner_texts()
     assert not any("succeeded" in choice for choice in choices)
 

@@ -101,3 +101,23 @@ async def test_a_human_that_swallows_its_cancellation_does_not_hold_up_a_step():
     async with Session(domain="backend", human=Stubborn(), **limits) as session:
         with pytest.raises(SimulatorError, match="catches CancelledError"):
             await session.start(TASKS[0]).step("Hello?")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"domian": "backend"}, "domian: unknown setting; did you mean `domain`?"),
+        ({"tasks": ["a"]}, "tasks: expected a source.*; given: 'a'"),
+        ({"domain": "backend", "human": 3}, "human: builtins:int has no method `respond`"),
+    ],
+)
+def test_a_wrong_argument_is_named(given, message):
+    with pytest.raises(colbench.UserError, match=message):
+        Session(**given)
+
+
+async def test_what_is_no_task_or_no_agent_is_refused(session):
+    with pytest.raises(colbench.UserError, match="task: expected a Task.*; given: 'foo'"):
+        session.start("foo")
+    with pytest.raises(colbench.UserError, match="agent: builtins:int has no method `reply`"):
+        await session.run(42, [])

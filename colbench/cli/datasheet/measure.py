@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 
 from msgspec import Struct
@@ -16,6 +15,7 @@ from colbench.cli.datasheet.plays import Known, Played, play_all
 from colbench.cli.datasheet.similar import near_duplicates
 from colbench.config import RunConfig
 from colbench.export import encode_lines
+from colbench.progress import steps
 from colbench.registry import get_domain
 from colbench.task import Task
 
@@ -43,7 +43,7 @@ async def measure(
 ) -> Measured:
     """Measure a set; dialogues are played, and slow references run, for its first `sample` tasks."""
     by_domain = group_by_domain(tasks)
-    with _bars() as bar:
+    with steps() as bar:
         known = list(_known(tasks, bar))
         examinations = [
             await get_domain(name).examine(chosen, config, sample, bar)
@@ -78,18 +78,3 @@ def _known(tasks: Sequence[Task], bar: Bar) -> Iterator[Known]:
         if design:
             yield task, design
         step()
-
-
-@contextmanager
-def _bars() -> Iterator[Bar]:
-    from rich.progress import Progress
-
-    from colbench.console import errors
-
-    with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as progress:
-
-        def bar(label: str, steps: int) -> Callable[[], None]:
-            shown = progress.add_task(label, total=steps)
-            return lambda: progress.advance(shown)
-
-        yield bar

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,8 +70,8 @@ def say_outcome(outcome: Outcome, out: Path) -> None:
     verdict, color = _verdict(receipt)
     say(verdict, f"bold {color}")
     if outcome.summary:
-        for name, value in _numbers(outcome.summary, receipt):
-            say(f"  {name:<13} {value}")
+        for line in aligned(dict(_numbers(outcome.summary, receipt))):
+            say(f"  {line}")
         say(f"  {MEANS}", "dim")
     order = list(STYLES)
     for found in sorted(receipt.findings, key=lambda each: order.index(each.severity)):
@@ -82,6 +82,13 @@ def say_outcome(outcome: Outcome, out: Path) -> None:
     if receipt.domain_package:
         say(f"domain   {receipt.domain_package}")
     say(f"receipt  {out}")
+
+
+def aligned(fields: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each field, in which the value follows the name; values are aligned."""
+    width = max(map(len, fields))
+    for name, value in fields.items():
+        yield f"{name:<{width}}  {value}"
 
 
 def as_json(outcome: Outcome) -> str:

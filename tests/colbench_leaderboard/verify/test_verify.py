@@ -14,6 +14,7 @@ from colbench.run_folder import RunFolder
 from colbench_leaderboard.bundle.draft import draft
 from colbench_leaderboard.bundle.pack import pack
 from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.cli.output import aligned
 
 FILES = ("receipt.json", "scores.jsonl", "summary.json")
 
@@ -169,6 +170,13 @@ def test_the_terminal_shows_verdict_numbers_and_what_a_tier_means(interviewer, v
     assert "accepted: T2, rescored, and the simulated human asked again" in said
     assert "success       100.0 %" in said
     assert "who wrote those, nobody can see from here" in said
+
+
+def test_numbers_are_aligned_also_next_to_a_long_name():
+    first, second = aligned({"tasks": "12 x 1", "answers that a person accepts": "90.0 %"})
+    assert (
+        first.index("12 x 1") == second.index("90.0 %") == len("answers that a person accepts") + 2
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,19 @@ def test_every_shipped_recipe_is_planned_without_weights_and_network(recipe, pla
     assert said.startswith("Missing: " if lacks else "Stages, in ")
     assert re.search(r"^ *\d+  export", said, re.MULTILINE)
     assert not [path for path in tmp_path.iterdir() if path.name != "cache"]
+    on_cpu = recipe in {"tiny-cpu", "loop-cpu"}
+    assert ("no GPU: " in said) is not (on_cpu or torch.cuda.is_available())
+
+
+def test_a_malformed_file_of_chats_is_an_error_and_no_plan_is_printed(small_recipe, capfd):
+    Path("chats.jsonl").write_text('{"messages": [{"role": "user", "text": "A."}], "reward": 1}\n')
+    runs, chats = "data.runs=[]", 'data.chats=["chats.jsonl"]'
+    assert main(["run", str(small_recipe), "--set", runs, "--set", chats, "--dry-run"]) == 2
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert (
+        "sweet-rl: chats.jsonl:1: messages[0].text: unknown key; the key is `content`" in said.err
+    )
 
 
 @pytest.mark.parametrize("recipe", ["paper-backend-8b", "paper-frontend-8b", "lora-1gpu-8b"])

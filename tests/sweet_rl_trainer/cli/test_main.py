@@ -67,6 +67,14 @@ def test_a_wrong_call_ends_with_code_2_and_the_usage(words, capfd):
     assert capfd.readouterr().err.startswith("usage: sweet-rl")
 
 
+def test_a_misspelled_flag_is_refused_with_the_one_that_is_meant(capfd):
+    with pytest.raises(SystemExit):
+        main(["run", "tiny-cpu", "--modle", "x"])
+    assert capfd.readouterr().err.endswith(
+        "sweet-rl run: error: unrecognized arguments: --modle x; did you mean `--model`?\n"
+    )
+
+
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["show", "--help"]])
 def test_help_is_there(words, capfd):
     with pytest.raises(SystemExit) as stop:
@@ -181,6 +189,25 @@ def test_an_output_that_is_a_file_is_left_alone(fails, small_recipe, tmp_path):
     said = fails("run", small_recipe, "--until", "sample", "--out", tmp_path / "out")
     assert said.startswith(f"--out {tmp_path}/out: cannot be written")
     assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "tiny-cpu"), ("run", "tiny-cpu", "--dry-run"), ("study",)]
+)
+def test_a_folder_with_other_files_is_refused_and_left_as_it_was(words, fails, tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    said = fails(*words, "--out", tmp_path)
+    assert said == (
+        f"--out {tmp_path}: the folder is not empty and holds no training: it has 'thesis.tex' but no folder of a "
+        "stage; name a new or empty folder"
+    )
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_run_of_colbench_eval_is_no_folder_for_a_training(collected, fails):
+    before = sorted(collected[0].iterdir())
+    assert "holds no training" in fails("run", "tiny-cpu", "--out", collected[0])
+    assert sorted(collected[0].iterdir()) == before
 
 
 @pytest.fixture

@@ -152,6 +152,22 @@ def test_words_of_a_model_are_escaped(small_recipe, tmp_path):
     assert page.count("&lt;script&gt;") >= 8
 
 
+def test_an_alarm_of_two_stages_is_listed_once(small_recipe, tmp_path):
+    stages = [
+        Stage(name="diagnose", act=lambda _: {"alarms": ["too long"]}, settings=number)
+        for number in range(2)
+    ]
+    for stage in stages:
+        stage.run(tmp_path)
+    recipe = read(str(small_recipe))
+    paper = paper_recipe(recipe.domain)
+    write_page(Run(recipe=recipe, paper=paper, goal="rank", stages=stages, out=tmp_path))
+    page = Path(tmp_path / "index.html").read_text()
+    listed = page[page.index('aria-label="Alarms"') : page.index("</section>")]
+    assert "1 alarm<" in listed
+    assert listed.count("too long") == 1
+
+
 def test_examples_are_spread_over_all():
     assert spread(range(100), 4) == [0, 25, 50, 75]
     assert spread([1, 2], 4) == [1, 2]

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed (colbench[tr
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from sweet_rl_trainer.model.generate import generate
-from sweet_rl_trainer.model.kv_cache import Prefixes
+from sweet_rl_trainer.model.kv_cache import Prefixes, cache_argument
 
 PROMPTS = [[1, 5, 9, 30, 4], [1, 7], [1, 8, 8, 12, 60, 3, 41]]
 ENDS = [2, 6, 11]
@@ -64,3 +64,22 @@ def test_a_dialogue_that_goes_on_has_the_same_replies_as_one_that_is_read_anew(m
             for prompt, seed in zip(prompts, seeds, strict=True)
         ]
         prompts = [[*prompt, *reply, 9] for prompt, reply in zip(prompts, found, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["cache", "past_key_values"])
+@torch.no_grad()
+def test_a_model_is_given_its_cache_by_the_name_that_it_has(make_model, name):
+    model, seeds = make_model("llama").eval(), [3, 4, 5]
+    usual = generate(model, PROMPTS, seeds, ends=ENDS, temperature=1.0, max_tokens=12)
+    inner, taken = model.forward, cache_argument(model)
+
+    def by_cache(*, cache, **rest):
+        return inner(**{taken: cache}, **rest)
+
+    def by_past_key_values(*, past_key_values, **rest):
+        return inner(**{taken: past_key_values}, **rest)
+
+    model.forward = by_cache if name == "cache" else by_past_key_values
+    found = generate(model, PROMPTS, seeds, ends=ENDS, temperature=1.0, max_tokens=12)
+    assert cache_argument(model) == name
+    assert found == usual

@@ -22,6 +22,7 @@ class Read:
 
     def __init__(self, model):
         self.model, self.device, self.tokens = model, model.device, 0
+        self.forward = model.forward
 
     def __call__(self, input_ids, **rest):
         self.tokens += input_ids.numel()

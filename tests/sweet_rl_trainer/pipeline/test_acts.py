@@ -207,6 +207,13 @@ def test_scored_candidates_are_read_again_for_these_trajectories_alone(small, tm
     ]
 
 
+def test_every_dialogue_of_rejection_fine_tuning_is_taken_held_out_or_left_out(small, tmp_path):
+    said = plan(small(), "rft")[0].run(tmp_path).said
+    left = {**said["dropped"], **said["left out"]}
+    assert left["not fit to be held out"] > 0
+    assert said["dialogues"] == said["taken"] + said["held_out"] + sum(left.values())
+
+
 def test_a_critic_is_trained_in_a_child_and_diagnosed_before_and_after_ranking(small, tmp_path):
     recipe = small("critic.train.epochs=1")
     stages = plan(recipe)[:-2]

@@ -8,9 +8,18 @@ from threading import Thread
 
 import pytest
 
-from colbench.errors import DataError
+from colbench.errors import DataError, UserError
 from colbench.run_folder import hold
-from sweet_rl_trainer.pipeline.stage import DONE, LOCK, Job, Source, Stage, order, read
+from sweet_rl_trainer.pipeline.stage import (
+    DONE,
+    LOCK,
+    Job,
+    Source,
+    Stage,
+    order,
+    read,
+    refuse_foreign_folder,
+)
 
 
 def write(job: Job, text: str, calls: list[str]):
@@ -55,6 +64,14 @@ def test_a_stage_that_another_process_is_at_is_waited_for_and_not_done_again(tmp
     assert calls == ["a"]
     assert one.run(tmp_path) == two.report(tmp_path)
     assert calls == ["a"]
+
+
+def test_a_folder_with_a_stage_is_written_to_again(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match="holds no training: it has 'notes.txt'"):
+        refuse_foreign_folder(tmp_path)
+    do(chain([]), tmp_path)
+    refuse_foreign_folder(tmp_path)
 
 
 def test_the_key_depends_on_name_settings_and_inputs_and_on_nothing_else(tmp_path):

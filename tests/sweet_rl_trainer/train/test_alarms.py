@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed (colbench[
 
 from sweet_rl_trainer.train.alarms import KL_MOST, LINES, Watch, alarms
 from sweet_rl_trainer.train.history import History
-from sweet_rl_trainer.train.plot import draw, running_mean
+from sweet_rl_trainer.train.plot import FURTHER, STYLES, draw, running_mean
 
 
 def seen(*lines):
@@ -110,3 +110,12 @@ def test_a_picture_has_a_panel_for_what_was_logged_and_the_same_bytes_each_time(
 def test_a_running_mean_looks_back_only():
     assert running_mean([1, 3, 5]) == (1, 2, 3)
     assert running_mean([0] * 20 + [20])[-1] == 1
+
+
+def test_no_two_lines_of_a_legend_look_alike(tmp_path):
+    assert len({*STYLES.values(), *FURTHER}) == len(STYLES) + len(FURTHER)
+    turns = {f"{side}entropy_turn_{turn}" for side in ("", "eval_") for turn in (1, 4)}
+    names = {"entropy", "eval_entropy", "eval_entropy_turn_7", *turns}
+    draw(History([{"step": step, **dict.fromkeys(names, 1.0)} for step in (1, 2)]), tmp_path, "A")
+    svg = (tmp_path / "training.svg").read_text()
+    assert all(f">turn {turn}<" in svg for turn in (1, 4, 7))
