@@ -133,6 +133,12 @@ def _check(record: Record, number: int, head: str, before: dict[str, str]) -> No
     before[record.bundle] = record.decision
 
 
+def _time() -> datetime:
+    """Return the time of the clock, or that of SOURCE_DATE_EPOCH, for stores that are built twice to the same bytes."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+
+
 class LogWriter:
     """A log locked by this process; records are on disk when `append` returns."""
 
@@ -147,7 +153,7 @@ class LogWriter:
         values = {
             "number": len(self.log.records) + 1,
             "previous": self.log.head,
-            "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "time": _time().strftime("%Y-%m-%dT%H:%M:%SZ"),
             "decision": decision,
             "bundle": bundle,
             **fields,

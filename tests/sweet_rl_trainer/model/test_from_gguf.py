@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,8 @@ def write_gguf(file: Path, source: Path) -> None:
     writer.add_rope_freq_base(shape.rope_parameters["rope_theta"])
     writer.add_vocab_size(shape.vocab_size)
     add_tokenizer(writer, tokenizer)
-    for name, weight in model.state_dict().items():
-        for ours, theirs in NAMES.items():
-            name = name.replace(ours, theirs)
+    for path, weight in model.state_dict().items():
+        name = reduce(lambda known, pair: known.replace(*pair), NAMES.items(), path)
         heads = shape.num_attention_heads if ("attn_q" in name or "attn_k" in name) else 0
         writer.add_tensor(name, (interleaved(weight, heads) if heads else weight).numpy())
     writer.write_header_to_file()
@@ -66,7 +66,9 @@ def write_gguf(file: Path, source: Path) -> None:
 
 def interleaved(weight: Tensor, heads: int) -> Tensor:
     """Return the rows in the order of llama.cpp's rotation, which pairs neighbors where transformers pairs halves."""
-    return weight.view(heads, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape).contiguous()
+    return (
+        weight.view(heads, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape).contiguous()
+    )
 
 
 def add_tokenizer(writer, tokenizer) -> None:
