@@ -11,9 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import resource
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,7 +41,7 @@ RULE_BASED = "rule-based, with the code of the task families"
 TRAINED = "fine-tuned on dialogues about ColBench's training tasks"
 COLUMNS = (
     *("agent", "tasks", "turns allowed", "tests passed, %", "success, %"),
-    *("turns", "answered, %", "agent tokens, in + out", "minutes", "bundle"),
+    *("turns", "answered, %", "agent tokens, in + out", "CPU-minutes", "bundle"),
 )
 
 
@@ -91,10 +93,11 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 def measure(row: Row, out: Path, source: str, limit: int) -> None:
     """Run, pack and verify a row. Raises CalledProcessError, and SystemExit if a receipt is not that of before."""
     folder, bundle = out / row.slug, out / f"{row.slug}.tar.gz"
-    given = [f"--agent-arg={each}" for each in row.args]
-    places = (f"--tasks={source}", f"--limit={limit}", f"--max-turns={row.turns}")
-    call("eval", f"--agent={row.agent}", *given, *places, f"--out={folder}")
     if not bundle.exists():
+        given = [f"--agent-arg={each}" for each in row.args]
+        places = (f"--tasks={source}", f"--limit={limit}", f"--max-turns={row.turns}")
+        with counted(cpu_time(row, out)):
+            call("eval", f"--agent={row.agent}", *given, *places, f"--out={folder}")
         meta = out / f"{row.slug}.toml"
         meta.write_text(submission(row), encoding="utf-8")
         call("submit", "pack", str(folder), "--meta", str(meta), "--out", str(bundle))
@@ -103,6 +106,23 @@ def measure(row: Row, out: Path, source: str, limit: int) -> None:
     call("verify", str(bundle), *(() if row.place == "bundled" else ("--tasks", source)))
     if before not in (None, receipt.read_bytes()):
         sys.exit(f"{receipt} is not the receipt of the last verification")
+
+
+@contextmanager
+def counted(file: Path) -> Iterator[None]:
+    """Add the CPU seconds of the processes that end inside, model servers included, to a file."""
+    before = spent()
+    try:
+        yield
+    finally:
+        earlier = float(file.read_text(encoding="utf-8")) if file.exists() else 0.0
+        file.write_text(f"{earlier + spent() - before:.1f}\n", encoding="utf-8")
+
+
+def spent() -> float:
+    """Return the CPU seconds of all child processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def call(*words: str) -> None:
@@ -150,6 +170,11 @@ def cells(values: Iterable[object]) -> str:
     return f"| {' | '.join(map(str, values))} |"
 
 
+def cpu_time(row: Row, out: Path) -> Path:
+    """Return the file with the CPU seconds of a row's run."""
+    return out / f"{row.slug}.cpu"
+
+
 def verified(row: Row, out: Path) -> Path:
     """Return the file with a row's recomputed means."""
     return out / f"{row.slug}.verified" / "summary.json"
@@ -161,11 +186,12 @@ def line(row: Row, out: Path) -> str:
     receipt = json.loads(verified(row, out).with_name("receipt.json").read_text(encoding="utf-8"))
     report = json.loads((out / row.slug / "report.json").read_text(encoding="utf-8"))
     cost = report["domains"]["backend"]
+    minutes = float(cpu_time(row, out).read_text(encoding="utf-8")) / 60
     values = (
         *(row.system, f"{means['tasks']} {row.place}", row.turns),
         *(percent(means["value"]), percent(means["success"])),
         *(f"{means['turns']['mean']:.1f}", f"{100 * means['answered']:.0f}"),
-        *(tokens(cost["tokens"]["agent"], cost["cells"]), f"{cost['wall_seconds'] / 60:.1f}"),
+        *(tokens(cost["tokens"]["agent"], cost["cells"]), f"{minutes:.1f}"),
         f"`{receipt['bundle'][:12]}`",
     )
     return cells(values)
