@@ -24,7 +24,7 @@ COLBENCH = (sys.executable, "-m", "colbench.cli")
 BUNDLED = "bundled:backend/test"
 MULTI_TURN = 10
 MAX_TOKENS = "max_tokens=320"
-"""Of a reply; the longest answer of the interviewer has 300 of SmolLM2's tokens."""
+"""Of a reply; the interviewer's longest answer has fewer than 300 of SmolLM2's tokens."""
 ARGS = {
     "vllm": (
         *(MAX_TOKENS, "dtype=bfloat16", "max_model_len=8192", "max_num_batched_tokens=8192"),
@@ -62,11 +62,7 @@ class Row(NamedTuple):
     @property
     def slug(self) -> str:
         """Return the name of the row's run folder and bundle."""
-        words = (
-            f"{self.system} {self.place} {self.setting}"
-            if self.model
-            else f"{self.system} {self.place}"
-        )
+        words = f"{self.system} {self.place} {self.setting if self.model else ''}"
         return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
 
     @property
