@@ -134,9 +134,17 @@ def _check(record: Record, number: int, head: str, before: dict[str, str]) -> No
 
 
 def _time() -> datetime:
-    """Return the time of the clock, or that of SOURCE_DATE_EPOCH, for stores that are built twice to the same bytes."""
+    """Return the time of the clock, or that of SOURCE_DATE_EPOCH, with which a store is built twice to the same bytes.
+
+    Raises UserError if that is not a number of seconds.
+    """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    if not epoch:
+        return datetime.now(UTC)
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC)
+    except (ValueError, OverflowError, OSError) as cause:
+        raise UserError(f"SOURCE_DATE_EPOCH: expected seconds since 1970; given: {epoch}") from cause
 
 
 class LogWriter:
