@@ -144,7 +144,9 @@ def _time() -> datetime:
     try:
         return datetime.fromtimestamp(int(epoch), UTC)
     except (ValueError, OverflowError, OSError) as cause:
-        raise UserError(f"SOURCE_DATE_EPOCH: expected seconds since 1970; given: {epoch}") from cause
+        raise UserError(
+            f"SOURCE_DATE_EPOCH: expected seconds since 1970; given: {epoch}"
+        ) from cause
 
 
 class LogWriter:
