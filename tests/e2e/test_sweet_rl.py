@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from colbench.rollout import read_rollouts
+from sweet_rl_trainer.model.tiny import build
+from sweet_rl_trainer.settings import Shape
 
 pytestmark = pytest.mark.slow
 
@@ -77,3 +79,19 @@ def test_a_checkpoint_is_trained_served_by_vllm_and_evaluated(tmp_path: Path, vl
     assert len(rollouts) == 4
     assert all(rollout.settled and rollout.scores for rollout in rollouts)
     assert all(turn.sampled for rollout in rollouts for turn in rollout.turns)
+
+
+def test_the_recipe_for_a_pretrained_model_on_a_cpu_trains_a_checkpoint(tmp_path: Path):
+    build(tmp_path / "base", Shape(), [Path(__file__).read_text(encoding="utf-8")])
+    shortened = ("collect=[{limit=12}]", "data.held_out=0.25", "rft.train.max_steps=2")
+
+    model = call(
+        *("sweet-rl", "run", "smollm2-cpu", "--model", tmp_path / "base"),
+        *(
+            "--out",
+            tmp_path / "training",
+            *(word for each in shortened for word in ("--set", each)),
+        ),
+    )
+
+    assert (Path(model.strip()) / "model.safetensors").is_file()

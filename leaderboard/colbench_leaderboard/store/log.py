@@ -133,6 +133,22 @@ def _check(record: Record, number: int, head: str, before: dict[str, str]) -> No
     before[record.bundle] = record.decision
 
 
+def _time() -> datetime:
+    """Return the time of the clock, or that of SOURCE_DATE_EPOCH, with which a store is built twice to the same bytes.
+
+    Raises UserError if that is not a number of seconds.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if not epoch:
+        return datetime.now(UTC)
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC)
+    except (ValueError, OverflowError, OSError) as cause:
+        raise UserError(
+            f"SOURCE_DATE_EPOCH: expected seconds since 1970; given: {epoch}"
+        ) from cause
+
+
 class LogWriter:
     """A log locked by this process; records are on disk when `append` returns."""
 
@@ -147,7 +163,7 @@ class LogWriter:
         values = {
             "number": len(self.log.records) + 1,
             "previous": self.log.head,
-            "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "time": _time().strftime("%Y-%m-%dT%H:%M:%SZ"),
             "decision": decision,
             "bundle": bundle,
             **fields,

@@ -60,6 +60,15 @@ def test_what_was_appended_is_read(store, log):
     assert found.head == hashlib.sha256(lines(log)[-1].rstrip()).hexdigest()
 
 
+def test_the_time_is_that_of_source_date_epoch_if_it_is_set(store, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795478400")
+    with writing(store) as log:
+        assert log.append("accepted", A, receipt=RECEIPT).time == "2026-11-24T00:00:00Z"
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", "today")
+        with pytest.raises(UserError, match="SOURCE_DATE_EPOCH: expected seconds"):
+            log.append("accepted", B, receipt=RECEIPT)
+
+
 def test_each_line_names_the_one_before(log):
     previous = [record["previous"] for record in records(log)]
     assert previous == [

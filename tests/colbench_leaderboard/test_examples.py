@@ -1,0 +1,90 @@
+"""The example board is rebuilt by one command, and its rows are those of docs/results.md."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from colbench_leaderboard.board.standings import read_standings
+from colbench_leaderboard.bundle.read import read_bundle
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "leaderboard" / "examples"
+BUNDLES = sorted((EXAMPLES / "bundles").glob("*.tar.gz"))
+
+
+def run(*words: str | Path) -> str:
+    """Standard output of a command that finds this environment's `colbench`."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = {**os.environ, "PATH": path}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder): path.read_bytes() for path in found}
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("board")
+    run(EXAMPLES / "board.sh", out)
+    return out
+
+
+@pytest.mark.slow
+def test_the_example_board_is_rebuilt_to_the_same_bytes_after_an_interruption(board, tmp_path):
+    shutil.copytree(board / "store", tmp_path / "store")
+    log = tmp_path / "store" / "log.jsonl"
+    log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+
+    run(EXAMPLES / "board.sh", tmp_path)
+
+    assert files(tmp_path) == files(board)
+
+
+@pytest.mark.slow
+def test_the_rule_based_agents_stand_on_the_example_board_in_their_order(board):
+    shown = read_standings(board / "store", head=None).boards[0]
+    names = [row.name for row in shown.rows]
+    known = [name for name in names if name in {"interviewer", "demonstrator", "guesser"}]
+    assert known == ["interviewer", "demonstrator", "guesser"]
+    assert [row.name for row in shown.lines] == ["blank"]
+
+
+@pytest.mark.parametrize("bundle", BUNDLES, ids=lambda path: path.name)
+def test_every_bundle_is_a_row_of_the_results(bundle):
+    with read_bundle(bundle) as read:
+        row = f"| {read.submission.name.rsplit(', ', 1)[0]} | {read.lock.tasks.count} bundled |"
+        digest = read.digest
+    lines = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith(row) and f"`{digest[:12]}`" in line]
+
+
+@pytest.mark.slow
+def test_a_row_is_measured_verified_and_measured_again_to_the_same_receipt(tmp_path):
+    words = (sys.executable, EXAMPLES / "measure.py", tmp_path / "out")
+    chosen = ("--only", "guesser-bundled", "--limit", "3")
+
+    once = run(*words, *chosen)
+
+    assert once.splitlines()[2].startswith("| guesser | 3 bundled | 1 |")
+    assert run(*words, *chosen) == once
+
+
+def test_every_model_is_measured_on_both_servers_and_sets_in_one_turn_and_in_several(tmp_path):
+    words = (sys.executable, EXAMPLES / "measure.py", tmp_path, "--model", "My model=folder")
+    listed = run(*words, "--list", "--only", "my-model").split()
+    assert listed == [
+        f"my-model-{server}-{place}-{setting}"
+        for place in ("bundled", "real")
+        for server in ("vllm", "local")
+        for setting in ("multi-turn", "single-turn")
+    ]
