@@ -1,6 +1,6 @@
 """How much of a rate-limited server a run gets: 64 dialogues' worth of requests, half the agent's, half the human's.
 
-python tests/benchmarks/bench_capacity.py [--seconds 20] [--capacity 4 32] [--service 0.05 0.2] [--clients openai aiohttp]
+python tests/benchmarks/bench_capacity.py [--seconds 20] [--capacity 4 32] [--service 0.05 0.2] [--clients aiohttp]
 
 `--service` is the least and the most that a request takes, in seconds.
 """
