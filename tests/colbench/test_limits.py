@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import random
+from collections import Counter
 from contextlib import AsyncExitStack
 
 import pytest
 
 from colbench.models.limits import AdaptiveLimit
+from colbench.models.refusals import backoff
 
 
 async def most_at_once(limit: AdaptiveLimit, tasks: int) -> int:
@@ -106,3 +109,57 @@ async def test_a_cancelled_waiter_leaves_its_place_to_the_next():
     await asyncio.wait_for(second, 1)
     assert entered == ["second"]
     assert limit.in_flight == 0
+
+
+class SimulatedLoop(asyncio.SelectorEventLoop):
+    """An event loop whose time jumps to the next timer: seconds pass at once, and no machine is too slow."""
+
+    now = 0.0
+
+    def time(self) -> float:
+        return self.now
+
+    def _run_once(self) -> None:
+        if not self._ready and self._scheduled:
+            self.now = max(self.now, self._scheduled[0].when())
+        super()._run_once()
+
+
+async def served(capacity: int, seconds: float) -> Counter[str]:
+    """Return the answered requests of 64 dialogues, by role, on a server that refuses beyond its capacity."""
+    limit, busy, answered = AdaptiveLimit(256), 0, Counter[str]()
+    loop = asyncio.get_running_loop()
+
+    async def one(role: str) -> None:
+        nonlocal busy
+        failures = 0
+        while True:
+            async with limit.slot(again=failures > 0) as slot:
+                if busy < capacity:
+                    busy += 1
+                    await asyncio.sleep(random.uniform(0.05, 0.2))
+                    busy -= 1
+                    slot.succeeded()
+                    answered[role] += loop.time() < seconds
+                    return
+                slot.refused()
+            failures += 1
+            await asyncio.sleep(backoff(failures))
+
+    async def talk(role: str) -> None:
+        while loop.time() < seconds:
+            await one(role)
+
+    await asyncio.gather(*(talk("human" if n % 2 else "agent") for n in range(64)))
+    return answered
+
+
+@pytest.mark.parametrize("capacity", [4, 32])
+def test_nine_tenths_of_a_servers_capacity_are_used_and_both_roles_get_their_share(capacity):
+    seconds = 60.0
+    random.seed(capacity)
+    with asyncio.Runner(loop_factory=SimulatedLoop) as runner:
+        answered = runner.run(served(capacity, seconds))
+    share = answered.total() / (capacity / 0.125 * seconds)
+    assert share > 0.9
+    assert min(answered.values()) > 0.4 * answered.total()
