@@ -16,8 +16,7 @@ from colbench.run_folder import RunFolder
 from sweet_rl_trainer.data.examples import NothingLeftError
 from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.data.runs import NoRewardsError, TasksMissingError, training_tasks
-from sweet_rl_trainer.pipeline.dialogues import MODEL
-from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 
 TRIALS = 3
 """Dialogues for each task, of which pairs can be made. Paper."""
@@ -44,9 +43,9 @@ def collecting(recipe: Recipe) -> RunConfig:
 
 def evaluating(recipe: Recipe, model: str) -> RunConfig:
     """Return the run that evaluates a checkpoint: the recipe's own, or one on the domain's tasks."""
-    own = next((each for each in recipe.evaluate if MODEL in each.agent), None)
+    own = next((each for each in recipe.evaluate if MODEL_PLACEHOLDER in each.agent), None)
     if own:
-        return replace(own, agent=own.agent.replace(MODEL, model))
+        return replace(own, agent=own.agent.replace(MODEL_PLACEHOLDER, model))
     return RunConfig(
         agent=f"vllm:{model}", domain=recipe.domain, tasks=get_domain(recipe.domain).defaults.tasks
     )
