@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from colbench.command import USER_MISTAKE
+from sweet_rl_trainer.model.memory_estimate import known_parameters
 from sweet_rl_trainer.pipeline.amounts import count, lacks
 from sweet_rl_trainer.pipeline.method import find_method
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, as_text, paper_diff
@@ -25,6 +26,8 @@ from sweet_rl_trainer.pipeline.stage import Amount, Stage
 NO_GPU = (
     "no GPU: this recipe is for one (precision bfloat16), and PyTorch finds none on this machine"
 )
+ON_CPU = 1e9
+"""Parameters of a model that may be trained in bfloat16 without a GPU."""
 
 
 def show(recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path) -> int:
@@ -53,6 +56,9 @@ def _lacks_gpu(recipe: Recipe) -> bool:
     """Return True if the recipe's method trains in the precision of GPUs, and PyTorch finds none."""
     import torch
 
+    parameters = known_parameters(recipe.model.name)
+    if parameters and parameters < ON_CPU:
+        return False
     tables = (recipe.tables[name] for name in find_method(recipe.method).tables)
     precisions = {getattr(getattr(each, "train", None), "precision", "") for each in tables}
     return "bfloat16" in precisions and not torch.cuda.is_available()

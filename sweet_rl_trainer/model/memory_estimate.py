@@ -76,13 +76,24 @@ def known_size(name: str) -> Size | None:
     """
     from transformers import AutoConfig
 
+    shape = _shape(name)
+    if shape is None:
+        return None
+    config = dict(shape.config)
+    return _size(AutoConfig.for_model(config.pop("model_type"), **config))
+
+
+def known_parameters(name: str) -> int | None:
+    """Return the number of parameters of a model by its name on the hub; None if it is not in `shapes.json`."""
+    shape = _shape(name)
+    return shape.parameters if shape else None
+
+
+def _shape(name: str) -> _Shape | None:
     wanted = name.partition("@")[0].lower()
     table = files("sweet_rl_trainer.model").joinpath("shapes.json").read_bytes()
-    for shape in msgspec.json.decode(table, type=list[_Shape]):
-        if wanted in map(str.lower, shape.names):
-            config = dict(shape.config)
-            return _size(AutoConfig.for_model(config.pop("model_type"), **config))
-    return None
+    shapes = msgspec.json.decode(table, type=list[_Shape])
+    return next((each for each in shapes if wanted in map(str.lower, each.names)), None)
 
 
 def _size(config: Any) -> Size:

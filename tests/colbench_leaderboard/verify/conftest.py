@@ -83,14 +83,14 @@ def submission(name: str) -> Submission:
 
 @pytest.fixture(scope="session")
 def bundle_of(place: Path) -> Callable[..., Path]:
-    """Makes the bundle of a run: its name, then flags of `colbench eval`; each is made once."""
+    """Makes the bundle of a run: its name, flags of `colbench eval`, and its exit code; each is made once."""
 
-    def make(name: str, *flags: str) -> Path:
+    def make(name: str, *flags: str, code: int = 0) -> Path:
         out = place / "bundles" / name
         if not out.exists():
             run = place / "runs" / name
             tasks = ("--tasks", str(place / "tasks.jsonl"), "--sandbox-workers", "2")
-            assert main(["eval", *tasks, "--out", str(run), *flags]) == 0
+            assert main(["eval", *tasks, "--out", str(run), *flags]) == code
             pack(draft(run, submission(name)), out)
         return out
 

@@ -99,7 +99,7 @@ def test_trials_that_are_all_the_same_are_noted(bundle_of, verify):
 
 
 def test_an_agent_that_failed_has_0_for_it_and_no_flag(bundle_of, place, verify):
-    bundle = bundle_of("crashes", "--agent", f"{place / 'agents.py'}:Crashes")
+    bundle = bundle_of("crashes", "--agent", f"{place / 'agents.py'}:Crashes", code=1)
     receipt = verify(bundle, code=0)
     assert receipt["findings"] == []
     scores = lines(verify.folder / "verified", "scores.jsonl")
