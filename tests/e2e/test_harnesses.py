@@ -23,6 +23,7 @@ import pytest
 
 from colbench.config import derive_seed
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message
+from colbench.models.openai_chat import EMPTY_TRIES
 from colbench.models.scripted_server import Fault, ScriptedServer
 from colbench.rollout import Rollout, read_rollouts
 from colbench_agents.interviewer import Interviewer
@@ -122,9 +123,13 @@ def test_an_agent_has_the_same_dialogues_and_scores_in_every_harness(
     assert {manner(rollout.request) for rollout in native.rollouts.values()} == set(range(MANNERS))
     values = {rollout.scores["default"].value for rollout in native.rollouts.values()}
     assert len(values) > 3, "an agent all of whose scores are alike shows little"
+    silent = sum(not rollout.turns[0].raw.strip() for rollout in native.rollouts.values())
+    assert silent
     for other in others:
         compare(other.rollouts, native.rollouts)
-        assert other.heard == native.heard
+        assert other.heard.keys() == native.heard.keys()
+        again = native.heard.total() - other.heard.total()
+        assert again == silent * (EMPTY_TRIES - 1), "only ColBench asks again for an empty reply"
 
 
 def compare(rollouts: Rollouts, native: Rollouts) -> None:
