@@ -46,7 +46,7 @@ class Move(Struct, frozen=True, kw_only=True):
     answer: str | None
     """The text after the answer marker; None without one."""
     thoughts: str
-    """What the agent thought before it spoke; it is shown to nobody."""
+    """The agent's thoughts before it spoke; nobody is shown them."""
     usage: Usage | None
     delivery: Delivery | None
     sampled: Sampled | None

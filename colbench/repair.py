@@ -17,7 +17,7 @@ _DECODER = msgspec.json.Decoder(Rollout)
 
 
 class Repair(Struct, kw_only=True):
-    """What a repair did: the number of lines that stayed, and why each other one was dropped."""
+    """The result of a repair: the number of lines that stayed, and the reason for each one that was dropped."""
 
     side_file: Path
     """The file that what was dropped is added to."""

@@ -176,13 +176,13 @@ def shared_server(
 
 
 def find_vllm(python: str = sys.executable) -> str:
-    """The vLLM executable: COLBENCH_VLLM, or the one beside `python`, or the one on PATH.
+    """Return the vLLM executable: COLBENCH_VLLM, or the one next to `python`, or the one on PATH.
 
-    Raises UserError when there is none.
+    Raises UserError if none of them exists.
     """
     named = os.environ.get("COLBENCH_VLLM")
-    beside = str(Path(python).with_name("vllm"))
-    found = shutil.which(named) if named else shutil.which(beside) or shutil.which("vllm")
+    sibling = str(Path(python).with_name("vllm"))
+    found = shutil.which(named) if named else shutil.which(sibling) or shutil.which("vllm")
     if found:
         return found
     if named:

@@ -17,7 +17,7 @@ from colbench.messages import ANSWER_MARKER
 from colbench.models.scripted_server import Fault
 
 Outcome = Kind | Literal["scored", "mistake", "own"]
-"""What becomes of a dialogue whose every request has the fault.
+"""The outcome of a dialogue whose every request has the fault.
 
 scored        it is scored as if nothing had been
 mistake       the user's: the run does not begin or stops, exit code 2
@@ -34,7 +34,7 @@ class Known(Struct, frozen=True, kw_only=True):
     """A fault of the catalog."""
 
     text: str
-    """What the server does, in one line."""
+    """The server's behavior, in one line."""
     faults: tuple[Fault, ...]
     """The first that applies to a request is its answer."""
     outcome: Outcome = "scored"

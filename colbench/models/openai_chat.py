@@ -62,7 +62,7 @@ class _Request(Struct, kw_only=True):
     failures: int = 0
     """Failed requests, refusals for load included."""
     tries: int = 0
-    """Those that use up a try."""
+    """Failed requests that used up a try."""
     spent: float = 0.0
     """Seconds in refusals for load and in waiting after them."""
     empty: int = 0
@@ -223,13 +223,9 @@ class OpenAIChat:
             version, sent = self.dialect.version, time.monotonic()
             body = self.dialect.body(request.fields, request.max_tokens)
             try:
-                answer = await connection.transport.post("/chat/completions", body)
-                completion = _read(answer)
-                if completion is None:
-                    raise self._refusal(connection, request, answer, body, version)
-            except ReportedError as error:
-                answer = Answer(error.status, {}, str(error).encode())
-                raise self._refusal(connection, request, answer, body, version) from error
+                read = _read(await connection.transport.post("/chat/completions", body))
+                if isinstance(read, Answer):
+                    raise self._refusal(connection, request, read, body, version)
             except TimeoutError as cause:
                 raise RefusedError(f"no answer within {self.timeout:g} s", "timeout") from cause
             except BrokenError as cause:
@@ -244,7 +240,7 @@ class OpenAIChat:
         connection.has_answered = True
         server.answered()
         self._load.calls += 1
-        return completion, sent
+        return read, sent
 
     def _refusal(
         self,
@@ -363,11 +359,14 @@ class OpenAIChat:
         ]
 
 
-def _read(answer: Answer) -> Completion | None:
-    """Return the completion in an answer; None if it is a refusal."""
+def _read(answer: Answer) -> Completion | Answer:
+    """Return the completion in an answer, or the refusal that it is, also if that was sent with status 200."""
     if not 200 <= answer.status < 300:
-        return None
-    completion = read_completion(answer.content)
+        return answer
+    try:
+        completion = read_completion(answer.content)
+    except ReportedError as error:
+        return Answer(error.status, answer.headers, str(error).encode())
     identity = next((answer.headers[name] for name in REQUEST_IDS if name in answer.headers), "")
     delivery = completion.message.delivery
     if not (identity and delivery):

@@ -28,7 +28,7 @@ NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedPro
 
 
 class Answer(Struct, frozen=True):
-    """What a server answered."""
+    """The answer of a server."""
 
     status: int
     headers: Mapping[str, str]

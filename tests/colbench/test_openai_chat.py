@@ -134,6 +134,18 @@ async def test_overload_uses_up_no_tries_and_cuts_the_limit_by_a_fifth(client):
     assert reply.delivery.waited >= 0.15
 
 
+async def test_overload_that_is_reported_with_status_200_cuts_the_limit_as_well(client):
+    body = '{"error": {"code": 429, "message": "busy"}}'
+    fault = first(1, Fault(body=body, headers={"Retry-After": "0.3"}))
+    async with ScriptedServer(echo, fault=fault) as server:
+        spec = f"scripted@{server.base_url}"
+        async with OpenAIChat(spec, retries=0, concurrency=8, client=client) as chat:
+            reply = await ask(chat)
+            assert chat._connections[0].server.limit.cuts == 1
+    assert reply.delivery
+    assert reply.delivery.waited >= 0.3
+
+
 async def test_agent_and_human_share_the_limit_of_their_server(client):
     async with ScriptedServer(echo) as server:
         spec = f"scripted@{server.base_url}"
