@@ -168,7 +168,7 @@ def as_message(answer: Reply | Error) -> Message:
 
 def _decode(line: bytes) -> FromAgent:
     if not line.strip():
-        raise AgentError("it sent an empty line in place of a message", kind="malformed")
+        raise AgentError("it sent no message, but an empty line or body", kind="malformed")
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
