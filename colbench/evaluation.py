@@ -261,6 +261,8 @@ async def evaluate_async(
     config = config_of({**settings, **texts}, others=("out", "observer"))
     if not isinstance(out, str | os.PathLike | None):
         raise UserError(f"out: expected the path of a folder; given: {out!r}")
+    if not isinstance(observer, Observer | None):
+        raise UserError(f"observer: expected a colbench.Observer; given: {observer!r}")
     folder = Path(out or tempfile.mkdtemp(prefix="colbench-run-"))
     try:
         evaluation = Evaluation(

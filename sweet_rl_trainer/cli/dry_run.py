@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from colbench.command import USER_MISTAKE
-from sweet_rl_trainer.model.memory_estimate import known_parameters
+from sweet_rl_trainer.model.memory_estimate import known_parameters, size_of
 from sweet_rl_trainer.pipeline.amounts import count, lacks
 from sweet_rl_trainer.pipeline.method import find_method
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, as_text, paper_diff
@@ -56,7 +56,9 @@ def _lacks_gpu(recipe: Recipe) -> bool:
     """Return True if the recipe's method trains in the precision of GPUs, and PyTorch finds none."""
     import torch
 
-    parameters = known_parameters(recipe.model.name)
+    folder = Path(recipe.model.name)
+    known = (folder / "config.json").is_file()
+    parameters = size_of(folder).parameters if known else known_parameters(recipe.model.name)
     if parameters and parameters < ON_CPU:
         return False
     tables = (recipe.tables[name] for name in find_method(recipe.method).tables)

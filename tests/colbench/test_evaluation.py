@@ -176,6 +176,7 @@ def test_two_runs_are_compared_on_their_common_tasks():
         ({"agent": "designer", "tasks": "bundled:backend"}, "is for frontend tasks"),
         ({"observr": None}, "observr: unknown setting; did you mean `observer`?"),
         ({"out": 5}, "out: expected the path of a folder; given: 5"),
+        ({"observer": 3}, "observer: expected a colbench.Observer; given: 3"),
         ({"tasks": []}, "tasks: expected a source.*; given: an empty list"),
         ({"tasks": ["a"]}, "tasks: expected a source.*; given: 'a'"),
         ({"agent": 42}, "agent: builtins:int has no method `reply`"),
