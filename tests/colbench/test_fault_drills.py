@@ -9,6 +9,8 @@ import asyncio
 import json
 import urllib.request
 from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
 
 import pytest
 
@@ -23,7 +25,7 @@ from colbench.rollout import Rollout, read_rollouts
 TASKS = colbench.load_tasks("bundled:backend", limit=12)
 ALL = CATALOG | DOUBLES
 SHOWN_THOUGHTS = {"think", "reasoning", "reasoning-content", "parts", "qwen3", "r1", "r1-api"}
-IMPATIENT = {"retries": 1, "timeout": 1.0}
+LANES = 6
 
 
 def expert(messages: Sequence[Message]) -> str:
@@ -66,21 +68,56 @@ def assert_thoughts_kept(server: FaultServer, rollouts: Sequence[Rollout], role:
                 assert THOUGHT in turn.human_thoughts
 
 
+class Drill(NamedTuple):
+    """What became of two dialogues in which one role's server has a fault."""
+
+    server: FaultServer
+    rollouts: Sequence[Rollout]
+    mistake: UserError | None = None
+
+
+@pytest.fixture(scope="module")
+def drills() -> dict[tuple[str, str], Drill]:
+    """Return the drill of each fault in each role. Most of their time is waiting, so several run at once."""
+    return asyncio.run(run_drills())
+
+
+async def run_drills() -> dict[tuple[str, str], Drill]:
+    waiting, done = product(ALL, ("agent", "human")), {}
+
+    async def lane() -> None:
+        for name, role in waiting:
+            done[name, role] = await drill(name, role)
+
+    await asyncio.gather(*(lane() for _ in range(LANES)))
+    return done
+
+
+async def drill(name: str, role: str) -> Drill:
+    names = {"agent": "ok", "human": "ok", role: name}
+    timeout = 1.0 if ALL[name].outcome == "timeout" else 10.0
+    async with FaultServer(expert) as server:
+        settings = participants(server, **names, retries=1, timeout=timeout)
+        settings |= {"endpoint_patience": 0.5}
+        try:
+            run = await colbench.evaluate_async(tasks=TASKS[:2], **settings)
+        except UserError as mistake:
+            return Drill(server, (), mistake)
+        return Drill(server, run.rollouts)
+
+
 @pytest.mark.parametrize("role", ["agent", "human"])
 @pytest.mark.parametrize("name", ALL)
-async def test_a_fault_of_every_request_becomes_what_the_catalog_says(name, role):
+def test_a_fault_of_every_request_becomes_what_the_catalog_says(drills, name, role):
     known = ALL[name]
     outcome = (role == "human" and known.human_outcome) or known.outcome
-    names = {"agent": "ok", "human": "ok", role: name}
-    async with FaultServer(expert) as server:
-        settings = participants(server, **names, **IMPATIENT) | {"endpoint_patience": 0.5}
-        run = colbench.evaluate_async(tasks=TASKS[:2], **settings)
-        if outcome == "mistake":
-            with pytest.raises(UserError, match="chat/completions"):
-                await run
-            return
-        rollouts = (await run).rollouts
-        assert_thoughts_kept(server, rollouts, role if name in SHOWN_THOUGHTS else "")
+    server, rollouts, mistake = drills[name, role]
+    assert (outcome == "mistake") is (mistake is not None), mistake
+    if mistake:
+        assert "chat/completions" in str(mistake)
+        return
+    assert_thoughts_kept(server, rollouts, role if name in SHOWN_THOUGHTS else "")
+    assert len(rollouts) == 2
     for rollout in rollouts:
         if outcome == "scored" and (name, role) != ("refusal", "agent"):
             assert_right(rollout)
