@@ -120,6 +120,7 @@ class LocalChat:
         self._prefixes = Prefixes(HELD)
         self._waiting: list[_Asked] = []
         self._work: asyncio.Task[None] | None = None
+        self._loading: asyncio.Task[Any] | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -140,6 +141,7 @@ class LocalChat:
 
         Raises TooLongError if the model's context has no room for it.
         """
+        await self._load()
         prompt = self._chat.prompt(messages, where="the dialogue")
         prompt += self._chat.tokenizer.encode(begun, add_special_tokens=False)
         if len(prompt) + max_tokens > context_of(self._model):
@@ -159,6 +161,13 @@ class LocalChat:
         with waiting():  # the model serves both roles, and many dialogues
             said = self._message(prompt, await asked.reply, tokens=tokens)
         return replace(said, content=begun + said.content)
+
+    async def _load(self) -> None:
+        """Load tokenizer and weights, in a thread and once, however many dialogues ask."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(lambda: self._ends))
+        with waiting():
+            await asyncio.shield(self._loading)
 
     def _message(self, prompt: list[int], ids: list[int], *, tokens: bool) -> Message:
         text: str = self._chat.tokenizer.decode(

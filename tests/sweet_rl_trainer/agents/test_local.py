@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+from functools import cached_property
 
 import pytest
 
@@ -10,7 +13,8 @@ pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from colbench.cli import main
-from sweet_rl_trainer.agents.local import LocalAgent, LocalHuman
+from colbench.messages import Message
+from sweet_rl_trainer.agents.local import LocalAgent, LocalChat, LocalHuman
 from sweet_rl_trainer.data.runs import read_run
 
 FLAGS = ("--tasks", "bundled:backend/train", "--limit", "4", "--max-turns", "3")
@@ -37,6 +41,27 @@ def test_a_run_is_the_same_whatever_is_sampled_at_once(small_model, tmp_path):
     assert evaluate(small_model, tmp_path / "all", "--concurrency", "4") == 0
     assert said(tmp_path / "one") == said(tmp_path / "all")
     assert len({reply for each in said(tmp_path / "one").values() for reply in each}) == 12
+
+
+class WatchedChat(LocalChat):
+    """Records the threads in which the checkpoint is loaded."""
+
+    loaded_in: list[threading.Thread]
+
+    @cached_property
+    def _ends(self):
+        self.loaded_in.append(threading.current_thread())
+        return super()._ends
+
+
+async def test_the_checkpoint_is_loaded_once_and_off_the_event_loop(small_model):
+    chat = WatchedChat(str(small_model), dtype="float32", rows=4)
+    chat.loaded_in = []
+    asked = [Message(role="user", content="A.")]
+    replies = (chat.chat(asked, temperature=1.0, max_tokens=4, seed=seed) for seed in range(3))
+    await asyncio.gather(*replies)
+    (thread,) = chat.loaded_in
+    assert thread is not threading.current_thread()
 
 
 def test_recorded_tokens_are_what_the_trainer_reads(small_model, tmp_path):
