@@ -1,15 +1,29 @@
-"""`--agent-sandbox`: isolate the agent's program, or say why that is impossible."""
+"""The agent of a run: found, put where it may run, and isolated there, or why that is impossible.
+
+ColBench's own agents run in the process of the run, agents of others in a process of their own, which is isolated where
+this machine can do that. What an agent is isolated from is in docs/agent-sandbox.md.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from colbench.agent_process.command import CommandAgent
+from colbench.agent_process.outside import OutsideAgent
+from colbench.agent_process.python import PythonAgent
 from colbench.config import RunConfig
 from colbench.errors import SandboxError, UserError
-from colbench.interfaces import ProgramAgent
+from colbench.participants import arguments, find_participant
+from colbench.plugins import files_of, is_foreign
+
+IN_PROCESS = "in-process"
+if TYPE_CHECKING:
+    from colbench.sandbox.agent import Hidden
 
 _NEEDS = ("agent_endpoint", "agent_env")
 
@@ -17,8 +31,11 @@ _NEEDS = ("agent_endpoint", "agent_env")
 def read_isolation(config: RunConfig) -> RunConfig:
     """Return the configuration with its agent endpoint as HOST:PORT.
 
-    Raises UserError if the endpoint is malformed, or if it is given without a sandbox.
+    Raises UserError if the endpoint is malformed, if it is given without a sandbox, or if a sandbox is wanted for an
+    agent in this process.
     """
+    if config.in_process and config.agent_sandbox:
+        raise UserError("--agent-sandbox: an agent cannot be isolated --in-process; leave one out")
     for field in _NEEDS:
         if getattr(config, field) and not config.agent_sandbox:
             flag = "--" + field.replace("_", "-")
@@ -32,28 +49,110 @@ def read_isolation(config: RunConfig) -> RunConfig:
     return replace(config, agent_endpoint=str(read_endpoint(config.agent_endpoint)))
 
 
-def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
-    """Isolate the agent if the configuration says so. Return what it may still reach, for people; else "".
+def find_agent(config: RunConfig) -> Any:
+    """Return the agent that a configuration names; one of others' code in a process of its own, if not `in_process`.
 
-    Raises UserError if the agent is not a program, or if this machine cannot isolate one.
+    Raises UserError if there is no such agent.
     """
-    if not config.agent_sandbox:
-        return ""
-    from colbench.sandbox.agent import AgentSandbox, find_hidden, read_endpoint, why_not
+    if config.in_process or not is_foreign("agent", config.agent):
+        return find_participant("agent", config)
+    args = arguments("agent", config)
+    return PythonAgent(config.agent, args, patience=config.endpoint_patience)
+
+
+def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
+    """Isolate the agent as far as the configuration says. Return what it may still reach, for people, if anything.
+
+    A Python agent in a process of its own is isolated in any case if this machine can do that; else a warning is
+    logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not allow it.
+    """
+    if config.agent_sandbox:
+        return _shut_in(agent, config, out)
+    if isinstance(agent, PythonAgent):
+        try:
+            return _hide_tasks(agent, config, out)
+        except SandboxError as cause:
+            logging.getLogger("colbench").warning(
+                "the agent runs in a process of its own, but is not isolated from the tasks: %s",
+                cause,
+            )
+    return ""
+
+
+def process_of(agent: object) -> str:
+    """Return where an agent runs, for the record: in this process, in one of its own, as a program, or on a server."""
+    if not isinstance(agent, OutsideAgent):
+        return IN_PROCESS
+    if not isinstance(agent, CommandAgent):
+        return "another server"
+    words = "own process" if isinstance(agent, PythonAgent) else "program"
+    return f"{words}, isolated (bubblewrap)" if agent.prefix else words
+
+
+def _hide_tasks(agent: PythonAgent, config: RunConfig, out: Path | None) -> str:
+    """Let an agent see everything but the tasks. Raises SandboxError where that is impossible."""
+    from colbench.sandbox.agent import OpenSandbox, find_hidden, why_not_open
+
+    hidden = find_hidden(config, out)
+    _require_apart(config, hidden)
+    if reason := why_not_open():
+        raise SandboxError(reason)
+    box = OpenSandbox(
+        agent.command, hidden=hidden, named=_named(config), writable=_writable(config, hidden)
+    )
+    agent.prefix = box.prefix()
+    return box.words
+
+
+def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
+    """Return the folders of `agent_write`. Raises UserError if one is none, or is hidden from agents."""
+    folders = [Path(folder).expanduser().resolve() for folder in config.agent_write]
+    for given, folder in zip(config.agent_write, folders, strict=True):
+        if not folder.is_dir():
+            raise UserError(f"--agent-write {given}: there is no folder {folder}")
+        if hidden.holds(folder) or hidden.is_checkout(folder):
+            raise UserError(
+                f"--agent-write {given}: it is hidden from agents, since tasks or runs are there; name another folder"
+            )
+    return folders
+
+
+def _require_apart(config: RunConfig, hidden: Hidden) -> None:
+    """Raise SandboxError if the agent is in what is hidden, as in a package that tasks come from."""
+    for file in files_of("agent", config.agent):
+        if hidden.holds(file.resolve()):
+            raise SandboxError(f"it is in a package or folder of tasks or runs itself: {file}")
+
+
+def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
+    from colbench.sandbox.agent import (
+        AgentSandbox,
+        find_hidden,
+        read_endpoint,
+        runtime,
+        why_not,
+    )
     from colbench.sandbox.agent.probe import REMEDY
 
-    if not isinstance(agent, ProgramAgent):
+    if not isinstance(agent, CommandAgent):
         raise UserError(
-            f"--agent-sandbox: only a program can be isolated, and --agent {config.agent} runs in this "
-            "process or on another server; give --agent cmd:COMMAND"
+            f"--agent-sandbox: only a program, or a Python agent that is not ColBench's own, can be isolated; --agent "
+            f"{config.agent} runs in this process or on another server"
         )
     try:
         if reason := why_not():
             raise SandboxError(reason)
         endpoint = read_endpoint(config.agent_endpoint) if config.agent_endpoint else None
-        hidden = find_hidden(config, out)
+        hidden, named = find_hidden(config, out), list[str]()
+        if isinstance(agent, PythonAgent):
+            _require_apart(config, hidden)
+            named = [*_named(config), *map(str, runtime(hidden))]
         box = AgentSandbox(
-            agent.command, hidden=hidden, endpoint=endpoint, environment=config.agent_env
+            agent.command,
+            hidden=hidden,
+            endpoint=endpoint,
+            environment=config.agent_env,
+            named=named,
         )
     except SandboxError as cause:
         raise UserError(
@@ -62,3 +161,9 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
     agent.prefix = box.prefix()
     unset = [name for name in config.agent_env if name not in os.environ]
     return f"{box.words}; not set here: {', '.join(unset)}" if unset else box.words
+
+
+def _named(config: RunConfig) -> list[str]:
+    """Return what a Python agent names: its file or package, and the files in its arguments."""
+    files = files_of("agent", config.agent)
+    return [*map(str, files), *map(str, arguments("agent", config).values())]

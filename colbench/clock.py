@@ -116,6 +116,11 @@ class Clock:
         if self._since is not None:
             self._since += self._now() - spared
 
+    def spare(self, seconds: float) -> None:
+        """Do not count so many of the seconds since the speaker began, or was waited for last."""
+        if self._since is not None:
+            self._since = min(self._since + seconds, self._now())
+
     def stop(self) -> None:
         """Stand until `go` is called as often."""
         self._waits += 1

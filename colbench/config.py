@@ -46,8 +46,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Option(
             "agent",
             "agent to evaluate: an installed name, openai:MODEL[@URL,…], azure:DEPLOYMENT, vllm:MODEL, local:FOLDER, "
-            "cmd:COMMAND, http://HOST:PORT, "
-            "file.py:NAME or module:NAME",
+            "cmd:COMMAND, http://HOST:PORT, file.py:NAME or module:NAME",
             metavar="SPEC",
             default="the domain's rule-based agent: interviewer for backend, designer for frontend",
         ),
@@ -60,12 +59,26 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str | None,
         Option("agent", "file with the system prompt, for agents that take one", metavar="FILE"),
     ] = None
-    agent_sandbox: Annotated[
+    in_process: Annotated[
         bool,
         Option(
             "agent",
-            "run a cmd: agent in a sandbox that has no network and no files with tasks (docs/agent-sandbox.md)",
+            "run a Python agent in the process of the run, for debugging, and not isolated in one of its own",
+            effect="execution",
         ),
+    ] = False
+    agent_write: Annotated[
+        tuple[str, ...],
+        Option(
+            "agent",
+            "folders that a Python agent of your own may write to; it may read everything but the tasks",
+            metavar="FOLDER,…",
+            effect="execution",
+        ),
+    ] = ()
+    agent_sandbox: Annotated[
+        bool,
+        Option("agent", "run the agent in a sandbox with no network and no files but its own"),
     ] = False
     agent_endpoint: Annotated[
         str | None,
@@ -171,8 +184,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Annotated[float, Meta(ge=0)],
         Option(
             "run",
-            "time to wait for a model server that cannot be reached or refuses for load, "
-            "before its dialogues are given up",
+            "time to wait for a model server that is down or refuses for load, before its dialogues are given up",
             metavar="SECONDS",
             effect="execution",
         ),

@@ -91,7 +91,7 @@ async def play(
     dialogue = Dialogue(task, human, max_turns=max_turns, images=images, turns=turns)
     while dialogue.ending is None:
         with boundary(AgentError):
-            reply, seconds = await _timed(lambda: agent.reply(dialogue.messages), clock)
+            reply, seconds = await listen(lambda: agent.reply(dialogue.messages), clock)
         await dialogue.step(reply, seconds=seconds, clock=clock)
     return dialogue.ending
 
@@ -137,7 +137,7 @@ class Dialogue:
     async def _respond(self, move: Move, clock: Clock) -> None:
         said = (*self.messages, Message(role="assistant", content=move.said))
         with boundary(SimulatorError):
-            reply, seconds = await _timed(lambda: self._human.respond(self.task, said), clock)
+            reply, seconds = await listen(lambda: self._human.respond(self.task, said), clock)
             heard = read_words(reply)
         words = clean(heard.content)
         self.turns[-1] = replace(
@@ -213,8 +213,8 @@ class _Seeing:
         self.reply = agent.reply
 
 
-def read_move(reply: object) -> Move:
-    """Parse a reply into what it says and the answer if it gives one. Raises AgentError if it is not a message."""
+def read_reply(reply: object) -> Message:
+    """Return the agent's reply as a message. Raises AgentError if it is none."""
     if isinstance(reply, str):
         reply = Message(role="assistant", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
@@ -222,6 +222,12 @@ def read_move(reply: object) -> Move:
             f"reply() returned {type(reply).__name__}; it must return a Message or a str",
             kind="reply",
         )
+    return reply
+
+
+def read_move(reply: object) -> Move:
+    """Parse a reply into what it says and the answer if it gives one. Raises AgentError if it is not a message."""
+    reply = read_reply(reply)
     raw = clean(reply.content)
     thoughts, words = split_thoughts(raw)
     public = words.partition(PUBLIC_MARKER)[2] if PUBLIC_MARKER in words else words
@@ -250,7 +256,7 @@ def read_words(reply: object) -> Message:
     return replace(reply, content=words, thoughts=thoughts) if thoughts else reply
 
 
-async def _timed(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, float]:
+async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, float]:
     """Return what a speaker said and the seconds it took; its `clock` raises its error if it is late.
 
     A speaker that would end the process, or cancels itself, raises RuntimeError.

@@ -20,7 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from colbench import event_loop
-from colbench.agent_isolation import isolate, read_isolation
+from colbench.agent_isolation import find_agent, isolate, process_of, read_isolation
 from colbench.config import RunConfig, config_of, digest, without_address
 from colbench.descriptors import provide_descriptors
 from colbench.errors import UserError
@@ -108,15 +108,16 @@ class Evaluation:
             require_method("human", human, "human")
             config = replace(config, human=spec_of(human))
         self.config = config
-        self.agent: Any = agent or find_participant("agent", config)
-        self.agent_isolation = isolate(self.agent, config, out)
+        self.agent: Any = agent or find_agent(config)
+        self.agent_access = isolate(self.agent, config, out)
+        """What an isolated agent may reach, for people; empty if it is not isolated."""
         require_domains(self.agent, config, self.tasks)
         require_tokens(self.agent, config)
         self.human: Any = human or find_participant("human", config)
         self.baseline = load_baseline(config, self.tasks)
         self.resources = RunResources(config, self.tasks)
         resolved = {
-            "agent": describe_for(self.agent, domains),
+            "agent": describe_for(self.agent, domains) | {"process": process_of(self.agent)},
             "human": describe_for(self.human, domains),
             **self.resources.pins,
         }

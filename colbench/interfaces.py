@@ -106,19 +106,6 @@ class ResourceUser(Protocol):
 
 
 @runtime_checkable
-class ProgramAgent(Protocol):
-    """An agent that is a program of its own, so that it can be shut in."""
-
-    prefix: Sequence[str]
-    """Words that are put before the command whenever it is started: those of a command that runs another."""
-
-    @property
-    def command(self) -> Sequence[str]:
-        """The words of its command."""
-        ...
-
-
-@runtime_checkable
 class LogKeeper(Protocol):
     """An agent that keeps a log."""
 

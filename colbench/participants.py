@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Literal
 
-from colbench.config import RunConfig
+from colbench.config import ArgValue, RunConfig
 from colbench.errors import ColBenchError, UserError, describe_exception
 from colbench.plugins import describe, describe_domain, resolve
 from colbench.registry import get_domain
@@ -22,11 +22,14 @@ LEAVING = 60.0
 
 def find_participant(role: Role, config: RunConfig) -> Any:
     """Return the agent or the human that a configuration names. Raises UserError if there is none."""
-    args: dict[str, Any] = dict(getattr(config, f"{role}_args"))
+    return resolve(role, getattr(config, role), arguments(role, config))
+
+
+def arguments(role: Role, config: RunConfig) -> dict[str, ArgValue]:
+    """Return what the agent or the human is built with: its arguments, and its prompt if it has one."""
+    args: dict[str, ArgValue] = dict(getattr(config, f"{role}_args"))
     prompt = getattr(config, f"{role}_prompt")
-    if prompt:
-        args["prompt"] = prompt
-    return resolve(role, getattr(config, role), args)
+    return {**args, "prompt": prompt} if prompt else args
 
 
 def agent_prompt(path: str | None, domain: str, max_turns: int, pictures: bool = False) -> str:

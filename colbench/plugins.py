@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.machinery
 import importlib.util
 import inspect
 import re
@@ -24,6 +25,7 @@ from typing import Any, Literal
 from colbench.config import ArgValue
 from colbench.errors import UserError, describe_exception
 from colbench.task import Task, distinguish, read_tasks
+from colbench.version import PACKAGES
 
 Kind = Literal["agent", "human", "tasks"]
 GROUPS: dict[Kind, str] = {
@@ -54,6 +56,31 @@ def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
     plugin = _adapted(spec, found, module, args) if kind == "agent" else found
     require_method(kind, plugin, f"--{kind} {spec}")
     return plugin
+
+
+def is_foreign(kind: Kind, spec: str) -> bool:
+    """Return True if a spec names code that is not ColBench's own: a file, a module, or a name of another package."""
+    name = spec.partition(":")[0]
+    point = _entry_points(kind).get(name)
+    if point is not None:
+        return point.dist is None or point.dist.name != "colbench"
+    place = spec.rpartition(":")[0]
+    if place.endswith(".py"):
+        return Path(place).expanduser().is_file()
+    return bool(MODULE.fullmatch(place)) and place.partition(".")[0] not in PACKAGES
+
+
+def files_of(kind: Kind, spec: str) -> list[Path]:
+    """Return the file or the package that a spec names, without importing it; empty if there is none."""
+    name, place = spec.partition(":")[0], spec.rpartition(":")[0]
+    point = _entry_points(kind).get(name)
+    if point is None and place.endswith(".py"):
+        return [Path(place).expanduser().absolute()]
+    package = (point.module if point else place).partition(".")[0]
+    found = importlib.machinery.PathFinder.find_spec(package, ["", *sys.path])
+    if found is None:
+        return []
+    return [Path(each) for each in found.submodule_search_locations or [found.origin or ""]]
 
 
 def require_method(kind: Kind, plugin: object, place: str) -> None:

@@ -1,3 +1,15 @@
 """The version of ColBench."""
 
 __version__ = "0.1.0"
+
+PACKAGES = frozenset(
+    {
+        "colbench",
+        "colbench_agents",
+        "colbench_leaderboard",
+        "colbench_tasks",
+        "colbench_verifiers",
+        "sweet_rl_trainer",
+    }
+)
+"""The packages that ColBench consists of."""

@@ -13,14 +13,8 @@ from contextlib import (
 from functools import partial
 from urllib.parse import urlsplit
 
-from colbench.clock import waiting
-from colbench.errors import AgentError, EndpointError, UserError
-from colbench.interfaces import Agent, Episode, Rule
-from colbench.messages import Message
-from colbench.models.address import api_key_for
-from colbench_agents.http_client import Client, connected, path_of
-from colbench_agents.outside import OutsideAgent
-from colbench_agents.protocol import (
+from colbench.agent_process.outside import OutsideAgent
+from colbench.agent_process.protocol import (
     Ready,
     as_message,
     encode,
@@ -29,6 +23,12 @@ from colbench_agents.protocol import (
     read_ready,
     start,
 )
+from colbench.clock import waiting
+from colbench.errors import AgentError, EndpointError, UserError
+from colbench.interfaces import Agent, Episode, Rule
+from colbench.messages import Message
+from colbench.models.address import api_key_for
+from colbench_agents.http_client import Client, connected, path_of
 
 
 class HTTPAgent(OutsideAgent):

@@ -15,9 +15,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from colbench.agent_process.protocol import MAX_LINE, SHOWN
 from colbench.clock import waiting
 from colbench.errors import AgentError, EndpointError, Kind, UserError
-from colbench_agents.protocol import MAX_LINE, SHOWN
 
 if TYPE_CHECKING:
     import aiohttp

@@ -1,7 +1,7 @@
 """A vLLM server of a run: started, watched, and stopped, whatever happens.
 
 vLLM runs as a program of its own, so it may live in another environment: the environment variable
-COLBENCH_VLLM names the executable. `colbench_agents.watchdog` sees to it that nothing of it is left over.
+COLBENCH_VLLM names the executable. `colbench.agent_process.watchdog` sees to it that nothing of it is left over.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from colbench.agent_process.program import WATCHDOG
 from colbench.config import ArgValue
 from colbench.errors import UserError
 
@@ -33,7 +34,6 @@ HEALTH_INTERVAL = 0.5
 OWN_FLAGS = {"host", "api_key"}
 LOG_TAIL = 20
 """Lines of the server's log that an error shows."""
-WATCHDOG = Path(__file__).with_name("watchdog.py")
 TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 logger = logging.getLogger("colbench")

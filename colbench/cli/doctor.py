@@ -101,8 +101,8 @@ def _agent_sandbox() -> Diagnosis:
     from colbench.sandbox.agent.probe import REMEDY, why_not
 
     reason = why_not()
-    text = f"does not work: {reason}" if reason else "bubblewrap: cmd: agents can be isolated"
-    return Diagnosis(what="--agent-sandbox", works=None if reason else True, text=text, fix=REMEDY)
+    text = f"does not work: {reason}" if reason else "bubblewrap: agents can be isolated"
+    return Diagnosis(what="agent isolation", works=None if reason else True, text=text, fix=REMEDY)
 
 
 def _optional() -> Iterator[Diagnosis]:

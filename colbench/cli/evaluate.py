@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.agent_isolation import IN_PROCESS
 from colbench.cli.stopping import stoppable
 from colbench.command import UNSCORED, describe, printable
 from colbench.errors import AgentError, EndpointError
@@ -73,8 +74,10 @@ def show_plan(evaluation: Evaluation) -> None:
         ("run", f"{evaluation.folder.path}  (configuration {record.digest[:12]})"),
     ):
         show_line(name, value)
-    if evaluation.agent_isolation:
-        show_line("access", evaluation.agent_isolation)
+    if record.pins["agent"]["process"] != IN_PROCESS:
+        show_line("process", record.pins["agent"]["process"])
+    if evaluation.agent_access:
+        show_line("access", evaluation.agent_access)
 
 
 def finish(evaluation: Evaluation, *, interrupted: bool = False) -> int:

@@ -25,6 +25,8 @@ NOT_OURS = {
     "agent_env",
     "agent_price",
     "agent_sandbox",
+    "agent_write",
+    "in_process",
     "human_price",
     "trials",
     "concurrency",

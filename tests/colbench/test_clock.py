@@ -47,6 +47,21 @@ async def test_waiting_does_not_count_and_waits_at_the_same_time_count_once():
         await clock.hear(lambda: sleep(0.3))
 
 
+async def test_spared_seconds_do_not_count_but_no_more_than_have_passed():
+    clock = Clock(60.0)
+
+    async def speak():
+        await asyncio.sleep(0.1)
+        clock.spare(0.04)
+        first = clock.seconds
+        clock.spare(100.0)
+        return first, clock.seconds
+
+    first, second = await clock.hear(speak)
+    assert first >= 0.05
+    assert 0 <= second < first
+
+
 async def test_waiting_outside_a_dialogue_or_in_another_loop_is_nothing():
     with waiting():
         pass

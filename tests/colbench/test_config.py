@@ -35,6 +35,8 @@ OTHER = {
     "agent": "openai:model@http://localhost:1/v1",
     "agent_args": {"temperature": 0.5, "seed": False},
     "agent_prompt": "prompt.txt",
+    "in_process": True,
+    "agent_write": ("logs",),
     "agent_sandbox": True,
     "agent_endpoint": "h:1",
     "agent_env": ("A",),

@@ -105,6 +105,9 @@ class Raises:
 """
 
 
+PLACES = [pytest.param([], id="own-process"), pytest.param(["--in-process"], id="in-process")]
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """An empty folder to work in, with a file of agents."""
@@ -115,7 +118,7 @@ def here(tmp_path, monkeypatch):
 
 def colbench(agent, *flags):
     command = [sys.executable, "-m", "colbench.cli", "eval", "--agent", f"mine.py:{agent}"]
-    return [*command, "--out", "out", *flags]
+    return [*command, "--agent-write", ".", "--out", "out", *flags]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +128,9 @@ def colbench(agent, *flags):
         ("Swallows", "catches CancelledError, so it was left behind"),
     ],
 )
-def test_one_dialogue_that_misbehaves_costs_no_other_and_the_run_ends(here, agent, reason):
-    flags = ["--limit", "6", "--dialogue-timeout", "1.5"]
+@pytest.mark.parametrize("place", PLACES)
+def test_one_dialogue_that_misbehaves_costs_no_other_and_the_run_ends(here, agent, reason, place):
+    flags = ["--limit", "6", "--dialogue-timeout", "1.5", *place]
     subprocess.run(colbench(agent, *flags), check=True, capture_output=True, timeout=60)
     rollouts = read_rollouts(Path("out/rollouts.jsonl"))
     (failed,) = [rollout for rollout in rollouts if rollout.failure]
@@ -136,10 +140,10 @@ def test_one_dialogue_that_misbehaves_costs_no_other_and_the_run_ends(here, agen
     assert len([rollout for rollout in rollouts if rollout.answer]) == 5
 
 
-def stop(agent, number, times=1):
+def stop(agent, number, *flags, times=1):
     """Start a run, send it a signal when its first dialogue is finished and others misbehave."""
     process = subprocess.Popen(
-        colbench(agent, "--limit", "12", "--concurrency", "3"),
+        colbench(agent, "--limit", "12", "--concurrency", "3", *flags),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -186,8 +190,9 @@ def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
         "StopsForEverInTheLoop",
     ],
 )
-def test_a_signal_ends_a_run_within_ten_seconds_whatever_the_agent_does(here, agent):
-    code, seconds, _, err = stop(agent, signal.SIGTERM)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_signal_ends_a_run_within_ten_seconds_whatever_the_agent_does(here, agent, place):
+    code, seconds, _, err = stop(agent, signal.SIGTERM, *place)
     assert code == 128 + signal.SIGTERM
     assert seconds < 10
     assert "the same command continues" in err
@@ -211,7 +216,7 @@ def test_a_run_whose_agent_always_raises_stops_early_and_says_why(here, capsys):
 
 
 def test_a_run_whose_folder_is_deleted_ends_and_rescues_what_is_finished(here, capsys):
-    assert main(colbench("Deletes", "--limit", "6")[3:]) == 2
+    assert main(colbench("Deletes", "--limit", "6", "--in-process")[3:]) == 2
     assert "was deleted or replaced during the run; its lines are rescued in" in (
         capsys.readouterr().err
     )

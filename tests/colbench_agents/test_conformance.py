@@ -311,7 +311,8 @@ def test_an_agent_that_never_comes_back_is_given_up(tmp_path):
     file.write_text(
         "class Agent:\n    async def reply(self, dialogue):\n        while True: pass\n"
     )
-    ended = colbench("agents", "check", f"{file}:Agent", "--timeout", "0.1", "--json")
+    flags = ["--in-process", "--timeout", "0.1", "--json"]
+    ended = colbench("agents", "check", f"{file}:Agent", *flags)
     found = json.loads(ended.stdout)
     assert ended.returncode == 1
     assert found["counts"]["broken"] == 1

@@ -14,14 +14,14 @@ import jsonschema
 import msgspec
 import pytest
 
+from colbench.agent_process import protocol
+from colbench.agent_process.protocol import MAX_LINE
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.interfaces import Episode
 from colbench.messages import Message
 from colbench.plugins import describe, resolve
-from colbench_agents import protocol
 from colbench_agents.http_agent import HTTPAgent
-from colbench_agents.protocol import MAX_LINE
 
 OPENAPI = json.loads(resources.files("colbench_agents").joinpath("openapi.json").read_text())
 READY = {"type": "ready", "protocol": "colbench-agent/1", "name": "far", "version": "2"}

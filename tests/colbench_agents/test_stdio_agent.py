@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from colbench.agent_process.process import AgentProcess
 from colbench.errors import AgentError, EndpointError, UserError
 from colbench.interfaces import Episode
 from colbench.messages import Message
 from colbench.plugins import describe, resolve
 from colbench_agents.stdio_agent import StdioAgent
-from colbench_agents.stdio_process import AgentProcess
 
 FAULTY = Path(__file__).with_name("faulty_agent.py")
 ASKED = [Message(role="user", content="def f(x)?")]

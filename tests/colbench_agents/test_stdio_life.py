@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from colbench_agents.stdio_agent import LOG_BYTES, LOG_FILES, StdioAgent
+from colbench.agent_process.command import LOG_BYTES, LOG_FILES
+from colbench_agents.stdio_agent import StdioAgent
 
 FAULTY = Path(__file__).with_name("faulty_agent.py")
 HARNESS = """

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
+from colbench.agent_process.protocol import Ready, Reply, read_ready
 from colbench.errors import AgentError, EndpointError, UserError
 from colbench.interfaces import Rule
 from colbench_agents.conformance.script import (
@@ -28,7 +29,6 @@ from colbench_agents.conformance.script import (
     same,
 )
 from colbench_agents.http_client import Client, path_of
-from colbench_agents.protocol import Ready, Reply, read_ready
 
 STARTS = "Takes `start`"
 OVER = "Answers when a dialogue is over"

@@ -9,12 +9,7 @@ from uuid import uuid4
 
 import msgspec
 
-from colbench.errors import AgentError, EndpointError
-from colbench.interfaces import Episode, Rule
-from colbench.messages import Message
-from colbench.registry import get_domain
-from colbench.task import BACKEND
-from colbench_agents.protocol import (
+from colbench.agent_process.protocol import (
     PROTOCOL,
     Messages,
     Ready,
@@ -24,6 +19,11 @@ from colbench_agents.protocol import (
     read_answer,
     start,
 )
+from colbench.errors import AgentError, EndpointError
+from colbench.interfaces import Episode, Rule
+from colbench.messages import Message
+from colbench.registry import get_domain
+from colbench.task import BACKEND
 
 PAGE = "docs/agent-protocol.md"
 READY = "Says `ready`"

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
+from colbench.agent_process.program import EXIT_GRACE, LAST_WAIT, Program
+from colbench.agent_process.protocol import SHOWN, End, Ready, encode, read_ready
 from colbench.errors import AgentError
 from colbench.interfaces import Rule
 from colbench_agents.conformance.script import (
@@ -26,8 +28,6 @@ from colbench_agents.conformance.script import (
     reply,
     same,
 )
-from colbench_agents.program import EXIT_GRACE, LAST_WAIT, Program
-from colbench_agents.protocol import SHOWN, End, Ready, encode, read_ready
 
 UNASKED = "Says nothing before it is asked"
 ONCE = "Replies once to one request"

@@ -35,7 +35,7 @@ def add_to(actions: Any) -> None:
         "check", help="check that an agent follows the rules", description=describe(__doc__)
     )
     parser.add_argument("spec", metavar="SPEC", help="the agent, as for --agent")
-    add_config_flags(parser, only=("agent_args", "agent_prompt"))
+    add_config_flags(parser, only=("agent_args", "agent_prompt", "in_process"))
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
@@ -49,14 +49,15 @@ def add_to(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check every rule and print the results. Return 0 if all are followed, else 1."""
+    from colbench.agent_isolation import find_agent, isolate
     from colbench.cli.agents.checking import Checking
-    from colbench.participants import find_participant
     from colbench.progress import show_line
 
     if not args.timeout > 0:
         raise UserError(f"--timeout: expected seconds above 0; given: {args.timeout:g}")
     config = replace(read_config(args, base=RunConfig()), agent=args.spec)
-    agent = find_participant("agent", config)
+    agent = find_agent(config)
+    isolate(agent, config, None)
     checking = Checking(agent, args.timeout, (lambda _: None) if args.json else show)
     if not args.json:
         rules = len(checking.own) + len(checking.general)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
 from msgspec.structs import replace
 
+from colbench.agent_process.python import PythonAgent
 from colbench.cli.agents.scripted import ANY_TEXT, FAR_OFF, Played, Script, white_picture
 from colbench.config import RunConfig
 from colbench.errors import AgentError, UserError
@@ -177,13 +178,19 @@ class AgentRules:
 
     async def _described(self) -> None:
         try:
-            first = describe_for(self._agent, self._known_domains)
-            again = describe_for(self._agent, self._known_domains)
+            first, again = await self._descriptions()
         except UserError as cause:
             raise AgentError(str(cause)) from cause
         for name in first.keys() | again.keys():
             if first.get(name) != again.get(name):
                 raise AgentError(f"`{name}` was {first.get(name)!r}, and then {again.get(name)!r}")
+
+    async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Return the agent's description, and another of the same; of a process of its own, by another process."""
+        if isinstance(self._agent, PythonAgent):
+            return self._agent.describe(), (await self._agent.introduce()).description
+        first = describe_for(self._agent, self._known_domains)
+        return first, describe_for(self._agent, self._known_domains)
 
     async def _replied(self) -> None:
         script = Script(domain=self._domain, turns=TURNS)
@@ -225,9 +232,12 @@ class AgentRules:
         if self._had.ending and self._had.ending.ended_by == "limit":
             raise AgentError(f"it did not write `I WANT TO ANSWER:` in {TURNS} turns")
 
-    async def _let_others_go_on(self) -> None:
+    async def _let_others_go_on(self) -> str | None:
+        if isinstance(self._agent, PythonAgent):
+            return "it is in a process of its own; --in-process checks that"
         if self._standstill > STANDSTILL:
             raise AgentError(f"for {self._standstill:.1f} s nothing else could run")
+        return None
 
     async def _again(self) -> None:
         script = Script(domain=self._domain, id=f"check-{uuid4().hex[:10]}")

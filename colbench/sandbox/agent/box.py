@@ -8,26 +8,79 @@ import re
 import shutil
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from colbench.errors import SandboxError
 from colbench.sandbox import inside
 from colbench.sandbox.agent.endpoint import Endpoint
 from colbench.sandbox.agent.hidden import Hidden, find_copies
-from colbench.sandbox.agent.view import View, find_view
+from colbench.sandbox.agent.view import PRIVATE_PLACES, View, find_open_view, find_view
+from colbench.sandbox.inside.agent_view import HIDE, PRIVATE, SHOW, WRITE
 
 _FORBIDS_NAMESPACES = (0, 8)
 """The first version of bubblewrap that can forbid those inside to make namespaces of their own."""
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.agent import main; main(*sys.argv[2:])"
 
 
-class AgentSandbox:
-    """Shuts in the processes of one command.
+class Sandbox(ABC):
+    """The sandbox of the processes of one command. Raises SandboxError where bubblewrap is not installed."""
 
-    `environment` names the variables that they get beside the usual ones. Raises SandboxError where bubblewrap is
-    not installed.
+    def __init__(self, command: Sequence[str], hidden: Hidden) -> None:
+        bubblewrap = shutil.which("bwrap")
+        if bubblewrap is None:
+            raise SandboxError("bubblewrap is not installed")
+        self._bubblewrap = bubblewrap
+        self._command = command
+        self._hidden = hidden
+
+    @property
+    @abstractmethod
+    def view(self) -> View:
+        """What the agent is shown."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What it lets through, for people."""
+
+    @abstractmethod
+    def _plan(self) -> dict[str, Any]:
+        """What distinguishes it from other sandboxes, for `inside.agent`."""
+
+    def _rules(self) -> dict[str, str]:
+        """The places of the view by their rule; of two for the same place the later one counts."""
+        hidden = map(str, (*self._hidden.places, *self._hidden.checkouts))
+        return {
+            **dict.fromkeys((*self.view.system, *self.view.own), SHOW),
+            **self._own_rules(),
+            **dict.fromkeys((*hidden, *find_copies(self._hidden, self.view.own)), HIDE),
+        }
+
+    def _own_rules(self) -> dict[str, str]:
+        """Rules for places where more is allowed than to read."""
+        return {}
+
+    def prefix(self) -> list[str]:
+        """The words that are put before the command."""
+        plan = {
+            "bubblewrap": self._bubblewrap,
+            "disable_userns": _version(self._bubblewrap) >= _FORBIDS_NAMESPACES,
+            "shown": self._rules(),
+            "links": self.view.links,
+            **self._plan(),
+        }
+        folder = str(Path(inside.__file__).parents[1])
+        return [sys.executable, "-I", "-S", "-c", _BOOT, folder, json.dumps(plan)]
+
+
+class AgentSandbox(Sandbox):
+    """A sandbox with no network but one endpoint, and no files but the system's and the command's own.
+
+    `environment` names the variables that they get beside the usual ones, `named` further files that are shown.
     """
 
     def __init__(
@@ -37,20 +90,18 @@ class AgentSandbox:
         hidden: Hidden,
         endpoint: Endpoint | None = None,
         environment: Sequence[str] = (),
+        named: Sequence[str] = (),
     ) -> None:
-        self._bubblewrap = shutil.which("bwrap")
-        if self._bubblewrap is None:
-            raise SandboxError("bubblewrap is not installed")
-        self._command = command
-        self._hidden = hidden
+        super().__init__(command, hidden)
         self._endpoint = endpoint
         self._environment = environment
+        self._named = named
 
     @cached_property
     def view(self) -> View:
         """What the agent is shown."""
-        named = [os.environ.get(name, "") for name in self._environment]
-        return find_view(self._command, named, self._hidden)
+        files = [os.environ.get(name, "") for name in self._environment]
+        return find_view(self._command, [*files, *self._named], self._hidden)
 
     @property
     def words(self) -> str:
@@ -59,21 +110,53 @@ class AgentSandbox:
         own = ", ".join(self.view.own) or "none"
         return f"no network {network}; files beside the system's: {own}"
 
-    def prefix(self) -> list[str]:
-        """The words that are put before the command."""
-        shown = [*self.view.system, *self.view.own]
-        hidden = map(str, (*self._hidden.places, *self._hidden.checkouts))
-        plan = {
-            "bubblewrap": self._bubblewrap,
-            "disable_userns": _version(self._bubblewrap or "") >= _FORBIDS_NAMESPACES,
-            "show": shown,
-            "hide": [*hidden, *find_copies(self._hidden, self.view.own)],
-            "links": self.view.links,
-            "endpoint": [self._endpoint.host, self._endpoint.port] if self._endpoint else None,
+    def _plan(self) -> dict[str, Any]:
+        endpoint = self._endpoint
+        return {
+            "open": False,
+            "endpoint": [endpoint.host, endpoint.port] if endpoint else None,
             "environment": self._environment,
         }
-        folder = str(Path(inside.__file__).parents[1])
-        return [sys.executable, "-I", "-S", "-c", _BOOT, folder, json.dumps(plan)]
+
+
+class OpenSandbox(Sandbox):
+    """A sandbox with the network and every file but those with tasks, which may be read only.
+
+    `named`: files of the agent, shown wherever they are. `writable`: folders that it may write to; a /tmp of its own
+    it has in any case.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        hidden: Hidden,
+        named: Sequence[str] = (),
+        writable: Sequence[Path] = (),
+    ) -> None:
+        super().__init__(command, hidden)
+        self._named = named
+        self._writable = [str(folder) for folder in writable]
+
+    @cached_property
+    def view(self) -> View:
+        """What the agent is shown."""
+        return find_open_view(self._named, self._hidden)
+
+    @property
+    def words(self) -> str:
+        """What it lets through, for people."""
+        folders = ", ".join(["a /tmp of its own", *self._writable])
+        return f"the network; every file but those with tasks, to read; to write, {folders}"
+
+    def _own_rules(self) -> dict[str, str]:
+        return {
+            **dict.fromkeys(PRIVATE_PLACES, PRIVATE),
+            **dict.fromkeys(self._writable, WRITE),
+        }
+
+    def _plan(self) -> dict[str, Any]:
+        return {"open": True, "endpoint": None}
 
 
 def _version(program: str) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -31,6 +32,17 @@ class Hidden(Struct, frozen=True):
     def packages(self) -> set[str]:
         """The names of the packages among the places."""
         return {place.name for place in self.places if (place / "__init__.py").is_file()}
+
+    def holds(self, place: Path) -> bool:
+        """Whether a place is one of those never shown, or in it."""
+        return any(place.is_relative_to(hidden) for hidden in self.places)
+
+    def in_checkout(self, place: Path) -> bool:
+        """Whether a place is a checkout, or in one outside the Python that is installed there."""
+        python = (Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve())
+        if any(place.is_relative_to(prefix) for prefix in python):
+            return False
+        return any(place.is_relative_to(checkout) for checkout in self.checkouts)
 
     def is_checkout(self, folder: Path) -> bool:
         """Whether a folder is one of the checkouts, or another that holds such a package."""
@@ -81,12 +93,14 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _packages() -> Iterator[Path]:
-    """The folders of the packages from which tasks come; none of them is imported for it."""
+    """The folders of the packages from which tasks come, every copy of them; none is imported for it."""
     points = chain.from_iterable(entry_points(group=group) for group in _GROUPS)
     for name in sorted({point.module.partition(".")[0] for point in points}):
         spec = find_spec(name)
-        if spec and spec.origin:
-            file = Path(spec.origin).resolve()
+        files = [Path(spec.origin)] if spec and spec.origin else []
+        for folder in (Path(entry or ".", name) for entry in sys.path):
+            files += [folder / "__init__.py", folder.with_suffix(".py")]
+        for file in (each.resolve() for each in files if each.is_file()):
             yield file.parent if file.name == "__init__.py" else file
 
 

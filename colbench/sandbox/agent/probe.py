@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import socket
 import subprocess
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 
 from colbench.errors import SandboxError
-from colbench.sandbox.agent.box import AgentSandbox
+from colbench.sandbox.agent.box import AgentSandbox, OpenSandbox, Sandbox
 from colbench.sandbox.agent.endpoint import Endpoint
 from colbench.sandbox.agent.hidden import Hidden
 from colbench.sandbox.paths import interpreter
@@ -43,10 +44,32 @@ if any(name.isdigit() and int(name) > 9 for name in os.listdir("/proc")):
 """
 
 
+_READER = """
+import os, sys
+for attack in (lambda: open(sys.argv[1]), lambda: open("/usr/colbench-self-test", "w")):
+    try:
+        attack()
+    except OSError:
+        continue
+    sys.exit("it could do what it may not")
+if any(name.isdigit() and int(name) > 9 for name in os.listdir("/proc")):
+    sys.exit("it sees other processes")
+"""
+
+
 def why_not() -> str:
     """Why agents cannot be shut in here; empty if they can."""
+    return _reason(_try)
+
+
+def why_not_open() -> str:
+    """Why an agent cannot be isolated from the tasks alone; empty if it can."""
+    return _reason(_try_open)
+
+
+def _reason(attempt: Callable[[], None]) -> str:
     try:
-        _try()
+        attempt()
     except (SandboxError, OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return ""
@@ -63,15 +86,27 @@ def _try() -> None:
         secret = Path(__file__).resolve()
         command = [*python, str(secret), *map(str, ports)]
         hidden = Hidden(places=(secret,), checkouts=())
-        box = AgentSandbox(command, hidden=hidden, endpoint=Endpoint("127.0.0.1", ports[0]))
-        ended = subprocess.run(  # noqa: S603 - our own program
-            [*box.prefix(), *command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=_SECONDS,
-            check=False,
+        _run(
+            AgentSandbox(command, hidden=hidden, endpoint=Endpoint("127.0.0.1", ports[0])), command
         )
+
+
+def _try_open() -> None:
+    secret = Path(__file__).resolve()
+    command = [interpreter(), "-I", "-S", "-c", _READER, str(secret)]
+    _run(OpenSandbox(command, hidden=Hidden(places=(secret,), checkouts=())), command)
+
+
+def _run(box: Sandbox, command: Sequence[str]) -> None:
+    """Run a self-test in a sandbox. Raises SandboxError with what it says if it fails."""
+    ended = subprocess.run(  # noqa: S603 - our own program
+        [*box.prefix(), *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=_SECONDS,
+        check=False,
+    )
     said = ended.stderr.decode(errors="replace").strip().splitlines()
     if ended.returncode:
         raise SandboxError(said[-1] if said else f"the self-test ended with {ended.returncode}")

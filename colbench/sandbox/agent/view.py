@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from colbench.sandbox.agent.hidden import Hidden
+from colbench.version import PACKAGES
 
 SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
@@ -25,6 +27,10 @@ _COMMON = (
 )  # fmt: skip
 """Shown to nobody as a whole, as the home folder is not."""
 _NEVER = ("/dev", "/proc", "/run", "/sys")
+PRIVATE_PLACES = ("/tmp", "/var/tmp")  # noqa: S108 - each agent has its own
+_NOT_OPEN = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108 - the agent has its own
+"""Of the top of the file tree, what an agent that sees every file has otherwise."""
+_NAME_SERVERS = "/etc/resolv.conf"
 _SCRIPTS = 4
 """So many interpreters in a row are looked for, each named in the first line of the one before."""
 
@@ -51,11 +57,48 @@ def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> V
     wanted += [place for program in programs for place in _installation(program)]
     own = dict.fromkeys(str(place.resolve()) for place in wanted)
     system = dict.fromkeys(os.path.realpath(path) for path in SYSTEM if os.path.exists(path))
-    known = [Path(path) for path in system] + list(hidden.places)
-    kept = [place for place in own if not any(Path(place).is_relative_to(path) for path in known)]
+    shown = [Path(path) for path in system]
+    new = [place for place in own if not any(Path(place).is_relative_to(path) for path in shown)]
+    kept = [place for place in new if not hidden.holds(Path(place))]
     paths = [*SYSTEM, *map(str, wanted), *map(str, words)]
     links = dict(link for path in paths for link in _links(path))
     return View(system=tuple(system), own=tuple(kept), links=tuple(links.items()))
+
+
+def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
+    """What an agent is shown that may read everything but what is hidden.
+
+    Beside the whole file tree these are its own files, the Python that runs it and the packages of ColBench, which may
+    be in what is hidden otherwise, or in /tmp.
+    """
+    places = [place for word in _places(named) for place in _with_neighbors(word, hidden)]
+    here = Path.cwd()
+    if not hidden.in_checkout(here):
+        places += _shown_with(here, hidden)
+    places += [*runtime(hidden), Path(_NAME_SERVERS)]
+    own = dict.fromkeys(str(place.resolve()) for place in places)
+    tops = [f"/{name}" for name in sorted(os.listdir("/")) if f"/{name}" not in _NOT_OPEN]
+    links = dict(link for path in [*tops, *map(str, places)] for link in _links(path))
+    kept = [place for place in own if not hidden.holds(Path(place))]
+    system = [top for top in tops if not os.path.islink(top)]
+    return View(system=tuple(system), own=tuple(kept), links=tuple(links.items()))
+
+
+def runtime(hidden: Hidden) -> list[Path]:
+    """The Python that runs this process, where it finds modules, and the packages of ColBench that hold no task."""
+    entries = [Path(entry) for entry in sys.path if entry and Path(entry).exists()]
+    found = [Path(sys.prefix), Path(sys.base_prefix)]
+    found += [entry for entry in entries if not hidden.in_checkout(entry.resolve())]
+    folders = (entry / name for entry in entries for name in sorted(PACKAGES - hidden.packages))
+    return found + [folder for folder in folders if (folder / "__init__.py").is_file()]
+
+
+def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:
+    """A file or folder with what belongs to it; of a file in the top of a checkout, the modules beside it."""
+    yield from _shown_with(path, hidden)
+    folder = path.resolve().parent
+    if path.suffix == ".py" and hidden.is_checkout(folder):
+        yield from folder.glob("*.py")
 
 
 def _programs(word: str) -> Iterator[Path]:

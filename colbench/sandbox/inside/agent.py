@@ -6,6 +6,7 @@ the standard library is needed; `colbench.sandbox.agent` writes the plan.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import signal
@@ -21,12 +22,24 @@ from .agent_view import HOME, settings, view
 
 _PASSED = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM", "PYTHONUNBUFFERED")
 """What an agent gets of the environment in any case, beside `LC_…`."""
+_SETTINGS = "COLBENCH_"
+"""Variables that begin so are for the harness: they may name tasks."""
 _INNER_ID = "65534"
 _NAMESPACES = (
-    "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-    "--uid", _INNER_ID, "--gid", _INNER_ID, "--hostname", "agent", "--cap-drop", "ALL", "--die-with-parent",
-    "--new-session",
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try", "--cap-drop", "ALL",
+    "--die-with-parent", "--new-session",
 )  # fmt: skip
+_ALONE = (
+    "--unshare-net",
+    "--unshare-uts",
+    "--uid",
+    _INNER_ID,
+    "--gid",
+    _INNER_ID,
+    "--hostname",
+    "agent",
+)
+_GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _IN, _OUT = 8, 9
 """Where the agent's standard input and output wait for it; bubblewrap itself keeps neither open."""
 _SHELL = ("/bin/sh", "-c", f'exec "$@" <&{_IN} >&{_OUT} {_IN}<&- {_OUT}>&-', "agent")
@@ -62,7 +75,7 @@ class _Launch:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=self._given,
-            env=_environment(self._plan["environment"]),
+            env=_environment(self._plan),
         )
         for file in self._given:
             os.close(file)
@@ -88,13 +101,32 @@ class _Launch:
         plan = self._plan
         here = os.getcwd()
         options = [*_NAMESPACES, *(["--disable-userns"] if plan["disable_userns"] else [])]
-        options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", HOME]  # noqa: S108
-        options += view(plan["show"], plan["hide"], plan["links"])
-        host = plan["endpoint"][0] if plan["endpoint"] else ""
-        for path, text in settings(host, _INNER_ID).items():
-            options += ["--ro-bind-data", self._file(text.encode()), path]
-        options += ["--dir", here, "--remount-ro", "/", "--remount-ro", "/proc", "--chdir", here]
+        options += ["--proc", "/proc", "--dev", "/dev"]
+        options += self._as_the_user() if plan["open"] else self._alone()
+        shown, closed = view(plan["shown"], plan["links"])
+        options += [*shown, "--dir", here, *(() if plan["open"] else self._settings()), *closed]
+        options += ["--remount-ro", "/", "--remount-ro", "/proc", "--chdir", here]
         return [*options, "--seccomp", self._file(agent_filter())]
+
+    def _as_the_user(self) -> list[str]:
+        """The agent has the user's name, the network, and the graphics cards."""
+        options = ["--uid", str(os.getuid()), "--gid", str(os.getgid())]
+        for device in (path for pattern in _GPUS for path in glob.glob(pattern)):
+            options += ["--dev-bind-try", device, device]
+        return options
+
+    def _alone(self) -> list[str]:
+        return [*_ALONE, "--tmpfs", "/tmp", "--dir", HOME]  # noqa: S108
+
+    def _settings(self) -> list[str]:
+        """The files of /etc that are made up."""
+        host = self._plan["endpoint"][0] if self._plan["endpoint"] else ""
+        files = {path: text.encode() for path, text in settings(host, _INNER_ID).items()}
+        return [
+            word
+            for path, text in files.items()
+            for word in ("--ro-bind-data", self._file(text), path)
+        ]
 
     def _file(self, content: bytes) -> str:
         """A descriptor from which bubblewrap reads this."""
@@ -117,9 +149,12 @@ class _Launch:
             self._process.kill()
 
 
-def _environment(names: Sequence[str]) -> dict[str, str]:
+def _environment(plan: dict[str, Any]) -> dict[str, str]:
     outer = os.environ.items()
-    passed = {k: v for k, v in outer if k in (*_PASSED, *names) or k.startswith("LC_")}
+    if plan["open"]:
+        return {name: value for name, value in outer if not name.startswith(_SETTINGS)}
+    names = (*_PASSED, *plan["environment"])
+    passed = {k: v for k, v in outer if k in names or k.startswith("LC_")}
     return {**passed, "HOME": HOME}
 
 

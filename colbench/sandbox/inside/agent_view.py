@@ -6,42 +6,45 @@ It is settled when an agent starts, so that a run folder that has come into bein
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 HOME = "/tmp/home"  # noqa: S108 - in a /tmp of its own
+SHOW, WRITE, PRIVATE, HIDE = "show", "write", "private", "hide"
+"""What an agent may do with a place: read, read and write, write what nobody else sees, nothing."""
+_OPTIONS = {
+    SHOW: lambda path: ["--ro-bind", path, path],
+    WRITE: lambda path: ["--bind", path, path],
+    PRIVATE: lambda path: ["--tmpfs", path],
+    HIDE: lambda path: ["--tmpfs", path],
+}
 _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 
 
-def view(show: Sequence[str], hide: Sequence[str], links: Sequence[tuple[str, str]]) -> list[str]:
-    """Options that show these files and folders read-only, each at its own place, and leave these out.
+def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """Options that show these files and folders, each at its own place and in its way, and those that close the view.
 
-    Of the same place both said, it is hidden. `links`: symbolic links on the way, place and target.
+    `shown`: places by their rule, SHOW (read-only), WRITE, PRIVATE (an empty folder of its own) or HIDE. `links`:
+    symbolic links on the way, place and target. What is still to be made in the view comes between the two.
     """
-    wanted = {**dict.fromkeys(show, True), **dict.fromkeys(hide, False)}
+    wanted = dict(shown)
     apart, found = _take_apart(wanted)
     links = [*links, *found]
-    rules: dict[str, bool] = {}
+    rules: dict[str, str] = {}
     options: list[str] = []
-    masks: list[str] = []
     for path in sorted(wanted, key=lambda path: path.count("/")):
-        known = _visible(path, rules) == wanted[path] and path not in apart
+        known = _rule(path, rules) == wanted[path] and path not in apart
         if known or not os.path.lexists(path):
             continue
         rules[path] = wanted[path]
-        if wanted[path]:
-            options += ["--ro-bind", path, path]
-        else:
-            options += ["--tmpfs", path]
-            masks.append(path)
+        options += _OPTIONS[wanted[path]](path)
     for path, target in links:
-        if not _visible(path, rules):
+        if _rule(path, rules) in (HIDE, PRIVATE):
             options += ["--symlink", target, path]
-    for path in masks:
-        options += ["--remount-ro", path]
-    return options
+    masks = [path for path, rule in rules.items() if rule == HIDE]
+    return options, [word for path in masks for word in ("--remount-ro", path)]
 
 
-def _take_apart(wanted: dict[str, bool]) -> tuple[list[str], list[tuple[str, str]]]:
+def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]]]:
     """Show the entries of a folder one by one where one of them is a hidden file.
 
     Returns such folders, and the symbolic links in them.
@@ -50,16 +53,17 @@ def _take_apart(wanted: dict[str, bool]) -> tuple[list[str], list[tuple[str, str
     """
     links = []
     folders = {
-        os.path.dirname(path) for path in wanted if os.path.isfile(path) and not wanted[path]
+        os.path.dirname(path) for path in wanted if os.path.isfile(path) and wanted[path] == HIDE
     }
-    apart = [folder for folder in folders if _visible(folder, wanted)]
+    rules = {folder: _rule(folder, wanted) for folder in sorted(folders)}
+    apart = [folder for folder, rule in rules.items() if rule in (SHOW, WRITE)]
     for folder in apart:
-        wanted[folder] = False
+        wanted[folder] = HIDE
         for entry in os.scandir(folder):
             if entry.is_symlink():
                 links.append((entry.path, os.readlink(entry.path)))
             else:
-                wanted.setdefault(entry.path, True)
+                wanted.setdefault(entry.path, rules[folder])
     return apart, links
 
 
@@ -74,11 +78,12 @@ def settings(host: str, number: str) -> dict[str, str]:
     }
 
 
-def _visible(path: str, rules: dict[str, bool]) -> bool:
+def _rule(path: str, rules: Mapping[str, str]) -> str:
+    """Return the rule of a place: its own, or that of the nearest folder around it that has one."""
     while path not in rules:
         parent = os.path.dirname(path)
         if parent == path:
-            return False
+            return HIDE
         path = parent
     return rules[path]
 

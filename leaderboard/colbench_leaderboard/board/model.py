@@ -38,6 +38,8 @@ class Row(Struct, frozen=True, kw_only=True):
     """True if the weights of every model can be downloaded; False if no model is named."""
     trained_on_colbench: bool
     human_in_the_loop: bool
+    agent_process: str
+    """Where the agent ran, as the bundle states it, such as "in-process"; "not stated" in old bundles."""
     tier: Tier
     """Tier of the receipt; T3 if `rerun` agrees."""
     rerun: str

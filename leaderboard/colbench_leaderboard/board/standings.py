@@ -157,6 +157,7 @@ def _row(store: Path, entry: Entry, rank: Rank | None, results: Results, rerun: 
         open_weights=bool(about.models) and all(model.open_weights for model in about.models),
         trained_on_colbench=about.disclosures.trained_on_colbench,
         human_in_the_loop=about.disclosures.human_in_the_loop,
+        agent_process=entry.lock.agent_process,
         tier="T3" if agrees else cast(Tier, entry.receipt.tier),
         rerun=rerun,
         reruns=entry.accepted.reruns,

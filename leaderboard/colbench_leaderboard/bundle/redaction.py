@@ -23,6 +23,7 @@ from colbench.run_folder import RunRecord
 KEPT_BACK = (
     "agent_endpoint",
     "agent_env",
+    "agent_write",
     "baseline",
     "browser",
     "clip_weights",

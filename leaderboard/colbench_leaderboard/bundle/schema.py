@@ -105,6 +105,13 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tasks: LockedTasks
 
     @property
+    def agent_process(self) -> str:
+        """Where the agent ran, as pinned, such as "own process, isolated (bubblewrap)"; "not stated" in old bundles."""
+        pinned = self.pins.get("agent")
+        stated = pinned.get("process") if isinstance(pinned, dict) else None
+        return shown(stated) if isinstance(stated, str) else "not stated"
+
+    @property
     def domain_package(self) -> str:
         """The distribution that provided the domain and its version, as pinned; "" for a domain of ColBench itself."""
         pinned = self.pins.get("domains")

@@ -194,6 +194,7 @@ def _cells(row: Row) -> dict[str, object]:
         "flags": " ".join(row.flags),
         "date": row.date,
         "trials": row.trials,
+        "agent_process": row.agent_process,
     }
     for name in ESTIMATES:
         cells |= _estimate(name, getattr(row, name))

@@ -76,6 +76,7 @@ def test_places_addresses_and_arguments_stay_here(agents, meta, tmp_path, capsys
     assert lock["pins"]["config"]["agent_args"] == {"temperature": 0.5}
     assert lock["pins"]["agent"]["weights"] == "model.bin"
     assert lock["pins"]["agent"]["version"] == "2"
+    assert lock["pins"]["agent"]["process"].startswith("own process")
     assert lock["pins"]["agent"]["source"].startswith("sha256:")
     for name in ("agent_args.password", "human_price", "clip_weights", "agent.command"):
         assert name in said

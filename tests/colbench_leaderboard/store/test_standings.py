@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from colbench.errors import DataError
 from colbench_leaderboard.board.standings import board_results, read_standings
@@ -96,6 +97,9 @@ def test_a_row_says_what_a_reader_must_know(store, take):
         True,
         False,
     )
+    assert row.agent_process == "not stated"
+    lock = replace(found.entries[digest].lock, pins={"agent": {"process": "in-process"}})
+    assert lock.agent_process == "in-process"
     assert row.date == found.records[0].time[:10]
     assert found.entries[digest].submission.name == "flagged"
     assert found.entries[digest].board == found.boards[0].key

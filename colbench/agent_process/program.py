@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from colbench.agent_process.last_words import LastWords
+from colbench.agent_process.protocol import MAX_LINE, SHOWN
 from colbench.errors import AgentError, EndpointError
-from colbench_agents.last_words import LastWords
-from colbench_agents.protocol import MAX_LINE, SHOWN
 
 WATCHDOG = Path(__file__).with_name("watchdog.py")
 EXIT_GRACE = 2.0
 """Seconds to end by itself once standard input is closed; as many again after SIGTERM; then all is killed."""
 LAST_WAIT = 10.0
-"""Seconds after which even the watchdog is given up."""
+"""Seconds after the last grace in which even the watchdog is given up."""
 LONGEST_WORD = 2000
 """Characters of one line of standard error that are kept."""
 CHUNK = 65536
@@ -27,13 +27,21 @@ CHUNK = 65536
 class Program:
     """A program between `spawn` and `stop`.
 
-    `heard` is called with each line of its standard error; `log` is where a reader finds them, if anywhere.
+    `heard` is called with each line of its standard error; `log` is where a reader finds them, if anywhere. `grace` is
+    the seconds that it has to end by itself, and again after SIGTERM; the former may be changed while it runs.
     """
 
-    def __init__(self, command: Sequence[str], heard: Callable[[str], None], log: str = "") -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        heard: Callable[[str], None],
+        log: str = "",
+        grace: float = EXIT_GRACE,
+    ) -> None:
         self._command = command
         self._heard = heard
         self._log = log
+        self.grace = grace
         self._last_words = LastWords()
         self._lifeline: int | None = None
 
@@ -53,10 +61,10 @@ class Program:
         self.close()
         try:
             if not at_once:
-                await self.ended(EXIT_GRACE)
+                await self.ended(self.grace)
         finally:
             self.cut()
-        if not await self.ended(LAST_WAIT):
+        if not await self.ended(self.grace + LAST_WAIT):
             self._process.kill()
         await asyncio.wait([self._hearing], timeout=LAST_WAIT)
 
@@ -107,7 +115,7 @@ class Program:
         try:
             return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", str(WATCHDOG)),
-                *(f"--lifeline={lifeline}", f"--grace={EXIT_GRACE}"),
+                *(f"--lifeline={lifeline}", f"--grace={self.grace}"),
                 *self._command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, TypeVar
 
+from colbench.agent_process.protocol import Ready
 from colbench.errors import AgentError, EndpointError, UserError
-from colbench_agents.protocol import Ready
 
 T = TypeVar("T")
 
@@ -42,14 +42,27 @@ class OutsideAgent(ABC):
         """What it is for; None: everything."""
         return self.ready.domains
 
+    @property
+    def records_tokens(self) -> bool:
+        """Whether its replies can carry their tokens."""
+        return self.ready.records_tokens
+
     def describe(self) -> dict[str, str]:
-        """What pins the run: its own name and version."""
+        """What pins the run: its own name and version, and what else it says of itself."""
         return {
             "protocol": self.ready.protocol,
             "name": self.ready.name,
             "version": self.ready.version,
             "accepts_images": str(self.accepts_images).lower(),
+            **self.ready.description,
         }
+
+    def describe_domain(self, domain: str) -> dict[str, str]:
+        """What pins a run with tasks of one domain. Raises UserError where it could not say."""
+        said = self.ready.domain_descriptions.get(domain, {})
+        if isinstance(said, str):
+            raise UserError(f"--agent {self.spec}: {said}")
+        return said
 
 
 def _blocking(work: Coroutine[Any, Any, T]) -> T:

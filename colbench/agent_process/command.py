@@ -1,0 +1,137 @@
+"""An agent that is a program: a process for each dialogue, or one for all, that speaks the protocol line by line."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from colbench.agent_process.outside import OutsideAgent
+from colbench.agent_process.process import AgentProcess
+from colbench.agent_process.program import EXIT_GRACE
+from colbench.agent_process.protocol import Ready, as_message, messages, start
+from colbench.clock import waiting
+from colbench.interfaces import Agent, Episode
+from colbench.messages import Message
+
+LOG = "agent-log/stderr.log"
+LOG_BYTES = 10_000_000
+"""Of one file of the log."""
+LOG_FILES = 5
+"""Files that are kept, the newest."""
+
+
+class CommandAgent(OutsideAgent):
+    """The agent of a command, run in the folder where the run was started, without a shell.
+
+    It gets a process for each dialogue, or where it says that it is concurrent, one for all. `startup_timeout` is the
+    seconds in which a process has to be ready.
+    """
+
+    descriptors = 5
+    """Open files of one dialogue: its pipes, the lifeline, what watches its end."""
+    exit_grace = EXIT_GRACE
+    """Seconds in which a process has to end by itself, and again after SIGTERM."""
+
+    def __init__(self, spec: str, command: Sequence[str], *, startup_timeout: float) -> None:
+        self.spec = spec
+        self.command = command
+        self.startup_timeout = startup_timeout
+        self.prefix: Sequence[str] = ()
+        """The words of a command that runs the command after it, isolated; empty: it is not isolated."""
+        self._log: RotatingFileHandler | None = None
+        self._shared: AgentProcess | None = None
+        self._sharing = asyncio.Lock()
+
+    async def introduce(self) -> Ready:
+        """Start it once, for this alone."""
+        process = self._process("introduction")
+        ready = await process.start(self.startup_timeout)
+        await process.stop()
+        return ready
+
+    def use_log_folder(self, folder: Path) -> None:
+        """Keep what it says on standard error in `stderr.log` there, and older parts in `stderr.log.1` and so on."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._log = _QuietLog(
+            folder / "stderr.log",
+            maxBytes=LOG_BYTES,
+            backupCount=LOG_FILES - 1,
+            encoding="utf-8",
+            errors="replace",
+            delay=True,
+        )
+
+    async def __aenter__(self) -> CommandAgent:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._shared:
+            await self._shared.stop()
+            self._shared = None
+        if self._log:
+            self._log.close()
+
+    @asynccontextmanager
+    async def open(self, episode: Episode) -> AsyncIterator[Agent]:
+        """The agent of one dialogue."""
+        concurrent = self.ready.concurrent
+        process = await (self.share() if concurrent else self._run(episode.id))
+        process.begin(start(episode))
+        try:
+            yield self.conversation(process, episode.id)
+        finally:
+            process.end(episode.id)
+            if not concurrent:
+                await process.stop()
+
+    def conversation(self, process: AgentProcess, episode: str) -> Agent:
+        """The agent of a dialogue that has begun in a process."""
+        return Conversation(process, episode, accepts_images=self.accepts_images)
+
+    async def share(self) -> AgentProcess:
+        """The process of all dialogues; a new one where the last one failed."""
+        async with AsyncExitStack() as stack:
+            with waiting():
+                await stack.enter_async_context(self._sharing)
+            if self._shared and self._shared.failure:
+                await self._shared.stop()
+                self._shared = None
+            self._shared = self._shared or await self._run("shared")
+            return self._shared
+
+    async def _run(self, whose: str) -> AgentProcess:
+        process = self._process(whose, f"{LOG} in the run's folder" if self._log else "")
+        await process.start(self.startup_timeout)
+        return process
+
+    def _process(self, whose: str, log: str = "") -> AgentProcess:
+        command = [*self.prefix, *self.command]
+        return AgentProcess(command, partial(self.keep, whose), log, self.exit_grace)
+
+    def keep(self, whose: str, line: str) -> None:
+        """Keep a line of its standard error in the log, if there is one."""
+        if self._log:
+            self._log.handle(logging.makeLogRecord({"msg": f"{whose} {line}"}))
+
+
+class Conversation:
+    """The agent of one dialogue in a process."""
+
+    def __init__(self, process: AgentProcess, episode: str, *, accepts_images: bool) -> None:
+        self.accepts_images = accepts_images
+        self._process = process
+        self._episode = episode
+
+    async def reply(self, dialogue: Sequence[Message]) -> Message:
+        """What the program says next."""
+        return as_message(await self._process.ask(messages(self._episode, dialogue)))
+
+
+class _QuietLog(RotatingFileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
+        """A full disk stops the log, not the run."""

@@ -1,0 +1,77 @@
+"""The pace of a host: which seconds of a reply are not the agent's, told to the harness while they pass.
+
+The harness counts from its request to the reply. In the host a clock counts less: it stands while the agent waits for a
+model server, or while another dialogue's code blocks the event loop. The difference is what is told.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Event, Lock, Thread
+
+from colbench.agent_process.protocol import Spared
+from colbench.clock import Clock
+
+TICK = 0.25
+"""Seconds between two looks."""
+WORTH = 0.05
+"""Seconds from which a difference is told."""
+
+
+class Pace:
+    """Tells it from a thread of its own, between `start` and `stop`."""
+
+    def __init__(self, say: Callable[[Spared], None]) -> None:
+        self._say = say
+        self._due: dict[str, _Due] = {}
+        self._lock = Lock()
+        self._ended = Event()
+
+    def start(self) -> None:
+        """Begin to look."""
+        Thread(target=self._watch, daemon=True, name="colbench-pace").start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._ended.set()
+
+    def asked(self, episode: str) -> None:
+        """Note that a reply was asked for; until `counted` nothing of it is the agent's time."""
+        with self._lock:
+            self._due[episode] = _Due()
+
+    def counted(self, episode: str, clock: Clock) -> None:
+        """Note the clock that counts the agent's time."""
+        with self._lock:
+            if due := self._due.get(episode):
+                due.clock = clock
+
+    def answered(self, episode: str) -> None:
+        """Tell what is left to tell; to be called before the reply is sent."""
+        with self._lock:
+            if due := self._due.pop(episode, None):
+                self._tell(episode, due)
+
+    def _watch(self) -> None:
+        while not self._ended.wait(TICK):
+            with self._lock:
+                for episode, due in self._due.items():
+                    self._tell(episode, due)
+
+    def _tell(self, episode: str, due: _Due) -> None:
+        seconds = due.spared() - due.told
+        if seconds >= WORTH:
+            due.told += seconds
+            self._say(Spared(episode=episode, seconds=seconds))
+
+
+class _Due:
+    def __init__(self) -> None:
+        self.since = time.monotonic()
+        self.clock: Clock | None = None
+        self.told = 0.0
+
+    def spared(self) -> float:
+        counted = self.clock.seconds if self.clock else 0.0
+        return time.monotonic() - self.since - counted

@@ -1,0 +1,203 @@
+"""One running agent program that speaks `colbench-agent/1` on standard input and output.
+
+Whatever it does, nobody waits for ever: what it breaks is an AgentError with the reason, for whoever waits for it,
+and then it is stopped with everything that it started, as it is when this process dies (`watchdog`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from colbench.agent_process.program import EXIT_GRACE, LAST_WAIT, Program
+from colbench.agent_process.protocol import (
+    End,
+    Enter,
+    Entered,
+    Error,
+    Learned,
+    Messages,
+    Ready,
+    Reply,
+    Spared,
+    Start,
+    ToAgent,
+    as_error,
+    decode,
+    encode,
+    read_ready,
+)
+from colbench.clock import RUNNING, Clock
+from colbench.errors import AgentError
+
+
+class AgentProcess(Program):
+    """A program, running between `start` and `stop`; `heard`, `log` and `grace` as for any program."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        heard: Callable[[str], None],
+        log: str = "",
+        grace: float = EXIT_GRACE,
+    ) -> None:
+        super().__init__(command, heard, log, grace)
+        self.failure: AgentError | None = None
+        """Why it is of no use any more."""
+        self.learned: tuple[str, ...] = ()
+        """What it said that it has learned of its model."""
+        self.last_error = ""
+        """What it said at its end: why it did not stop well."""
+        self._due: dict[str, _Due] = {}
+        self._over: set[str] = set()
+        self._entering: asyncio.Future[None] | None = None
+        self._ending = False
+
+    async def start(self, timeout: float) -> Ready:  # noqa: ASYNC109 - the reason names it
+        """Start it, and wait so many seconds at most until it is ready.
+
+        Raises AgentError when it is not, UserError when it says that it was asked for something wrong, EndpointError
+        when this machine can start nothing more.
+        """
+        self._ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
+        await self.spawn()
+        self._reading = asyncio.create_task(self._read())
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._ready
+        except TimeoutError as cause:
+            await self.stop(at_once=True)
+            raise AgentError(f"it was not ready within {timeout:g} s", kind="timeout") from cause
+        except BaseException:
+            await self.stop(at_once=True)
+            raise
+
+    async def enter(self) -> None:
+        """Have the host enter its agent. Raises UserError or EndpointError when that fails, AgentError when it ends."""
+        if self.failure:
+            raise self._failed()
+        self._entering = asyncio.get_running_loop().create_future()
+        self._tell(Enter())
+        await self._entering
+
+    async def stop(self, *, at_once: bool = False) -> None:
+        """Let it end, or end it, with everything that it started."""
+        self._ending = True
+        await super().stop(at_once=at_once or self.failure is not None)
+        await asyncio.wait([self._reading], timeout=LAST_WAIT)
+
+    def begin(self, start: Start) -> None:
+        """Tell it that a dialogue begins."""
+        self._over.discard(start.episode.id)
+        self._tell(start)
+
+    def end(self, episode: str) -> None:
+        """Tell it that a dialogue is over; what it still says about it is not listened to."""
+        self._over.add(episode)
+        self._tell(End(episode=episode))
+
+    async def ask(self, request: Messages) -> Reply | Error:
+        """What it says next. Raises AgentError when it breaks down or breaks the protocol."""
+        if self.failure:
+            raise self._failed()
+        due = _Due(answer=asyncio.get_running_loop().create_future(), clock=RUNNING.get())
+        self._due[request.episode] = due
+        try:
+            self._tell(request)
+            await self._taken()
+            return await due.answer
+        finally:
+            self._due.pop(request.episode, None)
+
+    def fail(self, failure: AgentError) -> None:
+        """Give it up: whoever waits for it is told why, and it is ended."""
+        self.failure = self.failure or failure
+        self.cut()
+        answers = [due.answer for due in self._due.values()]
+        for future in (self._ready, self._entering, *answers):
+            if future and not future.done():
+                future.set_exception(self._failed())
+
+    def _failed(self) -> AgentError:
+        return AgentError(str(self.failure), kind=self.failure.kind if self.failure else "")
+
+    def _tell(self, message: ToAgent) -> None:
+        self.write(encode(message))
+
+    async def _taken(self) -> None:
+        """Wait until it has taken what was written, or cannot any more; the reason is then told to who waits."""
+        try:
+            await self.taken()
+        except OSError:
+            await asyncio.wait([self._reading], timeout=1.0)
+            self.fail(AgentError("it closed its standard input"))
+
+    async def _read(self) -> None:
+        try:
+            await self._read_ready()
+            while True:
+                self._take(await self.line())
+        except AgentError as failure:
+            self.fail(failure)
+        while await self.rest():
+            """It may end only when everything is read."""
+
+    async def _read_ready(self) -> None:
+        line = await self.line()
+        try:
+            ready = read_ready(line)
+        except AgentError:
+            raise
+        except Exception as mistake:  # the user's, as it says
+            if not self._ready.done():
+                self._ready.set_exception(mistake)
+            raise AgentError(str(mistake)) from mistake
+        if not self._ready.done():  # it may come too late
+            self._ready.set_result(ready)
+
+    def _take(self, line: bytes) -> None:
+        match decode(line):
+            case Reply() | Error() as answer if answer.episode:
+                self._answer(answer)
+            case Spared(episode=episode, seconds=seconds):
+                if due := self._due.get(episode):
+                    due.spare(seconds)
+            case Learned(sentences=sentences):
+                self.learned = sentences
+            case Entered() if self._entering and not self._entering.done():
+                self._entering.set_result(None)
+            case Error() as error if self._entering and not self._entering.done():
+                self._entering.set_exception(as_error(error, ""))
+            case Error(message=message) if self._ending:
+                self.last_error = message
+            case Error(message=message):
+                raise AgentError(f"it gave up on no dialogue: {message}", kind="malformed")
+            case other:
+                tag = other.__struct_config__.tag
+                raise AgentError(
+                    f"it sent `{tag}` where `reply` or `error` was due", kind="malformed"
+                )
+
+    def _answer(self, answer: Reply | Error) -> None:
+        due = self._due.pop(answer.episode, None)
+        if due is None and answer.episode not in self._over:
+            asked = ", ".join(self._due) or "nothing"
+            raise AgentError(
+                f"it replied to {answer.episode!r}, where {asked} was asked", kind="malformed"
+            )
+        if due and not due.answer.done():
+            due.answer.set_result(answer)
+
+
+class _Due(Struct, frozen=True, kw_only=True):
+    """A reply that is waited for."""
+
+    answer: asyncio.Future[Reply | Error]
+    clock: Clock | None
+    """Counts the agent's time."""
+
+    def spare(self, seconds: float) -> None:
+        if self.clock:
+            self.clock.spare(seconds)

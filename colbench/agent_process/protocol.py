@@ -1,0 +1,255 @@
+"""The messages between ColBench and an agent outside its process: `colbench-agent/1`, over standard streams or HTTP.
+
+docs/agent-protocol.md describes them for people, `colbench_agents/openapi.json` for programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from colbench.errors import AgentError, ColBenchError, EndpointError, Kind, UserError
+from colbench.interfaces import Episode
+from colbench.messages import Delivery, Message, Role, Sampled, Usage, clean
+from colbench.models.pictures import data_url
+
+PROTOCOL = "colbench-agent/1"
+MAX_LINE = 4 * 1024 * 1024
+"""Bytes of one line, or of one body over HTTP, that an agent may send."""
+SHOWN = 200
+"""Bytes of what an agent sent that a failure's reason quotes."""
+
+SAYS = "it says: "
+"""What goes before the words of an agent in a reason."""
+
+NotNegative = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[float, Meta(ge=0)]
+
+
+class EpisodeFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an agent is told about one dialogue beside its messages; see `colbench.interfaces.Episode`."""
+
+    id: str
+    seed: int
+    max_turns: int
+    domain: str
+    record_tokens: bool = False
+    """True if replies shall carry their tokens; only an agent with `records_tokens` is told so."""
+
+
+class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message of the dialogue."""
+
+    role: Role
+    """`user` is the human, `assistant` the agent."""
+    content: str
+    images: tuple[str, ...] = ()
+    """PNG pictures as data URLs; only an agent that accepts images is sent any."""
+
+
+class Start(Struct, frozen=True, kw_only=True, tag="start"):
+    """To the agent: a dialogue begins."""
+
+    protocol: str = PROTOCOL
+    episode: EpisodeFacts
+
+
+class Enter(Struct, frozen=True, kw_only=True, tag="enter"):
+    """To the host of a Python agent: the run starts; `entered` or `error` is due."""
+
+
+class Messages(Struct, frozen=True, kw_only=True, tag="messages", omit_defaults=True):
+    """To the agent: the whole dialogue so far, its last message the human's; a reply is due."""
+
+    episode: str
+    messages: tuple[Said, ...]
+    seconds: Seconds | None = None
+    """The time that is left of the dialogue's limit."""
+
+
+class End(Struct, frozen=True, kw_only=True, tag="end"):
+    """To the agent: a dialogue is over; nothing is due."""
+
+    episode: str
+
+
+class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
+    """From the agent, first of all: who it is and what it can do."""
+
+    protocol: str
+    name: str
+    version: str = ""
+    concurrent: bool = False
+    """Whether it has several dialogues at a time."""
+    accepts_images: bool = False
+    domains: tuple[str, ...] | None = None
+    """What it is for; null: every domain."""
+    records_tokens: bool = False
+    """Whether its replies can carry their tokens (`sampled`)."""
+    description: dict[str, str] = {}
+    """What else describes it, for the record; of a Python agent its class, its source, and its own words."""
+    domain_descriptions: dict[str, dict[str, str] | str] = {}
+    """What describes it for tasks of one domain alone, by domain; a text says why there is none."""
+
+
+class Entered(Struct, frozen=True, kw_only=True, tag="entered"):
+    """From the host of a Python agent: it has entered the agent, and dialogues may begin."""
+
+
+class Spared(Struct, frozen=True, kw_only=True, tag="spared"):
+    """From the agent: seconds of the reply that is due in which it waited for a model server; they do not count."""
+
+    episode: str
+    seconds: Seconds
+
+
+class Learned(Struct, frozen=True, kw_only=True, tag="learned"):
+    """From the host of a Python agent: what the agent has learned of its model and server so far."""
+
+    sentences: tuple[str, ...]
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    """What a reply cost, as a model server counted it."""
+
+    prompt_tokens: NotNegative = 0
+    completion_tokens: NotNegative = 0
+    requests: NotNegative = 1
+
+
+class Reply(Struct, frozen=True, kw_only=True, tag="reply"):
+    """From the agent: its next message."""
+
+    episode: str
+    content: str
+    usage: Tokens | None = None
+    thoughts: str = ""
+    """Its thoughts before it spoke; nobody is shown them."""
+    delivery: Delivery | None = None
+    """How a model server delivered the reply."""
+    sampled: Sampled | None = None
+    """The tokens of the reply, where they are recorded."""
+
+
+class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
+    """From the agent, in place of a reply: it gives up on this dialogue. In place of `ready`: it cannot start."""
+
+    episode: str = ""
+    """Empty where no dialogue is concerned."""
+    message: str
+    retry: bool = False
+    """A server that it depends on did not answer: leave the dialogue unscored, to be had again."""
+    kind: Kind = "exception"
+    """How it failed."""
+    stop: bool = False
+    """What is wrong is the user's to mend, as is a refused key: stop the run."""
+
+
+ToAgent = Start | Enter | Messages | End
+FromAgent = Ready | Entered | Spared | Learned | Reply | Error
+_DECODER: msgspec.json.Decoder[FromAgent] = msgspec.json.Decoder(FromAgent)
+_REQUESTS: msgspec.json.Decoder[ToAgent] = msgspec.json.Decoder(ToAgent)
+
+
+def start(episode: Episode) -> Start:
+    """The message that begins a dialogue."""
+    return Start(
+        episode=EpisodeFacts(
+            id=episode.id,
+            seed=episode.seed,
+            max_turns=episode.max_turns,
+            domain=episode.domain,
+            record_tokens=episode.record_tokens,
+        )
+    )
+
+
+def messages(episode: str, dialogue: Sequence[Message], seconds: float | None = None) -> Messages:
+    """The message that asks for a reply, within so many seconds if they are limited."""
+    said = tuple(
+        Said(role=each.role, content=clean(each.content), images=tuple(map(data_url, each.images)))
+        for each in dialogue
+    )
+    return Messages(episode=episode, messages=said, seconds=seconds)
+
+
+def encode(message: ToAgent | FromAgent) -> bytes:
+    """One line of JSON, its newline included."""
+    return msgspec.json.encode(message) + b"\n"
+
+
+def read_ready(line: bytes) -> Ready:
+    """The agent's first message. Raises AgentError when it is none, or of another version of the protocol."""
+    ready = decode(line)
+    if isinstance(ready, Error):
+        raise as_error(ready, "" if ready.stop else SAYS)
+    if not isinstance(ready, Ready):
+        raise AgentError(
+            f"its first message must be `ready`; it sent {_shown(line)}", kind="malformed"
+        )
+    if ready.protocol != PROTOCOL:
+        raise AgentError(
+            f"it speaks {ready.protocol!r}; this ColBench speaks {PROTOCOL!r}", kind="malformed"
+        )
+    return ready
+
+
+def read_request(line: bytes) -> ToAgent:
+    """What ColBench sent to an agent."""
+    return _REQUESTS.decode(line)
+
+
+def read_answer(line: bytes) -> Reply | Error:
+    """What the agent says when it was asked. Raises AgentError when it is neither reply nor error."""
+    answer = decode(line)
+    if not isinstance(answer, Reply | Error):
+        tag = answer.__struct_config__.tag
+        raise AgentError(f"it sent `{tag}` where `reply` or `error` was due", kind="malformed")
+    return answer
+
+
+def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
+    """The reply as a message. Raises what an error means, its text after `quoted`."""
+    if isinstance(answer, Error):
+        raise as_error(answer, quoted)
+    counts = answer.usage
+    usage = Usage(**msgspec.structs.asdict(counts)) if counts else None
+    return Message(
+        role="assistant",
+        content=answer.content,
+        thoughts=answer.thoughts,
+        usage=usage,
+        delivery=answer.delivery,
+        sampled=answer.sampled,
+    )
+
+
+def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
+    """The exception that an agent's error means: UserError, EndpointError or AgentError."""
+    text = quoted + error.message
+    if error.stop:
+        return UserError(text)
+    if error.retry:
+        kind = "server_error" if error.kind == "exception" else error.kind
+        return EndpointError(text, kind=kind)
+    return AgentError(text, kind=error.kind)
+
+
+def decode(line: bytes) -> FromAgent:
+    """What the agent sent. Raises AgentError when it is no message."""
+    if not line.strip():
+        raise AgentError("it sent no message, but an empty line or body", kind="malformed")
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        raise AgentError(
+            f"it sent what is no message, {cause}: {_shown(line)}", kind="malformed"
+        ) from cause
+
+
+def _shown(line: bytes) -> str:
+    more = " …" if len(line) > SHOWN else ""
+    return line[:SHOWN].decode("utf-8", "replace").strip() + more

@@ -1,0 +1,119 @@
+"""A Python agent in a process of its own: the harness's side. `host` is the other one.
+
+Nothing of the agent is imported here. The host keeps the time of each reply, because it sees what blocks there; the
+harness counts the same seconds, less those that the host says to spare, and gives up a host that says nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from colbench.agent_process.command import CommandAgent, Conversation
+from colbench.agent_process.process import AgentProcess
+from colbench.agent_process.program import EXIT_GRACE
+from colbench.agent_process.protocol import as_message, messages
+from colbench.clock import GRACE, RUNNING
+from colbench.command import printable
+from colbench.config import ArgValue
+from colbench.errors import AgentError, EndpointError, UserError
+from colbench.interfaces import Agent
+from colbench.messages import Message
+
+STARTUP = 1800.0
+"""Seconds to be ready: an agent may load a model when it is built."""
+HOST_GRACE = 2 * GRACE
+"""Seconds after the limit of a dialogue in which the host has to say so."""
+_BOOT = (
+    "import json, sys; plan = json.loads(sys.argv[1]); sys.path[:] = plan['path']; "
+    "from colbench.agent_process.host import main; main()"
+)
+"""`-P` keeps the folder where it is started out of the path until then."""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What the host is told on its command line."""
+
+    path: tuple[str, ...]
+    """`sys.path` of the harness."""
+    spec: str
+    args: dict[str, ArgValue]
+    patience: float
+    """Seconds to wait for a model server that cannot be reached."""
+
+
+class PythonAgent(CommandAgent):
+    """The agent that a spec means, as `colbench.plugins` has it, built with `args` in a process of its own.
+
+    One process has all dialogues. `patience` is the run's `endpoint_patience`.
+    """
+
+    descriptors = 0
+    exit_grace = 20.0
+
+    def __init__(self, spec: str, args: Mapping[str, ArgValue], *, patience: float) -> None:
+        path = tuple(os.path.abspath(entry) if entry else "" for entry in sys.path)
+        plan = Plan(path=path, spec=spec, args=dict(args), patience=patience)
+        command = [sys.executable, "-P", "-c", _BOOT, msgspec.json.encode(plan).decode()]
+        super().__init__(spec, command, startup_timeout=STARTUP)
+
+    def describe(self) -> dict[str, str]:
+        """As the agent is described in the process that it is in."""
+        return self.ready.description
+
+    def learned(self) -> Sequence[str]:
+        """What the agent has learned of its model and server."""
+        return self._shared.learned if self._shared else ()
+
+    async def __aenter__(self) -> PythonAgent:
+        """Start its process. Raises UserError when the agent cannot be entered."""
+        try:
+            await self.share()
+        except AgentError as cause:
+            raise UserError(f"--agent {self.spec}: {cause}") from cause
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """End its process; soon if the run was interrupted."""
+        process = self._shared
+        if process and any(isinstance(each, asyncio.CancelledError) for each in error):
+            process.grace = EXIT_GRACE
+        await super().__aexit__(*error)
+        if process and process.last_error:
+            logger = logging.getLogger("colbench")
+            logger.warning("the agent did not stop well: %s", printable(process.last_error))
+
+    def conversation(self, process: AgentProcess, episode: str) -> Agent:
+        """The agent of a dialogue that has begun in the host."""
+        return _Conversation(process, episode, accepts_images=self.accepts_images)
+
+    async def _run(self, whose: str) -> AgentProcess:
+        process = await super()._run(whose)
+        try:
+            await process.enter()
+        except (AgentError, EndpointError, UserError):
+            await process.stop()
+            raise
+        return process
+
+
+class _Conversation(Conversation):
+    async def reply(self, dialogue: Sequence[Message]) -> Message:
+        clock = RUNNING.get()
+        if clock is None:
+            return await super().reply(dialogue)
+        request = messages(self._episode, dialogue, max(0.0, clock.limit - clock.seconds))
+        limit, clock.limit = clock.limit, clock.limit + HOST_GRACE
+        try:
+            return as_message(await self._process.ask(request), "")
+        finally:
+            if clock.is_over:
+                silent = "no answer in time: its process said nothing any more"
+                self._process.fail(AgentError(silent, kind="timeout"))
+            clock.limit = limit
