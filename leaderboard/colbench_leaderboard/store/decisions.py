@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from colbench.errors import DataError, UserError
@@ -18,7 +19,9 @@ from colbench_leaderboard.bundle.refused import shown
 from colbench_leaderboard.store.entries import parse, parse_scores, read_named, read_receipt
 from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import Log, require_latest, writing
+from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, Receipt, Summary
+from colbench_leaderboard.verify.transcripts import Transcripts, report_shared
 
 
 def accept(
@@ -93,6 +96,24 @@ def require_reason(reason: str, flag: str = "--reason") -> None:
     """Raise UserError if a reason is empty."""
     if not reason.strip():
         raise UserError(f"{flag}: say why; it is published")
+
+
+def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
+    """Raise UserError if other bundles hold transcripts of this one, and its receipt does not say so.
+
+    `against`: the folders of the other bundles.
+    """
+    with read_bundle(bundle) as found:
+        findings = Findings()
+        transcripts = Transcripts(cell.rollout for cell in found.cells())
+        report_shared(transcripts, found.digest, against, findings)
+    named = {finding.message for finding in _receipt(verified).findings}
+    for finding in findings.all():
+        if finding.message not in named:
+            raise UserError(
+                f"{verified / RECEIPT}: was not made against an entry that stands: {finding.message}; "
+                "leave out --verified, or verify it --against that entry"
+            )
 
 
 def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -> None:

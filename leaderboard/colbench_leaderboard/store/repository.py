@@ -9,7 +9,8 @@ from pathlib import Path
 
 from colbench.errors import UserError
 from colbench.version import __version__
-from colbench_leaderboard.store.layout import ENTRIES, LOG
+from colbench_leaderboard.store.layout import ENTRIES, LOCK, LOG, SIGNERS
+from colbench_leaderboard.store.signing import Keepers
 
 README = """\
 # A ColBench leaderboard
@@ -27,13 +28,16 @@ PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!]*", r
 ATTRIBUTES = ".gitattributes"
 AS_THEY_ARE = "* -text -filter -diff\n"
 """Git changes no line ending and runs no filter, because a bundle's digest is over its bytes."""
+IGNORED = ".gitignore"
 
 
-def make_store(store: Path, packages: Sequence[str] = ()) -> None:
+def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None = None) -> None:
     """Make an empty store in a new or empty folder, whose workflow installs these packages besides ColBench.
 
-    Raises UserError if the folder is not empty, or a package is not written as `NAME==VERSION`.
+    `signers`: the file of the keepers' public keys (see `signing`), which is copied. Raises UserError if the folder is
+    not empty, a package is not written as `NAME==VERSION`, or the keys cannot be read.
     """
+    keys = Keepers(signers).content if signers else b""
     for package in packages:
         if not PINNED.fullmatch(package):
             raise UserError(
@@ -45,6 +49,8 @@ def make_store(store: Path, packages: Sequence[str] = ()) -> None:
     (store / ENTRIES / ".gitkeep").touch()
     (store / "README.md").write_text(README, "utf-8")
     write_repository_files(store, packages)
+    if signers:
+        (store / SIGNERS).write_bytes(keys)
     (store / LOG).touch()
 
 
@@ -53,7 +59,7 @@ def repository_files(packages: Sequence[str] = ()) -> dict[str, str]:
     template = files("colbench_leaderboard.store").joinpath("verify-entries.yml")
     workflow = template.read_text("utf-8").replace("@VERSION@", __version__)
     workflow = workflow.replace("@PACKAGES@", " ".join(packages))
-    return {WORKFLOW: workflow, ATTRIBUTES: AS_THEY_ARE}
+    return {WORKFLOW: workflow, ATTRIBUTES: AS_THEY_ARE, IGNORED: f"/{LOCK}\n"}
 
 
 def write_repository_files(folder: Path, packages: Sequence[str] = ()) -> list[str]:
