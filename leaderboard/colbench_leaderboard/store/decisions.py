@@ -13,7 +13,7 @@ from pathlib import Path
 
 from colbench.errors import DataError, UserError
 from colbench_leaderboard.bundle.encoding import sha256
-from colbench_leaderboard.bundle.plain_text import skeleton
+from colbench_leaderboard.bundle.plain_text import look_alike
 from colbench_leaderboard.bundle.read import Bundle, read_bundle
 from colbench_leaderboard.bundle.refused import shown
 from colbench_leaderboard.store.entries import parse, parse_scores, read_named, read_receipt
@@ -125,7 +125,7 @@ def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -
             continue
         with read_bundle(bundle_folder(store, other)) as existing:
             theirs = existing.submission
-        if theirs.track == about.track and skeleton(theirs.name) == skeleton(about.name):
+        if theirs.track == about.track and look_alike(theirs.name, about.name):
             raise UserError(
                 f"the name '{shown(about.name)}' looks like '{shown(theirs.name)}', entry {other[:12]} of the same "
                 "board, and a reader has to tell them apart: it has to be sent in under another name, or `remove` "
