@@ -60,9 +60,10 @@ def refuse(store: Path, verified: Path, reason: str) -> Record:
     receipt = _receipt(verified)
     with writing(store) as log:
         require_latest(log.log, receipt.bundle, "refused")
+        folder = bundle_folder(store, receipt.bundle)
         digest = _keep_verified(store, receipt.bundle, verified)
         record = log.append("refused", receipt.bundle, receipt=digest, reason=reason)
-        shutil.rmtree(bundle_folder(store, receipt.bundle), ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         return record
 
 
@@ -71,9 +72,10 @@ def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Re
     require_reason(reason)
     with writing(store) as log:
         require_latest(log.log, bundle, "removed")
+        folder = bundle_folder(store, bundle)
         record = log.append("removed", bundle, reason=reason, deleted=delete)
         if delete:
-            shutil.rmtree(bundle_folder(store, bundle))
+            shutil.rmtree(folder)
         return record
 
 

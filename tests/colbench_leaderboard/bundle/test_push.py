@@ -84,6 +84,39 @@ def test_an_address_is_pushed_to_only_when_that_was_said(
     assert "this bundle was sent before" in capsys.readouterr().err
 
 
+HOOKS = ("pre-receive", "update", "post-receive", "post-update", "reference-transaction")
+
+
+@pytest.fixture
+def hostile(packed, repository, tmp_path):
+    """A repository of somebody else on this machine, whose hooks and settings leave a trace, and the trace."""
+    bare, other = tmp_path / "board.git", tmp_path / "other.git"
+    for each in (bare, other):
+        repository("clone", "--quiet", "--bare", str(repository.folder), str(each))
+    trace = tmp_path / "trace"
+    for name in HOOKS:
+        hook = bare / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\necho {name} >> {trace}\n")
+        hook.chmod(0o755)
+    (bare / "objects" / "info" / "alternates").write_text(f"{other}/objects\n")
+    command = f"echo alternates >> {trace}; true"
+    repository("config", "core.alternateRefsCommand", command, folder=bare)
+    return bare, trace
+
+
+def test_nothing_of_a_repository_on_this_machine_runs_when_it_is_pushed_to(
+    packed, repository, hostile
+):
+    bare, trace = hostile
+    repository("push", "--quiet", bare.as_uri(), "HEAD:refs/heads/by-git-alone")
+    assert {*HOOKS, "alternates"} == set(trace.read_text().split())
+    trace.unlink()
+    assert push(packed, bare.as_uri(), "--yes") == 0
+    assert len(branches(repository, bare)) == 3
+    assert not trace.exists()
+
+
 @pytest.mark.parametrize(
     "to",
     [
