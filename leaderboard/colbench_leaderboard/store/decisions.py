@@ -19,6 +19,7 @@ from colbench_leaderboard.bundle.refused import shown
 from colbench_leaderboard.store.entries import parse, parse_scores, read_named, read_receipt
 from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import Log, require_latest, writing
+from colbench_leaderboard.store.plain import read_plain
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, Receipt, Summary
 from colbench_leaderboard.verify.transcripts import Transcripts, report_shared
@@ -88,7 +89,7 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
             raise UserError(
                 f"bundle {bundle}: by the new rules it is refused; `colbench leaderboard remove` takes it off"
             )
-        if log.log.latest()[bundle].receipt == sha256(_content(verified / RECEIPT)):
+        if log.log.latest()[bundle].receipt == sha256(read_plain(verified / RECEIPT)):
             return None
         digest = _keep_verified(store, bundle, verified)
         return log.append("rescored", bundle, receipt=digest, reason=reason)
@@ -153,13 +154,13 @@ def _keep_bundle(store: Path, bundle: Bundle) -> None:
 
 def _keep_verified(store: Path, bundle: str, verified: Path) -> str:
     """Copy a receipt and the files that it names into the store, and return its hash."""
-    receipt = _content(verified / RECEIPT)
+    receipt = read_plain(verified / RECEIPT)
     digest = sha256(receipt)
     folder = verified_folder(store, bundle, digest)
     part = _part(folder)
     for name in (RECEIPT, SCORES, SUMMARY):
         if (verified / name).exists():
-            (part / name).write_bytes(_content(verified / name))
+            (part / name).write_bytes(read_plain(verified / name))
     _check(part)
     if folder.exists():
         shutil.rmtree(part)
@@ -220,14 +221,7 @@ def _check(verified: Path) -> None:
 
 def _receipt(verified: Path) -> Receipt:
     path = verified / RECEIPT
-    return parse(_content(path), Receipt, path)
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as cause:
-        raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
+    return parse(read_plain(path), Receipt, path)
 
 
 def _reasons(receipt: Receipt) -> str:

@@ -1,4 +1,4 @@
-"""Making an empty store, ready to be a git repository with a workflow that verifies pull requests on GitHub."""
+"""Making an empty store, ready to be a git repository with workflows on GitHub that verify entries and audit it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ each bundle as it was sent in, and what was found of it. Nothing here is edited 
 
     colbench leaderboard audit .            every hash, and nothing that the log does not name
     colbench leaderboard audit . --verify   every number, from the transcripts
+    colbench leaderboard head .             the head of the log, to be published elsewhere
     colbench leaderboard build . --out site
 """
-WORKFLOW = ".github/workflows/verify-entries.yml"
+WORKFLOWS = ".github/workflows"
+WORKFLOW = f"{WORKFLOWS}/verify-entries.yml"
+AUDIT_WORKFLOW = f"{WORKFLOWS}/audit-store.yml"
 PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!]*", re.ASCII)
 """A package as the workflow's shell may be given it."""
 ATTRIBUTES = ".gitattributes"
@@ -56,10 +59,14 @@ def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None =
 
 def repository_files(packages: Sequence[str] = ()) -> dict[str, str]:
     """Return the contents of the repository's own files by path; `packages`: see `make_store`."""
-    template = files("colbench_leaderboard.store").joinpath("verify-entries.yml")
-    workflow = template.read_text("utf-8").replace("@VERSION@", __version__)
-    workflow = workflow.replace("@PACKAGES@", " ".join(packages))
-    return {WORKFLOW: workflow, ATTRIBUTES: AS_THEY_ARE, IGNORED: f"/{LOCK}\n"}
+    workflows = {path: _workflow(path, packages) for path in (WORKFLOW, AUDIT_WORKFLOW)}
+    return {**workflows, ATTRIBUTES: AS_THEY_ARE, IGNORED: f"/{LOCK}\n"}
+
+
+def _workflow(path: str, packages: Sequence[str]) -> str:
+    template = files("colbench_leaderboard.store").joinpath(Path(path).name)
+    content = template.read_text("utf-8").replace("@VERSION@", __version__)
+    return content.replace("@PACKAGES@", " ".join(packages))
 
 
 def write_repository_files(folder: Path, packages: Sequence[str] = ()) -> list[str]:

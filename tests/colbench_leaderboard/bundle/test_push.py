@@ -14,7 +14,13 @@ from colbench.cli import main
 from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.store.branches import new_entries
-from colbench_leaderboard.store.repository import ATTRIBUTES, WORKFLOW, write_repository_files
+from colbench_leaderboard.store.repository import (
+    ATTRIBUTES,
+    AUDIT_WORKFLOW,
+    IGNORED,
+    WORKFLOW,
+    write_repository_files,
+)
 
 
 def push(bundle, to, *flags):
@@ -253,10 +259,18 @@ def test_a_base_that_is_no_commit_is_refused(base, repository, capsys):
     assert "40 hexadecimal digits" in capsys.readouterr().err
 
 
-def test_the_workflow_has_no_secret_no_right_and_nothing_of_strangers_in_a_shell(tmp_path):
-    assert write_repository_files(tmp_path) == [WORKFLOW, ATTRIBUTES]
+def test_the_repositorys_own_files_are_written_once(tmp_path):
+    files = [WORKFLOW, AUDIT_WORKFLOW, ATTRIBUTES, IGNORED]
+    assert write_repository_files(tmp_path) == files
     assert write_repository_files(tmp_path) == []
-    text = (tmp_path / WORKFLOW).read_text()
+
+
+@pytest.mark.parametrize(("workflow", "count"), [(WORKFLOW, 3), (AUDIT_WORKFLOW, 4)])
+def test_a_workflow_has_no_secret_no_right_and_nothing_of_strangers_in_a_shell(
+    workflow, count, tmp_path
+):
+    write_repository_files(tmp_path)
+    text = (tmp_path / workflow).read_text()
     assert f'"colbench=={colbench.__version__}"' in text
     assert re.findall(r"^permissions:\n((?:  .*\n)+)", text, re.MULTILINE) == ["  contents: read\n"]
     assert "pull_request_target" not in text
@@ -265,7 +279,7 @@ def test_the_workflow_has_no_secret_no_right_and_nothing_of_strangers_in_a_shell
     for action in re.findall(r"uses: (\S+)", text):
         assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action)
     scripts = re.findall(r"^ +run: (?:\|\n)?((?:.+\n)+?)(?=^ {6}- |\Z)", text, re.MULTILINE)
-    assert len(scripts) == 3
+    assert len(scripts) == count
     assert not any("${{" in script for script in scripts)
 
 
