@@ -84,9 +84,11 @@ def skeleton(name: str) -> str:
 
     Case, accents, spaces and signs are dropped, except a sign between two digits. `i` and `l` are the same.
     """
-    whole = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFKD", name))
-    seen = unicodedata.normalize("NFKD", whole.translate(prototypes())).casefold()
-    return "".join(filter(_tells_apart, seen.replace("i", "l"))) or name
+    seen = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFD", name))
+    for _ in range(2):  # what a compatible form stands for may be confusable, too
+        seen = unicodedata.normalize("NFKD", seen.translate(prototypes()))
+    seen = seen.casefold().replace("i", "l")
+    return "".join(filter(_tells_apart, seen)) or name
 
 
 def _skeletons(name: str) -> set[str]:

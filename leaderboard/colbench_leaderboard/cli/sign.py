@@ -60,12 +60,13 @@ def sign_with(store: Path, key: str) -> None:
 
 def finish(args: argparse.Namespace) -> None:
     """Sign a store after a decision if there is a `--key`; if there is none but the store is signed, say how."""
-    from colbench_leaderboard.store.signatures import read_keepers
+    from colbench_leaderboard.store.log import read_log
+    from colbench_leaderboard.store.signatures import read_keepers, signed_records
 
     store = Path(args.store)
     if args.key:
         sign_with(store, args.key)
-    elif read_keepers(store):
+    elif read_keepers(store) and signed_records(store) < len(read_log(store).records):
         say(f"not signed yet: `colbench leaderboard sign {store} --key KEY` signs it", "yellow")
 
 

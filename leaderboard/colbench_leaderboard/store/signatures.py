@@ -70,7 +70,7 @@ def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatur
     faults = [*_faults_of_heads(store, log, heads, keepers, names)]
     signed = heads[-1].records if heads and not faults else 0
     if signed < len(log.records):
-        faults.append(f"records {signed + 1} to {len(log.records)} are not signed: {_how(store)}")
+        faults.append(f"not signed since record {signed + 1}: {_how(store)}")
     faults += _faults_of_receipts(store, log, keepers)
     return Signatures(records=signed, keepers=tuple(dict.fromkeys(names)), faults=tuple(faults))
 
@@ -97,12 +97,18 @@ def sign_store(store: Path, key: Path) -> Head:
                 _sign_receipt(record, path, key, keepers)
         if heads and heads[-1].records == len(log.records):
             return heads[-1]
-        head = head_of(log, follows=heads[-1].records if heads else 0)
+        head = head_of(log, follows=signed_records(store))
         head = replace(head, signature=sign(head.statement.encode(), key, "colbench-head"))
         require_signed(head, keepers, f"--key {key}")
         (store / HEADS).mkdir(exist_ok=True)
         _write_new(_head_file(store, head), head.text)
         return head
+
+
+def signed_records(store: Path) -> int:
+    """Return how many records the last signed head covers."""
+    heads = read_heads(store)
+    return heads[-1].records if heads else 0
 
 
 def newest_head(store: Path, log: Log) -> Head:

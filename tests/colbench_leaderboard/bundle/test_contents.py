@@ -289,7 +289,7 @@ def test_every_character_of_unicodes_table_looks_like_what_the_table_says():
     table = prototypes()
     assert len(table) == 6712
     letters = {code: text for code, text in table.items() if chr(code).isalpha() and text.isalpha()}
-    assert len(letters) > 4000
+    assert len(letters) > 3000
     unlike = {c: t for c, t in letters.items() if not look_alike(f"x{chr(c)}x", f"x{t}x")}
     assert unlike == {}
 

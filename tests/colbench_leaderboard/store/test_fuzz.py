@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 from colbench.errors import DataError, UserError
 from colbench_leaderboard.bundle.archive import write
 from colbench_leaderboard.bundle.encoding import canonical, decode, require_flat
+from colbench_leaderboard.bundle.files import manifest
 from colbench_leaderboard.bundle.plain_text import look_alike, name_flaw, text_flaw
 from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.bundle.refused import Refused
-from colbench_leaderboard.bundle.schema import Lock, Submission, Trajectory
+from colbench_leaderboard.bundle.schema import MANIFEST, Lock, Submission, Trajectory
 from colbench_leaderboard.store.heads import read_head
 from colbench_leaderboard.store.layout import Record
 from colbench_leaderboard.store.log import parse_log
@@ -130,6 +131,9 @@ def test_a_real_bundle_whose_files_have_other_bytes(small_bundle, data):
             path = Path(scratch) / name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(data.draw(mutated(content)) if name == spoiled else content)
+        if spoiled != MANIFEST:  # or nothing but the manifest's hashes would be tested
+            sealed = manifest(Path(scratch), [name for name in names if name != MANIFEST])
+            (Path(scratch) / MANIFEST).write_bytes(sealed)
         with suppress(Refused):
             read_whole(Path(scratch))
 

@@ -95,12 +95,12 @@ def without_a_head(store, keys):
 
 def without_the_last_head(store, keys):
     (store / HEADS / "3.txt").unlink()
-    return "records 2 to 3 are not signed: `colbench leaderboard sign"
+    return "not signed since record 2: `colbench leaderboard sign"
 
 
 def appended(store, keys):
     remove(store, read_log(store).records[0].bundle, "by somebody without a key")
-    return "records 4 to 4 are not signed"
+    return "not signed since record 4"
 
 
 def changed_statement(store, keys):
