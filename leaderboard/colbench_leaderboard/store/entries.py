@@ -67,7 +67,7 @@ def parse(content: bytes, kind: type[Kind], path: Path) -> Kind:
     """Parse the content of a file. Raises DataError that names it."""
     try:
         return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise DataError(f"{path}: {cause}") from cause
 
 
@@ -78,6 +78,6 @@ def parse_scores(content: bytes, path: Path) -> list[CellScore]:
     for number, line in enumerate(content.splitlines(), start=1):
         try:
             scores.append(decoder.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
             raise DataError(f"{path}, line {number}: {cause}") from cause
     return scores
