@@ -143,7 +143,7 @@ def iter_rollouts(path: Path) -> Iterator[Rollout]:
     for number, line in enumerate(_whole_lines(path), start=1):
         try:
             rollout = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
             raise DataError(f"{path}, line {number}: not a rollout: {cause}{fix}") from cause
         if rollout.schema != SCHEMA:
             raise DataError(

@@ -99,7 +99,7 @@ class RunFolder:
             raise DataError(
                 f"{self.path} is no run folder: {self.record_path.name} cannot be read"
             ) from cause
-        except msgspec.DecodeError as cause:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
             raise DataError(f"{self.record_path}: {cause}") from cause
         if record.schema != SCHEMA:
             raise DataError(f"{self.record_path}: schema {record.schema}, expected {SCHEMA}")

@@ -191,7 +191,7 @@ def _decode(lines: Iterable[bytes], path: Path, malformed: list[str] | None) -> 
             continue
         try:
             yield task_from_row(msgspec.json.decode(row))
-        except (msgspec.DecodeError, DataError, UnicodeDecodeError) as cause:
+        except (msgspec.DecodeError, DataError, UnicodeDecodeError, RecursionError) as cause:
             flaw = f"{path}, line {number}: {cause}"
             if malformed is None:
                 raise DataError(flaw) from cause

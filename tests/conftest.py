@@ -16,6 +16,7 @@ from colbench.errors import UserError
 from colbench.sandbox.browser import Renderer, find_browser
 
 settings.register_profile("no deadline", deadline=None)
+settings.register_profile("long", deadline=None, max_examples=20_000)
 settings.load_profile("no deadline")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """Where the tests were started in the background it is ignored, and so it would be by what they start."""

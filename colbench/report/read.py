@@ -14,6 +14,15 @@ from colbench.report.model import SCHEMA, RunReport
 
 SCHEMA_1 = "colbench.report/1"
 """Had the mean of the leading metric under the metric's own name."""
+UNREADABLE = (
+    msgspec.DecodeError,
+    UnicodeDecodeError,
+    RecursionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+)
+"""What reading the file of an earlier version raises where that is not a report."""
 
 
 def read_report(path: str | Path) -> RunReport:
@@ -29,7 +38,7 @@ def read_report(path: str | Path) -> RunReport:
         return msgspec.convert(content, RunReport)
     except OSError as cause:
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
-    except (msgspec.DecodeError, msgspec.ValidationError, KeyError, UnicodeDecodeError) as cause:
+    except UNREADABLE as cause:
         raise DataError(f"{path}: not a report: {cause}") from cause
 
 

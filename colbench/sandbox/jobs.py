@@ -7,6 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from colbench.command import printable
+
 Namespace = Literal["module", "split"]
 """How the source is executed. `module`: as a module, every top-level name visible everywhere.
 `split`: as the released scorer does, globals apart from locals, so that no function sees a top-level name."""
@@ -75,4 +77,4 @@ def _text(content: bytes) -> str:
         text = None
     if not isinstance(text, str):
         return "an unreadable error"
-    return text[:300].encode("utf-8", "backslashreplace").decode()
+    return printable(text[:300]).encode("utf-8", "backslashreplace").decode()

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
+from colbench.command import printable
+
 _PARTS = 60
 """Parts of one collection that are looked at; the rest could not be shown anyway."""
 _EPOCH = datetime.datetime(1, 1, 1)  # naive on purpose
@@ -33,8 +35,8 @@ def show_tree(tree: Any, limit: int) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """The text on one line that any file can hold, cut at `limit` characters."""
-    text = text[:limit].encode("utf-8", "backslashreplace").decode()
+    """Return the text on one line that any file can hold and any terminal can show, cut at `limit` characters."""
+    text = printable(text[:limit]).encode("utf-8", "backslashreplace").decode()
     text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) < limit else text[: limit - 1] + "…"
 

@@ -60,12 +60,18 @@ def show(value: bytes, limit: int = 200) -> str:
 
 
 def kind(value: bytes) -> str:
-    """The name of the value's type, as in Python or as the sandbox calls it; of what is no data, `opaque`."""
+    """Return the name of the value's type, as in Python or as the sandbox calls it; of what is no data, `opaque`.
+
+    Raises MalformedValueError if the text is not a value.
+    """
     match _tree(value):
         case None:
             return "None"
         case {**fields}:
-            return str(next(iter(fields)))
+            tag = next(iter(fields), "")
+            if tag not in _FORMS:
+                raise MalformedValueError("not a value: unknown form")
+            return tag
         case tree:
             return type(tree).__name__
 

@@ -80,7 +80,7 @@ def _decoded(content: bytes, place: str) -> Line:
 def _values(content: bytes, place: str) -> object:
     try:
         return msgspec.json.decode(content)
-    except msgspec.DecodeError as cause:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise DataError(
             f"{place}: {cause}; write one JSON object to a line, with finite numbers"
         ) from cause

@@ -130,7 +130,7 @@ def _json_rows(
         place = f"{path}, line {number}"
         try:
             fields = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
             cut = "" if line.endswith(b"\n") else f"; the file ends within this line: {AGAIN}"
             complain(f"{place}: {cause}{cut}", malformed, cause)
         else:

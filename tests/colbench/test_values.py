@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import math
 import uuid
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
@@ -15,8 +16,10 @@ import pytest
 from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
+from colbench.sandbox.inside.candidate import _described
 from colbench.sandbox.inside.encode import UnsupportedValueError, encode
-from colbench.sandbox.values import MalformedValueError, comparable, equal, show
+from colbench.sandbox.jobs import parse_line
+from colbench.sandbox.values import MalformedValueError, comparable, equal, kind, show
 
 Point = namedtuple("Point", "x y")
 
@@ -292,6 +295,58 @@ def test_a_hostile_text_is_malformed_and_never_crashes(text):
         equal(text, b"1")
     with pytest.raises(MalformedValueError):
         comparable(text)
+
+
+class Answers(type):
+    """A metaclass that answers what it likes, another thing at each question."""
+
+    asked = 0
+
+    def __getattribute__(cls, name):
+        Answers.asked += 1
+        known = {"__module__": "builtins", "__qualname__": "int", "__name__": "int"}
+        if name == "__mro__":
+            return (int, object)
+        return known.get(name) if Answers.asked > 1 else type.__getattribute__(cls, name)
+
+
+class Pretender(metaclass=Answers):
+    pass
+
+
+def test_a_class_has_the_name_that_python_gave_it_whatever_its_metaclass_answers():
+    Answers.asked = 0
+    assert not both(Pretender, int)
+    assert encode(Pretender()) == '{"opaque": "Pretender"}'
+
+
+def test_an_exception_is_named_by_python_and_not_by_its_own_code():
+    class Meta(type):
+        __name__ = property(lambda cls: {}[cls])
+
+    class Broken(Exception, metaclass=Meta):
+        __class__ = property(lambda self: 1 / 0)
+
+    class Text(str):
+        def __format__(self, spec):
+            raise SystemExit
+
+    assert _described(Broken(Text("odd"))) == '"Broken: odd"'
+
+
+def test_what_a_type_is_called_cannot_take_over_a_terminal():
+    named = type("Odd", (), {})
+    named.__qualname__ = "a\x1b[31m\u202eb"
+    assert show(encode(named()).encode()) == "<a\ufffd[31m\ufffdb object>"
+    line = b"error\t" + json.dumps("E\x1b]0;x").encode()
+    assert parse_line(line).message == "E\ufffd]0;x"
+
+
+def test_the_name_of_a_type_is_one_of_those_that_the_sandbox_gives():
+    assert kind(encode((1,)).encode()) == "tuple"
+    for text in (b"{}", b'{"no such type": 1}', b"{"):
+        with pytest.raises(MalformedValueError):
+            kind(text)
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '[["a"]]', "[[], 1]", '"a"', "7", "null"])

@@ -21,7 +21,7 @@ from types import CodeType
 from typing import Any
 
 from .clock import shift_clock
-from .encode import UnsupportedValueError, encode
+from .encode import UnsupportedValueError, class_name, encode
 from .seeding import seed_generators
 
 PROGRESS = struct.Struct("=qdd")
@@ -112,12 +112,11 @@ def _outcome(code: CodeType, call: CodeType | str, namespace: Callable[[], Any])
 
 
 def _described(error: BaseException) -> str:
-    """Type and message as a JSON string; the message may be the candidate's own code."""
-    name = type(error).__name__
-    if isinstance(error, UnsupportedValueError):
-        name = "ValueError"
+    """Return type and message as a JSON string; the message may be computed by the candidate's own code."""
+    kind = type(error)
+    name = "ValueError" if kind is UnsupportedValueError else class_name(kind)
     try:
-        message = str(error)
+        message = str.__str__(str(error))
     except BaseException:
         message = ""
     return json.dumps(f"{name}: {message}"[:_MESSAGE] if message else name)

@@ -29,6 +29,26 @@ _SCALARS = frozenset({type(None), bool, int, float, str})
 _dumps = json.JSONEncoder(check_circular=False).encode
 
 
+_mro, _name = type.__dict__["__mro__"].__get__, type.__dict__["__name__"].__get__
+_module, _qualname = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
+
+
+def class_name(kind: type) -> str:
+    """Return the name of a class as Python has it, whatever its metaclass answers."""
+    return str.__str__(_name(kind))
+
+
+def _full_name(kind: type) -> tuple[str, str]:
+    """Return the module and the qualified name of a class as Python has them, whatever its metaclass answers."""
+    return str.__str__(_module(kind)), str.__str__(_qualname(kind))
+
+
+def _importable(kind: type) -> bool:
+    """Return True if a loaded module holds the class under its own name."""
+    module, name = _full_name(kind)
+    return getattr(sys.modules.get(module), name, None) is kind
+
+
 class UnsupportedValueError(Exception):
     """The value is too large, too deep or too strange to leave the sandbox."""
 
@@ -55,7 +75,7 @@ class _Encoder:
             raise UnsupportedValueError(f"the value is nested more than {MAX_DEPTH} deep")
         if kind is list:
             return self.items(value, depth)
-        for base in kind.__mro__:
+        for base in _mro(kind):
             write = _WRITERS.get(base)
             if write is not None:
                 return write(self, value, depth)
@@ -84,14 +104,11 @@ def _scalar(value: Any) -> Any:
 
 def _by_module(encoder: _Encoder, value: Any, depth: int) -> Any:
     """Types of modules that are costly to load: known by their module's name, if it is loaded at all."""
-    for base in type(value).__mro__:
-        write = _LAZY_WRITERS.get((base.__module__, base.__qualname__))
-        if (
-            write is not None
-            and getattr(sys.modules.get(base.__module__), base.__name__, 0) is base
-        ):
+    for base in _mro(type(value)):
+        write = _LAZY_WRITERS.get(_full_name(base))
+        if write is not None and _importable(base):
             return write(encoder, value, depth)
-    return {"opaque": type(value).__qualname__}
+    return {"opaque": _full_name(type(value))[1]}
 
 
 Writer = Callable[[_Encoder, Any, int], Any]
@@ -136,15 +153,13 @@ def _zone(value: datetime.timezone) -> Any:
 def _enum(value: Enum) -> Any:
     """A member of an importable enumeration; one that the answer defines itself is its own class."""
     kind = type(value)
-    if getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind:
-        return {"opaque": kind.__qualname__}
-    return {"enum": [f"{kind.__module__}.{kind.__qualname__}", value.name]}
+    if not _importable(kind):
+        return {"opaque": _full_name(kind)[1]}
+    return {"enum": [".".join(_full_name(kind)), value.name]}
 
 
 def _type(value: type) -> Any:
-    if getattr(sys.modules.get(value.__module__), value.__qualname__, None) is not value:
-        return {"opaque": "type"}
-    return {"type": f"{value.__module__}.{value.__qualname__}"}
+    return {"type": ".".join(_full_name(value))} if _importable(value) else {"opaque": "type"}
 
 
 def _namespace(encoder: _Encoder, value: SimpleNamespace, depth: int) -> Any:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from datetime import datetime
 
+from colbench_leaderboard.bundle.confusables import prototypes
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.bundle.schema import SUBMISSION, Submission
 
@@ -25,11 +26,6 @@ MOST_MARKS = 2
 """Combining marks on one letter."""
 POINT = "·"
 """Stands for any sign between two digits, as in 2.5."""
-TWINS = str.maketrans(
-    "АВЕЅЗІЈКМНОРСТУХҮԌԚԜаезіјкморсѕтухүѵһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧαικνορτυχօսոհցΙ01|",
-    "ABES3IJKMHOPCTYXYGQWae3ijkmopcstyxyvhdqwlABEZHIKMNOPTYXaikvoptuxounhgIolI",
-)
-"""Cyrillic, Greek and Armenian letters and digits that look like Latin letters, from Unicode's list of confusables."""
 
 
 def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
@@ -78,15 +74,25 @@ def text_flaw(text: str, *, line: bool = False) -> str:
     return ""
 
 
-def skeleton(name: str) -> str:
-    """Return how a name looks to a hasty reader: names with the same skeleton are confusable.
+def look_alike(one: str, other: str) -> bool:
+    """Return True if a hasty reader may take one name for the other: as written, in small letters, or in capitals."""
+    return not _skeletons(one).isdisjoint(_skeletons(other))
 
-    Case, accents, spaces and signs are dropped, except a sign between two digits; look-alike letters and digits become
-    Latin letters.
+
+def skeleton(name: str) -> str:
+    """Return how a name looks, by Unicode's table of confusable characters (UTS 39).
+
+    Case, accents, spaces and signs are dropped, except a sign between two digits. `i` and `l` are the same.
     """
-    whole = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFKD", name))
-    seen = whole.translate(TWINS).casefold().replace("i", "l")
+    seen = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFD", name))
+    for _ in range(2):  # what a compatible form stands for may be confusable, too
+        seen = unicodedata.normalize("NFKD", seen.translate(prototypes()))
+    seen = seen.casefold().replace("i", "l")
     return "".join(filter(_tells_apart, seen)) or name
+
+
+def _skeletons(name: str) -> set[str]:
+    return {skeleton(name), skeleton(name.casefold()), skeleton(name.upper())}
 
 
 def is_time(text: str) -> bool:

@@ -25,8 +25,15 @@ def add_to(actions: Any) -> None:
     parser.add_argument("store", metavar="STORE")
     parser.add_argument(
         "--head",
-        metavar="SHA256",
-        help="the log's head as you noted it earlier: it must still be there",
+        metavar="SHA256|FILE",
+        help="the log's head as you noted it earlier, or a file as `colbench leaderboard head` prints it: the log must "
+        "still have it, and only add to it",
+    )
+    parser.add_argument(
+        "--signers",
+        metavar="FILE",
+        help="the keepers' public keys as you know them (default: STORE/signers, which whoever holds the store can "
+        "change)",
     )
     parser.add_argument(
         "--verify",
@@ -66,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
 def _print_new_entries(args: argparse.Namespace) -> int:
     from colbench_leaderboard.store.branches import new_entries
 
-    if args.head is not None or args.verify or args.json:
-        raise UserError("--added-since: goes without --head, --verify and --json")
+    if args.head is not None or args.signers or args.verify or args.json:
+        raise UserError("--added-since: goes without --head, --signers, --verify and --json")
     print("\n".join(new_entries(Path(args.store), args.added_since, args.until or "HEAD")))
     return 0
 
@@ -75,19 +82,39 @@ def _print_new_entries(args: argparse.Namespace) -> int:
 def _audit(args: argparse.Namespace) -> Audit:
     from colbench_leaderboard.store.audit import audit
 
-    if args.head is not None and not re.fullmatch("[0-9a-f]{64}", args.head):
-        raise UserError(
-            f"--head: expected 64 hexadecimal digits, as every command prints them after `head`; given: {args.head}"
-        )
+    head = _head(args)
+    signers = Path(args.signers) if args.signers else None
 
     def verifier(bundle: Path, against: list[Path], out: Path) -> None:
         verify_for_store(args, bundle, against).write(out)
 
     store = Path(args.store)
     if args.verify:
-        return audit(store, head=args.head, verifier=verifier)
+        return audit(store, head=head, signers=signers, verifier=verifier)
     with progress() as seen:
-        return audit(store, head=args.head, seen=seen)
+        return audit(store, head=head, signers=signers, seen=seen)
+
+
+def _head(args: argparse.Namespace) -> str | None:
+    """Return the noted head. Raises DataError if the log is not one that only adds to it."""
+    from colbench_leaderboard.store.heads import read_head, require_head, require_signed
+    from colbench_leaderboard.store.log import read_log
+    from colbench_leaderboard.store.signatures import read_keepers
+
+    if args.head is None or re.fullmatch("[0-9a-f]{64}", args.head):
+        return str(args.head) if args.head else None
+    file, store = Path(args.head), Path(args.store)
+    if not file.is_file():
+        raise UserError(
+            "--head: expected 64 hexadecimal digits, as every command prints them after `head`, or a file; "
+            f"given: {args.head}"
+        )
+    head = read_head(file)
+    require_head(read_log(store), head, args.head)
+    keepers = read_keepers(store, Path(args.signers) if args.signers else None)
+    if keepers:
+        require_signed(head, keepers, args.head)
+    return head.head
 
 
 def _show(found: Audit, *, verified: bool) -> None:
@@ -102,5 +129,12 @@ def _show(found: Audit, *, verified: bool) -> None:
         f"{count(len(found.faults), 'fault')}"
     )
     say(f"head     {found.head}", "dim")
+    say(f"signed   {_signed(found)}", "dim")
     if not verified:
         say("Every hash was checked; --verify recomputes every number from the transcripts.", "dim")
+
+
+def _signed(found: Audit) -> str:
+    if found.signed:
+        return f"records 1 to {found.signed}, by {', '.join(found.keepers)}"
+    return "no: docs/leaderboard-store.md says how a store is signed"

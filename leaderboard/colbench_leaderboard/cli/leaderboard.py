@@ -9,7 +9,7 @@ from typing import Any
 
 from colbench.errors import DataError
 from colbench.flags import names
-from colbench_leaderboard.cli import audit, build
+from colbench_leaderboard.cli import audit, build, sign
 from colbench_leaderboard.cli.output import say, say_decision, say_objections
 from colbench_leaderboard.cli.verify import REFUSED, add_store_flags, verify_for_store
 
@@ -26,7 +26,8 @@ def add_to(commands: Any) -> None:
         "leaderboard", help="keep, audit and show a leaderboard", description=__doc__
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    for add in (_add_init, _add_accept, _add_remove, _add_rescore, audit.add_to, build.add_to):
+    decisions = (_add_accept, _add_remove, _add_rescore)
+    for add in (_add_init, *decisions, sign.add_to, audit.add_to, build.add_to):
         add(actions)
 
 
@@ -38,6 +39,12 @@ def _add_init(actions: Any) -> None:
         metavar="NAME==VERSION,…",
         default="",
         help="packages that bring the entries' domains, families or scorers, for its workflow on GitHub to install",
+    )
+    parser.add_argument(
+        "--signers",
+        metavar="FILE",
+        help="the keepers' public keys: a line for each, with a name, a space, and the content of a .pub file "
+        "(an allowed-signers file of OpenSSH); the store is then to be signed",
     )
     parser.set_defaults(run=init)
 
@@ -69,6 +76,7 @@ def _add_accept(actions: Any) -> None:
         action="store_true",
         help="show it as a line to compare with, such as `blank`, outside the ranks",
     )
+    sign.add_key_flag(parser)
     add_store_flags(parser)
     parser.set_defaults(run=accept)
 
@@ -85,6 +93,7 @@ def _add_remove(actions: Any) -> None:
     parser.add_argument(
         "--delete", action="store_true", help="delete the bundle's files, not only the entry"
     )
+    sign.add_key_flag(parser)
     parser.set_defaults(run=remove)
 
 
@@ -97,6 +106,7 @@ def _add_rescore(actions: Any) -> None:
     parser.add_argument("store", metavar="STORE")
     parser.add_argument("--reason", required=True, help="why; it is published")
     parser.add_argument("--only", metavar="DIGEST", help="one bundle, by its first digits")
+    sign.add_key_flag(parser)
     add_store_flags(parser)
     parser.set_defaults(run=rescore)
 
@@ -105,7 +115,7 @@ def init(args: argparse.Namespace) -> int:
     """Make the store."""
     from colbench_leaderboard.store.repository import make_store
 
-    make_store(Path(args.store), names(args.packages))
+    make_store(Path(args.store), names(args.packages), Path(args.signers) if args.signers else None)
     say(
         f"{args.store}: an empty store; `colbench leaderboard accept {args.store} BUNDLE` takes an entry in"
     )
@@ -115,18 +125,28 @@ def init(args: argparse.Namespace) -> int:
 def accept(args: argparse.Namespace) -> int:
     """Verify a bundle, and accept or refuse it. Returns 1 if the receipt refuses it."""
     from colbench_leaderboard.store.decisions import require_reason
+    from colbench_leaderboard.store.lock import locked
+
+    if args.refuse is not None:
+        require_reason(args.refuse, "--refuse")
+    with locked(Path(args.store)):
+        return _decide(args)
+
+
+def _decide(args: argparse.Namespace) -> int:
+    from colbench_leaderboard.store.decisions import require_compared
     from colbench_leaderboard.store.layout import bundle_folder
     from colbench_leaderboard.store.log import read_log
 
-    store = Path(args.store)
+    store, bundle = Path(args.store), Path(args.bundle)
     decide = _accept if args.refuse is None else _refuse
-    if args.refuse is not None:
-        require_reason(args.refuse, "--refuse")
-    if args.verified:
-        return decide(args, Path(args.verified))
     standing = [bundle_folder(store, each) for each in read_log(store).standing()]
     against = standing if args.refuse is None else []
-    outcome = verify_for_store(args, Path(args.bundle), against)
+    if args.verified:
+        if args.refuse is None:
+            require_compared(bundle, Path(args.verified), against)
+        return decide(args, Path(args.verified))
+    outcome = verify_for_store(args, bundle, against)
     with tempfile.TemporaryDirectory(prefix="colbench-accept-") as made:
         outcome.write(Path(made))
         if outcome.receipt.tier is not None or args.refuse is not None:
@@ -151,6 +171,7 @@ def _accept(args: argparse.Namespace, verified: Path) -> int:
     )
     say_objections(read_receipt(store, record))
     say_decision(record, read_log(store).head)
+    sign.finish(args)
     return 0
 
 
@@ -161,6 +182,7 @@ def _refuse(args: argparse.Namespace, verified: Path) -> int:
     store = Path(args.store)
     record = decisions.refuse(store, verified, args.refuse)
     say_decision(record, read_log(store).head)
+    sign.finish(args)
     return 0
 
 
@@ -173,18 +195,22 @@ def remove(args: argparse.Namespace) -> int:
     bundle = find(read_log(store), args.bundle)
     record = decisions.remove(store, bundle, args.reason, delete=args.delete)
     say_decision(record, read_log(store).head)
+    sign.finish(args)
     return 0
 
 
 def rescore(args: argparse.Namespace) -> int:
     """Record new scores where they changed. Returns 1 if the new rules refuse an entry."""
     from colbench_leaderboard.store.decisions import require_reason
+    from colbench_leaderboard.store.lock import locked
     from colbench_leaderboard.store.log import find, read_log
 
     require_reason(args.reason)
-    log = read_log(Path(args.store))
-    wanted = [find(log, args.only)] if args.only else list(log.standing())
-    refused = [bundle for bundle in wanted if not _rescore(args, bundle)]
+    with locked(Path(args.store)):
+        log = read_log(Path(args.store))
+        wanted = [find(log, args.only)] if args.only else list(log.standing())
+        refused = [bundle for bundle in wanted if not _rescore(args, bundle)]
+    sign.finish(args)
     for bundle in refused:
         say(
             f"{bundle}: refused by the new rules, and still on the board; `remove` takes it off",

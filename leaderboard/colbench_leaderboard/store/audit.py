@@ -26,13 +26,14 @@ from colbench_leaderboard.store.layout import (
     BUNDLE,
     ENTRIES,
     LOG,
+    RECEIPT_SIGNATURE,
     VERIFIED,
     Record,
     bundle_folder,
-    entry_folder,
     verified_folder,
 )
 from colbench_leaderboard.store.log import Log, read_log
+from colbench_leaderboard.store.signatures import check_signatures, read_keepers
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, Summary
 from colbench_leaderboard.verify.scores import summarize
 from colbench_leaderboard.verify.transcripts import duplicated
@@ -53,6 +54,10 @@ class Audit(Struct, frozen=True, kw_only=True):
     """Entries that are on a board."""
     verified: int
     """Of those, verified again and found the same."""
+    signed: int
+    """Records that a valid signed head covers."""
+    keepers: tuple[str, ...]
+    """Who signed heads of the log; empty if the store is unsigned."""
     faults: tuple[str, ...]
     """Deviations from the log: the file or record, and how it differs."""
 
@@ -61,17 +66,21 @@ def audit(
     store: Path,
     *,
     head: str | None = None,
+    signers: Path | None = None,
     verifier: Verifier | None = None,
     seen: Callable[[str, int, int], None] | None = None,
 ) -> Audit:
     """Audit a store from its log's first line.
 
-    `head`: a head of the log noted earlier. `seen` is called with a stage, how many entries are done, and how
+    `head`: a head of the log noted earlier. `signers`: an allowed-signers file of keys that count instead of those
+    that the store names, which then has to be signed. `seen` is called with a stage, how many entries are done, and how
     many there are. Raises DataError if the log itself is inconsistent.
     """
     log = read_log(store, head)
     torn = ["the last line has no line break: it is no decision"] if log.torn else []
     faults = [f"{LOG}: {each}" for each in torn]
+    signatures = check_signatures(store, log, read_keepers(store, signers))
+    faults += signatures.faults
     for record in log.records:
         faults += _faults(_check_record, store, record)
     faults += _unnamed(store, log)
@@ -88,6 +97,8 @@ def audit(
         records=len(log.records),
         standing=len(standing),
         verified=sum(not each for each in found) if verifier else 0,
+        signed=signatures.records,
+        keepers=signatures.keepers,
         faults=tuple(dict.fromkeys([*faults, *chain.from_iterable(found)])),
     )
 
@@ -163,7 +174,7 @@ def _unnamed(store: Path, log: Log) -> list[str]:
     """Return a fault for each file in `entries/` that the log does not name."""
     named: dict[Path, set[str]] = {store / ENTRIES: set(MARKS)}
     for record in log.records:
-        entry = entry_folder(store, record.bundle)
+        entry = store / ENTRIES / record.bundle
         named[store / ENTRIES].add(record.bundle)
         named.setdefault(entry, set()).add(VERIFIED)
         if record.decision != "refused":
@@ -171,8 +182,10 @@ def _unnamed(store: Path, log: Log) -> list[str]:
         receipts = named.setdefault(entry / VERIFIED, set())
         if record.receipt:
             receipts.add(record.receipt)
-            named[entry / VERIFIED / record.receipt] = {RECEIPT, SCORES, SUMMARY}
-    return list(chain.from_iterable(_unexpected(folder, names) for folder, names in named.items()))
+            named[entry / VERIFIED / record.receipt] = {RECEIPT, RECEIPT_SIGNATURE, SCORES, SUMMARY}
+    linked = [f"{store / ENTRIES}: is a symbolic link"] if (store / ENTRIES).is_symlink() else []
+    unexpected = (_unexpected(folder, names) for folder, names in named.items())
+    return [*linked, *chain.from_iterable(unexpected)]
 
 
 def _unexpected(folder: Path, names: set[str]) -> Iterator[str]:

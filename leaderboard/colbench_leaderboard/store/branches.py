@@ -20,7 +20,7 @@ from colbench_leaderboard.bundle.files import NAMES, SIZES
 from colbench_leaderboard.bundle.read import Bundle
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.bundle.schema import MANIFEST
-from colbench_leaderboard.store.git import Git, is_url, shown_url
+from colbench_leaderboard.store.git import Git, half_at, is_url, shown_url
 from colbench_leaderboard.store.layout import BUNDLE, ENTRIES
 
 PLAIN = "100644"
@@ -50,9 +50,8 @@ def open_repository(to: str) -> Iterator[Path]:
     elif is_url(to):
         with tempfile.TemporaryDirectory(prefix="colbench-push-") as scratch:
             clone = Path(scratch) / "repository.git"
-            Git(Path(scratch))(
-                "clone", "--quiet", "--bare", "--depth=1", "--no-tags", "--", to, str(clone)
-            )
+            flags = ("--quiet", "--bare", "--depth=1", "--no-tags", *half_at(to, "upload-pack"))
+            Git(Path(scratch))("clone", *flags, "--", to, str(clone))
             yield clone
     else:
         raise UserError(
@@ -83,12 +82,12 @@ def push(branch: Branch, to: str) -> None:
     """Push a branch to an address. Raises UserError with git's error message if that fails."""
     ref = f"refs/heads/{branch.name}"
     git = Git(branch.repository)
-    if git("ls-remote", "--", to, ref).strip():
+    if git("ls-remote", *half_at(to, "upload-pack"), "--", to, ref).strip():
         raise UserError(
             f"--to {shown_url(to)}: there is a branch {branch.name} already, so this bundle was sent before; open "
             f"a pull request from it, or delete it there (git push {shown_url(to)} --delete {branch.name})"
         )
-    git("push", "--quiet", "--", to, f"{ref}:{ref}")
+    git("push", "--quiet", *half_at(to, "receive-pack"), "--", to, f"{ref}:{ref}")
 
 
 def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from colbench.errors import DataError, UserError
 from colbench_leaderboard.bundle.encoding import sha256
-from colbench_leaderboard.bundle.plain_text import skeleton
+from colbench_leaderboard.bundle.plain_text import look_alike
 from colbench_leaderboard.bundle.read import Bundle, read_bundle
 from colbench_leaderboard.bundle.refused import shown
 from colbench_leaderboard.store.entries import parse, parse_scores, read_named, read_receipt
 from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import Log, require_latest, writing
+from colbench_leaderboard.store.plain import read_plain
+from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, Receipt, Summary
+from colbench_leaderboard.verify.transcripts import Transcripts, report_shared
 
 
 def accept(
@@ -57,9 +61,10 @@ def refuse(store: Path, verified: Path, reason: str) -> Record:
     receipt = _receipt(verified)
     with writing(store) as log:
         require_latest(log.log, receipt.bundle, "refused")
+        folder = bundle_folder(store, receipt.bundle)
         digest = _keep_verified(store, receipt.bundle, verified)
         record = log.append("refused", receipt.bundle, receipt=digest, reason=reason)
-        shutil.rmtree(bundle_folder(store, receipt.bundle), ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         return record
 
 
@@ -68,9 +73,10 @@ def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Re
     require_reason(reason)
     with writing(store) as log:
         require_latest(log.log, bundle, "removed")
+        folder = bundle_folder(store, bundle)
         record = log.append("removed", bundle, reason=reason, deleted=delete)
         if delete:
-            shutil.rmtree(bundle_folder(store, bundle))
+            shutil.rmtree(folder)
         return record
 
 
@@ -83,7 +89,7 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
             raise UserError(
                 f"bundle {bundle}: by the new rules it is refused; `colbench leaderboard remove` takes it off"
             )
-        if log.log.latest()[bundle].receipt == sha256(_content(verified / RECEIPT)):
+        if log.log.latest()[bundle].receipt == sha256(read_plain(verified / RECEIPT)):
             return None
         digest = _keep_verified(store, bundle, verified)
         return log.append("rescored", bundle, receipt=digest, reason=reason)
@@ -95,6 +101,24 @@ def require_reason(reason: str, flag: str = "--reason") -> None:
         raise UserError(f"{flag}: say why; it is published")
 
 
+def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
+    """Raise UserError if other bundles hold transcripts of this one, and its receipt does not say so.
+
+    `against`: the folders of the other bundles.
+    """
+    with read_bundle(bundle) as found:
+        findings = Findings()
+        transcripts = Transcripts(cell.rollout for cell in found.cells())
+        report_shared(transcripts, found.digest, against, findings)
+    named = {finding.message for finding in _receipt(verified).findings}
+    for finding in findings.all():
+        if finding.message not in named:
+            raise UserError(
+                f"{verified / RECEIPT}: was not made against an entry that stands: {finding.message}; "
+                "leave out --verified, or verify it --against that entry"
+            )
+
+
 def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -> None:
     """Raise UserError if an entry on the same board has a name that looks like this bundle's."""
     about = bundle.submission
@@ -104,7 +128,7 @@ def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -
             continue
         with read_bundle(bundle_folder(store, other)) as existing:
             theirs = existing.submission
-        if theirs.track == about.track and skeleton(theirs.name) == skeleton(about.name):
+        if theirs.track == about.track and look_alike(theirs.name, about.name):
             raise UserError(
                 f"the name '{shown(about.name)}' looks like '{shown(theirs.name)}', entry {other[:12]} of the same "
                 "board, and a reader has to tell them apart: it has to be sent in under another name, or `remove` "
@@ -130,13 +154,13 @@ def _keep_bundle(store: Path, bundle: Bundle) -> None:
 
 def _keep_verified(store: Path, bundle: str, verified: Path) -> str:
     """Copy a receipt and the files that it names into the store, and return its hash."""
-    receipt = _content(verified / RECEIPT)
+    receipt = read_plain(verified / RECEIPT)
     digest = sha256(receipt)
     folder = verified_folder(store, bundle, digest)
     part = _part(folder)
     for name in (RECEIPT, SCORES, SUMMARY):
         if (verified / name).exists():
-            (part / name).write_bytes(_content(verified / name))
+            (part / name).write_bytes(read_plain(verified / name))
     _check(part)
     if folder.exists():
         shutil.rmtree(part)
@@ -197,14 +221,7 @@ def _check(verified: Path) -> None:
 
 def _receipt(verified: Path) -> Receipt:
     path = verified / RECEIPT
-    return parse(_content(path), Receipt, path)
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as cause:
-        raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
+    return parse(read_plain(path), Receipt, path)
 
 
 def _reasons(receipt: Receipt) -> str:

@@ -12,6 +12,7 @@ from colbench_leaderboard.bundle.encoding import sha256
 from colbench_leaderboard.bundle.read import Bundle, read_bundle
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
+from colbench_leaderboard.store.plain import read_plain
 from colbench_leaderboard.verify.receipt import (
     RECEIPT,
     SCORES,
@@ -56,10 +57,7 @@ def read_scores(store: Path, record: Record, receipt: Receipt) -> list[CellScore
 
 def read_named(path: Path, digest: str) -> bytes:
     """Return the content of a file with this SHA-256. Raises DataError if it is missing or has another."""
-    try:
-        content = path.read_bytes()
-    except OSError as cause:
-        raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
+    content = read_plain(path)
     if (found := sha256(content)) != digest:
         raise DataError(f"{path}: its SHA-256 is {found}, but it is named as {digest}")
     return content
@@ -69,7 +67,7 @@ def parse(content: bytes, kind: type[Kind], path: Path) -> Kind:
     """Parse the content of a file. Raises DataError that names it."""
     try:
         return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise DataError(f"{path}: {cause}") from cause
 
 
@@ -80,6 +78,6 @@ def parse_scores(content: bytes, path: Path) -> list[CellScore]:
     for number, line in enumerate(content.splitlines(), start=1):
         try:
             scores.append(decoder.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
             raise DataError(f"{path}, line {number}: {cause}") from cause
     return scores

@@ -1,12 +1,18 @@
-"""Running git safely in a stranger's repository: no hooks, no helpers named by its configuration, no shell."""
+"""Running git safely in a stranger's repository: no hooks, no helpers named by its configuration, no shell.
+
+An address that begins with `file://` is a repository on this machine, in which git runs its own second half. That half
+does not inherit the settings of the first, so it is given the same ones.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from colbench.errors import UserError
 
@@ -15,9 +21,13 @@ QUIET = (
     "core.fsmonitor=false",
     "core.untrackedCache=false",
     "submodule.recurse=false",
+    "core.alternateRefsCommand=true",
     "protocol.ext.allow=never",
+    "receive.autogc=false",
+    "receive.denyCurrentBranch=refuse",
 )
-"""Settings that override those of any repository."""
+"""Settings that override those of any repository, so that none of them runs a command: hooks, a file watcher, a lister
+of another repository's branches (`true`, the command, lists none), a cleanup, filters of a checkout."""
 URL = re.compile(r"(?:https|ssh|file)://[^\s\x00-\x1f]+|[\w.-]+@[\w.-]+:[^\s\x00-\x1f]+", re.ASCII)
 
 
@@ -48,8 +58,7 @@ class Git:
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a git command and return the process, whether or not it failed."""
-        settings = [word for each in QUIET for word in ("-c", each)]
-        command = ["git", *settings, "-C", str(self.repository), *words]
+        command = [*_git(), "-C", str(self.repository), *words]
         try:
             return subprocess.run(  # noqa: S603 - a list of arguments, no shell
                 command,
@@ -62,11 +71,24 @@ class Git:
             raise UserError("git is not installed") from cause
 
 
+def half_at(address: str, half: Literal["upload-pack", "receive-pack"]) -> list[str]:
+    """Return the option that runs git's second half with the settings of `Git` if the address is on this machine.
+
+    `half`: `upload-pack` for cloning and listing, `receive-pack` for pushing.
+    """
+    return [f"--{half}={shlex.join([*_git(), half])}"] if address.startswith("file://") else []
+
+
+def _git() -> list[str]:
+    return ["git", *(word for each in QUIET for word in ("-c", each))]
+
+
 def safe_environment() -> dict[str, str]:
     """Return the environment without variables that redirect git, limited to files, ssh and https as transports."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return kept | {
         "GIT_ALLOW_PROTOCOL": "https:ssh:file",
+        "GIT_NO_LAZY_FETCH": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_LITERAL_PATHSPECS": "1",
         "LC_ALL": "C",

@@ -3,6 +3,7 @@
     STORE/log.jsonl                          `Record`: canonical JSON, one per line
     STORE/entries/DIGEST/bundle/             the bundle as submitted, unpacked
     STORE/entries/DIGEST/verified/RECEIPT/   the files of `verify.receipt`; RECEIPT is the SHA-256 of its receipt.json
+    STORE/signers, STORE/heads/              only if the keepers sign: see `signatures`
 
 Everything shown is built from the log and from the files that it names by hash; nothing else may be in `entries/`.
 No file of an entry is ever rewritten: a rescored entry gets another folder in `verified/`, and the earlier ones stay.
@@ -17,8 +18,11 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from colbench_leaderboard.bundle.schema import Digest, Text
+from colbench_leaderboard.store.plain import require_no_links
 
 LOG, ENTRIES, BUNDLE, VERIFIED = "log.jsonl", "entries", "bundle", "verified"
+LOCK = ".lock"
+SIGNERS, HEADS, RECEIPT_SIGNATURE = "signers", "heads", "receipt.json.sig"
 FIRST = "0" * 64
 ADDRESS = 12
 """Digits of a digest that name an entry on the site; no two accepted bundles share them."""
@@ -54,15 +58,20 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
 
 def entry_folder(store: Path, bundle: str) -> Path:
-    """Return the folder of an entry."""
-    return store / ENTRIES / bundle
+    """Return the folder of an entry. Raises DataError if the way there leads through a symbolic link."""
+    return _unlinked(store, store / ENTRIES / bundle)
 
 
 def bundle_folder(store: Path, bundle: str) -> Path:
-    """Return the folder of an entry's bundle."""
-    return entry_folder(store, bundle) / BUNDLE
+    """Return the folder of an entry's bundle; raises as `entry_folder` does."""
+    return _unlinked(store, store / ENTRIES / bundle / BUNDLE)
 
 
 def verified_folder(store: Path, bundle: str, receipt: str) -> Path:
-    """Return the folder of an entry's receipt with this hash and the files that it names."""
-    return entry_folder(store, bundle) / VERIFIED / receipt
+    """Return the folder of an entry's receipt with this hash and the files that it names; raises as `entry_folder`."""
+    return _unlinked(store, store / ENTRIES / bundle / VERIFIED / receipt)
+
+
+def _unlinked(store: Path, folder: Path) -> Path:
+    require_no_links(store, folder)
+    return folder

@@ -22,6 +22,7 @@ from colbench_leaderboard.bundle.encoding import canonical, decode, sha256
 from colbench_leaderboard.bundle.plain_text import is_time
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.store.layout import ADDRESS, FIRST, LOG, Decision, Record
+from colbench_leaderboard.store.plain import read_plain
 
 MOST_LINE = 64 * 1024
 AFTER: dict[str, tuple[Decision, ...]] = {
@@ -43,6 +44,10 @@ class Log(Struct, frozen=True, kw_only=True):
     torn: bool
     """True if an incomplete line follows, which is not part of the log."""
 
+    def head_after(self, number: int) -> str:
+        """Return the SHA-256 of the line of record `number`, from 1 to the number of records."""
+        return self.head if number == len(self.records) else self.records[number].previous
+
     def latest(self) -> dict[str, Record]:
         """Return the last record of each bundle, in the order of their first."""
         return {record.bundle: record for record in self.records}
@@ -63,10 +68,10 @@ def read_log(store: Path, head: str | None = None) -> Log:
     was tampered with.
     """
     try:
-        content = (store / LOG).read_bytes()
-    except OSError as cause:
+        content = read_plain(store / LOG)
+    except DataError as cause:
         raise DataError(
-            f"{store} is not a store: {LOG} cannot be read ({cause.strerror}); `colbench leaderboard init` makes one"
+            f"{store} is not a store: {cause}; `colbench leaderboard init` makes one"
         ) from cause
     log = parse_log(content)
     if (
@@ -154,7 +159,7 @@ class LogWriter:
 
     def __init__(self, path: Path, file: int) -> None:
         self._path, self._file = path, file
-        self._content = path.read_bytes()
+        self._content = read_plain(path)
         self.log = parse_log(self._content)
         """The current log."""
 
@@ -195,7 +200,7 @@ def writing(store: Path) -> Iterator[LogWriter]:
     """
     path = store / LOG
     try:
-        file = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as cause:
         if path.is_file() and not path.is_symlink():
             raise UserError(
@@ -206,11 +211,21 @@ def writing(store: Path) -> Iterator[LogWriter]:
         ) from cause
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _require_one_name(path, file)
         yield LogWriter(path, file)
     except BlockingIOError as cause:
         raise UserError(f"{store} is in use by another colbench process") from cause
     finally:
         os.close(file)
+
+
+def _require_one_name(path: Path, file: int) -> None:
+    """Raise DataError if the open log has another name, so that it may be changed there or change what is there."""
+    if os.fstat(file).st_nlink != 1:
+        raise DataError(
+            f"{path}: has another name (a hard link); what is appended would change that file, too. Copy it: "
+            f"cp {path} {path}.new && mv {path}.new {path}"
+        )
 
 
 def require_latest(log: Log, bundle: str, decision: Decision) -> None:

@@ -1,4 +1,4 @@
-"""Making an empty store, ready to be a git repository with a workflow that verifies pull requests on GitHub."""
+"""Making an empty store, ready to be a git repository with workflows on GitHub that verify entries and audit it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 
 from colbench.errors import UserError
 from colbench.version import __version__
-from colbench_leaderboard.store.layout import ENTRIES, LOG
+from colbench_leaderboard.store.layout import ENTRIES, LOCK, LOG, SIGNERS
+from colbench_leaderboard.store.signing import Keepers
 
 README = """\
 # A ColBench leaderboard
@@ -19,21 +20,27 @@ each bundle as it was sent in, and what was found of it. Nothing here is edited 
 
     colbench leaderboard audit .            every hash, and nothing that the log does not name
     colbench leaderboard audit . --verify   every number, from the transcripts
+    colbench leaderboard head .             the head of the log, to be published elsewhere
     colbench leaderboard build . --out site
 """
-WORKFLOW = ".github/workflows/verify-entries.yml"
+WORKFLOWS = ".github/workflows"
+WORKFLOW = f"{WORKFLOWS}/verify-entries.yml"
+AUDIT_WORKFLOW = f"{WORKFLOWS}/audit-store.yml"
 PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!]*", re.ASCII)
 """A package as the workflow's shell may be given it."""
 ATTRIBUTES = ".gitattributes"
 AS_THEY_ARE = "* -text -filter -diff\n"
 """Git changes no line ending and runs no filter, because a bundle's digest is over its bytes."""
+IGNORED = ".gitignore"
 
 
-def make_store(store: Path, packages: Sequence[str] = ()) -> None:
+def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None = None) -> None:
     """Make an empty store in a new or empty folder, whose workflow installs these packages besides ColBench.
 
-    Raises UserError if the folder is not empty, or a package is not written as `NAME==VERSION`.
+    `signers`: the file of the keepers' public keys (see `signing`), which is copied. Raises UserError if the folder is
+    not empty, a package is not written as `NAME==VERSION`, or the keys cannot be read.
     """
+    keys = Keepers(signers).content if signers else b""
     for package in packages:
         if not PINNED.fullmatch(package):
             raise UserError(
@@ -45,15 +52,21 @@ def make_store(store: Path, packages: Sequence[str] = ()) -> None:
     (store / ENTRIES / ".gitkeep").touch()
     (store / "README.md").write_text(README, "utf-8")
     write_repository_files(store, packages)
+    if signers:
+        (store / SIGNERS).write_bytes(keys)
     (store / LOG).touch()
 
 
 def repository_files(packages: Sequence[str] = ()) -> dict[str, str]:
     """Return the contents of the repository's own files by path; `packages`: see `make_store`."""
-    template = files("colbench_leaderboard.store").joinpath("verify-entries.yml")
-    workflow = template.read_text("utf-8").replace("@VERSION@", __version__)
-    workflow = workflow.replace("@PACKAGES@", " ".join(packages))
-    return {WORKFLOW: workflow, ATTRIBUTES: AS_THEY_ARE}
+    workflows = {path: _workflow(path, packages) for path in (WORKFLOW, AUDIT_WORKFLOW)}
+    return {**workflows, ATTRIBUTES: AS_THEY_ARE, IGNORED: f"/{LOCK}\n"}
+
+
+def _workflow(path: str, packages: Sequence[str]) -> str:
+    template = files("colbench_leaderboard.store").joinpath(Path(path).name)
+    content = template.read_text("utf-8").replace("@VERSION@", __version__)
+    return content.replace("@PACKAGES@", " ".join(packages))
 
 
 def write_repository_files(folder: Path, packages: Sequence[str] = ()) -> list[str]:

@@ -11,7 +11,8 @@ import pytest
 
 from colbench.cli import main
 from colbench.rollout import read_rollouts
-from colbench_leaderboard.bundle.plain_text import name_flaw, skeleton
+from colbench_leaderboard.bundle.confusables import prototypes
+from colbench_leaderboard.bundle.plain_text import look_alike, name_flaw
 from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.bundle.refused import Refused
 
@@ -250,10 +251,19 @@ def test_names_in_any_script_are_taken(name):
         ("Llama I", "LLAMA 1"),
         ("Thea", "Théa"),
         ("System 1.0", "System 1-0"),
+        ("LISA", "\ua4e1\ua4f2\ua4e2\ua4ee"),  # Lisu
+        ("Llama", "Ll\u0251m\u0251"),  # the Latin letter alpha
+        ("agent", "\U0001d41a\U0001d420\U0001d41e\U0001d427\U0001d42d"),  # mathematical
+        ("PHOTO", "\u146d\u041d\u041e\u0422\u041e"),  # a Canadian syllable and Cyrillic
+        ("modern", "rnodem"),
+        ("ЗЕБРА", "зебра"),
+        ("straße", "STRASSE"),
+        ("口", "ロ"),  # a Chinese character and a Japanese syllable
     ],
 )
-def test_names_that_look_the_same_to_a_hasty_reader_share_a_skeleton(one, other):
-    assert skeleton(one) == skeleton(other)
+def test_names_that_look_the_same_to_a_hasty_reader_are_confusable(one, other):
+    assert look_alike(one, other)
+    assert look_alike(other, one)
 
 
 @pytest.mark.parametrize(
@@ -265,10 +275,23 @@ def test_names_that_look_the_same_to_a_hasty_reader_share_a_skeleton(one, other)
         ("系统", "系統"),
         ("की", "का"),
         ("+", "-"),
+        ("Nova", "vova"),
+        ("نظام", "نظم"),
+        ("서울", "부산"),
+        ("Система 7", "Система 8"),
     ],
 )
-def test_names_that_can_be_told_apart_do_not(one, other):
-    assert skeleton(one) != skeleton(other)
+def test_names_that_can_be_told_apart_are_not(one, other):
+    assert not look_alike(one, other)
+
+
+def test_every_character_of_unicodes_table_looks_like_what_the_table_says():
+    table = prototypes()
+    assert len(table) == 6712
+    letters = {code: text for code, text in table.items() if chr(code).isalpha() and text.isalpha()}
+    assert len(letters) > 3000
+    unlike = {c: t for c, t in letters.items() if not look_alike(f"x{chr(c)}x", f"x{t}x")}
+    assert unlike == {}
 
 
 def test_html_in_a_free_text_is_kept_as_the_text_that_it_is(packed):

@@ -14,7 +14,13 @@ from colbench.cli import main
 from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.store.branches import new_entries
-from colbench_leaderboard.store.repository import ATTRIBUTES, WORKFLOW, write_repository_files
+from colbench_leaderboard.store.repository import (
+    ATTRIBUTES,
+    AUDIT_WORKFLOW,
+    IGNORED,
+    WORKFLOW,
+    write_repository_files,
+)
 
 
 def push(bundle, to, *flags):
@@ -82,6 +88,39 @@ def test_an_address_is_pushed_to_only_when_that_was_said(
     assert "sent" in capsys.readouterr().out
     assert push(archived(packed), address, "--yes") == 2
     assert "this bundle was sent before" in capsys.readouterr().err
+
+
+HOOKS = ("pre-receive", "update", "post-receive", "post-update", "reference-transaction")
+
+
+@pytest.fixture
+def hostile(packed, repository, tmp_path):
+    """A repository of somebody else on this machine, whose hooks and settings leave a trace, and the trace."""
+    bare, other = tmp_path / "board.git", tmp_path / "other.git"
+    for each in (bare, other):
+        repository("clone", "--quiet", "--bare", str(repository.folder), str(each))
+    trace = tmp_path / "trace"
+    for name in HOOKS:
+        hook = bare / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\necho {name} >> {trace}\n")
+        hook.chmod(0o755)
+    (bare / "objects" / "info" / "alternates").write_text(f"{other}/objects\n")
+    command = f"echo alternates >> {trace}; true"
+    repository("config", "core.alternateRefsCommand", command, folder=bare)
+    return bare, trace
+
+
+def test_nothing_of_a_repository_on_this_machine_runs_when_it_is_pushed_to(
+    packed, repository, hostile
+):
+    bare, trace = hostile
+    repository("push", "--quiet", bare.as_uri(), "HEAD:refs/heads/by-git-alone")
+    assert {*HOOKS, "alternates"} == set(trace.read_text().split())
+    trace.unlink()
+    assert push(packed, bare.as_uri(), "--yes") == 0
+    assert len(branches(repository, bare)) == 3
+    assert not trace.exists()
 
 
 @pytest.mark.parametrize(
@@ -220,10 +259,18 @@ def test_a_base_that_is_no_commit_is_refused(base, repository, capsys):
     assert "40 hexadecimal digits" in capsys.readouterr().err
 
 
-def test_the_workflow_has_no_secret_no_right_and_nothing_of_strangers_in_a_shell(tmp_path):
-    assert write_repository_files(tmp_path) == [WORKFLOW, ATTRIBUTES]
+def test_the_repositorys_own_files_are_written_once(tmp_path):
+    files = [WORKFLOW, AUDIT_WORKFLOW, ATTRIBUTES, IGNORED]
+    assert write_repository_files(tmp_path) == files
     assert write_repository_files(tmp_path) == []
-    text = (tmp_path / WORKFLOW).read_text()
+
+
+@pytest.mark.parametrize(("workflow", "count"), [(WORKFLOW, 3), (AUDIT_WORKFLOW, 4)])
+def test_a_workflow_has_no_secret_no_right_and_nothing_of_strangers_in_a_shell(
+    workflow, count, tmp_path
+):
+    write_repository_files(tmp_path)
+    text = (tmp_path / workflow).read_text()
     assert f'"colbench=={colbench.__version__}"' in text
     assert re.findall(r"^permissions:\n((?:  .*\n)+)", text, re.MULTILINE) == ["  contents: read\n"]
     assert "pull_request_target" not in text
@@ -232,7 +279,7 @@ def test_the_workflow_has_no_secret_no_right_and_nothing_of_strangers_in_a_shell
     for action in re.findall(r"uses: (\S+)", text):
         assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action)
     scripts = re.findall(r"^ +run: (?:\|\n)?((?:.+\n)+?)(?=^ {6}- |\Z)", text, re.MULTILINE)
-    assert len(scripts) == 3
+    assert len(scripts) == count
     assert not any("${{" in script for script in scripts)
 
 

@@ -154,6 +154,12 @@ def submission(name, track) -> Submission:
     )
 
 
+@pytest.fixture(scope="session")
+def small_bundle(tmp_path_factory):
+    """A bundle of two dialogues in a folder, which no test may change."""
+    return Entrant(tmp_path_factory.mktemp("small"), "small", ((1.0,), (0.5,))).bundle
+
+
 @pytest.fixture
 def store(tmp_path):
     """An empty store."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from colbench.cli import main
 from colbench_leaderboard.cli import leaderboard, submit
+from colbench_leaderboard.store.entries import read_receipt
 from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import read_log
+from colbench_leaderboard.verify.transcripts import duplicated
 
 META = """
 name = "{}"
@@ -66,7 +70,8 @@ def test_a_bundle_is_accepted_audited_rescored_and_removed(made, guesser, capsys
     assert head in capsys.readouterr().out
     assert main(["leaderboard", "audit", store, "--verify", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found == {"head": head, "records": 1, "standing": 1, "verified": 1, "faults": []}
+    counts = {"records": 1, "standing": 1, "verified": 1, "signed": 0}
+    assert found == {"head": head, "keepers": [], "faults": [], **counts}
     assert main(["leaderboard", "rescore", store, "--reason", "new rules"]) == 0
     assert "the same" in capsys.readouterr().out
     bundle = read_log(made).records[0].bundle
@@ -112,6 +117,61 @@ def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
     assert "flag     audit.duplicates: 2 of 2 dialogues" in capsys.readouterr().out
     assert main(["leaderboard", "audit", store, "--verify"]) == 0
     assert "2 verified again and the same" in capsys.readouterr().out
+
+
+def accepting(store, bundle):
+    """Start the command in a process of its own."""
+    words = [sys.executable, "-m", "colbench.cli", "leaderboard", "accept", str(store), str(bundle)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_of_two_accepts_at_once_one_is_told_to_repeat_and_none_skips_the_others_transcripts(
+    made, run, guesser
+):
+    bundles = (guesser, packed(run, "another"))
+    ended = [each.communicate() for each in [accepting(made, bundle) for bundle in bundles]]
+    told = [error for _, error in ended if "in use by another colbench process" in error]
+    assert len(told) == 2 - len(read_log(made).standing())
+    for bundle in bundles:  # a second time: what was taken is refused
+        main(["leaderboard", "accept", str(made), str(bundle)])
+    standing = read_log(made).standing().values()
+    found = [duplicated(read_receipt(made, record)) for record in standing]
+    assert sorted(map(len, found)) == [0, 1]
+
+
+HOLD = """
+import pathlib, sys, time
+from colbench_leaderboard.store.lock import locked
+with locked(pathlib.Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_the_lock_of_a_killed_process_is_released(made, guesser, capsys):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(made)], stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "held\n"
+        assert main(["leaderboard", "accept", str(made), str(guesser)]) == 2
+        assert "in use by another colbench process; repeat the command" in capsys.readouterr().err
+        assert main(["leaderboard", "rescore", str(made), "--reason", "x"]) == 2
+        other.kill()
+    assert main(["leaderboard", "accept", str(made), str(guesser)]) == 0
+
+
+def test_a_receipt_that_was_not_made_against_the_entries_that_stand_is_not_taken(
+    made, run, guesser, capsys, tmp_path
+):
+    another, out = packed(run, "another"), tmp_path / "verified"
+    assert main(["verify", str(another), "--out", str(out)]) == 0
+    assert main(["leaderboard", "accept", str(made), str(guesser)]) == 0
+    capsys.readouterr()
+    take = ["leaderboard", "accept", str(made), str(another), "--verified", str(out)]
+    assert main(take) == 2
+    assert "was not made against an entry that stands: 2 of 2 dialogues" in capsys.readouterr().err
+    assert main(["verify", str(another), "--out", str(out), "--against", str(guesser)]) == 0
+    assert main(take) == 0
 
 
 def test_where_a_duplicate_was_deleted_an_audit_asks_for_a_receipt_without_it(

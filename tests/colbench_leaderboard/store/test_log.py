@@ -250,6 +250,27 @@ def test_a_log_that_is_a_link_is_not_written_through(store, tmp_path):
     os.symlink(tmp_path / "elsewhere", store / LOG)
     with pytest.raises(DataError), writing(store):
         pass
+    with pytest.raises(DataError, match=r"log\.jsonl: is a symbolic link"):
+        read_log(store)
+
+
+def test_a_log_with_another_name_is_read_but_not_written(store, log, tmp_path):
+    os.link(log, tmp_path / "elsewhere")
+    before = log.read_bytes()
+    with pytest.raises(DataError, match="has another name"), writing(store):
+        pass
+    assert (tmp_path / "elsewhere").read_bytes() == before
+    assert len(read_log(store).records) == 3
+    (tmp_path / "elsewhere").unlink()
+    with writing(store) as writer:
+        writer.append("accepted", C, receipt=RECEIPT)
+
+
+def test_a_log_that_is_a_pipe_is_refused_and_nobody_waits_for_it(store):
+    (store / LOG).unlink()
+    os.mkfifo(store / LOG)
+    with pytest.raises(DataError, match="is not a plain file"):
+        read_log(store)
 
 
 def test_a_bundle_is_found_by_how_its_digest_begins(store, log):

@@ -1,0 +1,98 @@
+"""`colbench leaderboard sign` and `head`: sign a store with a keeper's key, and print the head to be published."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from colbench.errors import UserError
+from colbench_leaderboard.cli.output import say
+
+SIGN = (
+    "Sign the receipts of a store and the head of its log with a keeper's SSH key, as far as they are not signed yet. "
+    "The keepers' public keys are in STORE/signers."
+)
+HEAD = (
+    "Print the last signed head of a store's log, a few lines to publish where the store's keepers cannot change them. "
+    "`colbench leaderboard audit STORE --head FILE` then finds a log that was rewritten or cut back."
+)
+
+
+def add_to(actions: Any) -> None:
+    """Add both actions."""
+    parser = actions.add_parser("sign", help="sign receipts and log", description=SIGN)
+    parser.add_argument("store", metavar="STORE")
+    add_key_flag(parser, required=True)
+    parser.set_defaults(run=sign)
+    parser = actions.add_parser("head", help="print the log's head to publish", description=HEAD)
+    parser.add_argument("store", metavar="STORE")
+    parser.add_argument("--out", metavar="FILE", help="write it to a file instead")
+    parser.set_defaults(run=head)
+
+
+def add_key_flag(parser: Any, *, required: bool = False) -> None:
+    """Add `--key`."""
+    parser.add_argument(
+        "--key",
+        metavar="FILE",
+        required=required,
+        help="a keeper's SSH key, such as ~/.ssh/id_ed25519: signs the store"
+        + ("" if required else " after the decision"),
+    )
+
+
+def sign(args: argparse.Namespace) -> int:
+    """Sign what is not signed yet."""
+    sign_with(Path(args.store), args.key)
+    return 0
+
+
+def sign_with(store: Path, key: str) -> None:
+    """Sign a store with a key, and say what the signature covers."""
+    from colbench_leaderboard.store.signatures import sign_store
+
+    signed = sign_store(store, Path(key).expanduser())
+    say(f"signed   records 1 to {signed.records}")
+    say(f"`colbench leaderboard head {store}` prints the head to publish.", "dim")
+
+
+def finish(args: argparse.Namespace) -> None:
+    """Sign a store after a decision if there is a `--key`; if there is none but the store is signed, say how."""
+    from colbench_leaderboard.store.log import read_log
+    from colbench_leaderboard.store.signatures import read_keepers, signed_records
+
+    store = Path(args.store)
+    if args.key:
+        sign_with(store, args.key)
+    elif read_keepers(store) and signed_records(store) < len(read_log(store).records):
+        say(f"not signed yet: `colbench leaderboard sign {store} --key KEY` signs it", "yellow")
+
+
+def head(args: argparse.Namespace) -> int:
+    """Print or write the head."""
+    from colbench.console import errors
+    from colbench_leaderboard.store.log import read_log
+    from colbench_leaderboard.store.signatures import newest_head
+
+    store = Path(args.store)
+    log = read_log(store)
+    newest = newest_head(store, log)
+    if args.out:
+        _write(Path(args.out), newest.text)
+    else:
+        sys.stdout.write(newest.text)
+    if not newest.signature:
+        errors().print("This head is not signed: the store has no signed head.")
+    elif newest.records < len(log.records):
+        left = f"{newest.records + 1} to {len(log.records)}"
+        errors().print(f"Records {left} came later: `colbench leaderboard sign` signs them.")
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "ascii")
+    except OSError as cause:
+        raise UserError(f"--out {path}: cannot be written: {cause.strerror}") from cause

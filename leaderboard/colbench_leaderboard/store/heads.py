@@ -1,0 +1,129 @@
+"""Heads of the log as statements that keepers sign and publish: who has one can tell a log that was rewritten.
+
+    STORE/heads/N.txt    the head after record N, and the signature of a keeper
+
+A signed head names the one before it, so that none can be removed between two others. A head that was published where
+the store's keepers cannot change it also shows that the end of the log was cut off.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from msgspec import Struct
+
+from colbench.errors import DataError
+from colbench_leaderboard.store.layout import HEADS
+from colbench_leaderboard.store.log import Log
+from colbench_leaderboard.store.plain import read_plain
+from colbench_leaderboard.store.signing import MOST_SIGNATURE, Keepers
+
+TITLE = "ColBench leaderboard: head of the log"
+MOST_HEAD = MOST_SIGNATURE + 1024
+TEXT = re.compile(
+    rf"({TITLE}\nrecords: ([1-9]\d{{0,8}})\nhead: ([0-9a-f]{{64}})\n"
+    r"time: (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\nfollows: (\d{1,9})\n)(-----BEGIN [^\0]*)?",
+    re.ASCII,
+)
+FILE = re.compile(r"([1-9]\d{0,8})\.txt", re.ASCII)
+
+
+class Head(Struct, frozen=True, kw_only=True):
+    """The head of a log at some time, and its signature."""
+
+    records: int
+    """Records in the log, one or more."""
+    head: str
+    """SHA-256 of the last of them."""
+    time: str
+    """Time of that record."""
+    follows: int
+    """Records at the signed head before it; 0 for the first signed head, and for one without a signature."""
+    signature: str = ""
+    """"" if it is not signed."""
+
+    @property
+    def statement(self) -> str:
+        """The text that is signed."""
+        return (
+            f"{TITLE}\nrecords: {self.records}\nhead: {self.head}\n"
+            f"time: {self.time}\nfollows: {self.follows}\n"
+        )
+
+    @property
+    def text(self) -> str:
+        """The statement and its signature: the content of a file, or of a post."""
+        return self.statement + self.signature
+
+
+def head_of(log: Log, follows: int = 0) -> Head:
+    """Return the unsigned head of a log. Raises DataError if the log has no record."""
+    if not log.records:
+        raise DataError("the log has no record yet, and so no head")
+    last = log.records[-1]
+    return Head(records=last.number, head=log.head, time=last.time, follows=follows)
+
+
+def read_head(path: Path) -> Head:
+    """Read a head that was written or published. Raises DataError if the file is not one."""
+    text = read_plain(path, MOST_HEAD).decode("utf-8", "replace").replace("\r\n", "\n")
+    found = TEXT.fullmatch(f"{text.strip()}\n")
+    if found is None:
+        raise DataError(
+            f"{path}: not a head of a log, as `colbench leaderboard head` prints it, whole and without other lines"
+        )
+    _, records, head, time, follows, signature = found.groups(default="")
+    return Head(
+        records=int(records), head=head, time=time, follows=int(follows), signature=signature
+    )
+
+
+def read_heads(store: Path) -> list[Head]:
+    """Return the heads in a store in the order of the log.
+
+    Raises DataError if a file in `heads/` is not a head, or not the one that its name says.
+    """
+    folder = store / HEADS
+    if folder.is_symlink():
+        raise DataError(f"{folder}: is a symbolic link, and a store has none")
+    heads = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.name.startswith("."):
+            continue  # of a killed process
+        name = FILE.fullmatch(path.name)
+        if name is None:
+            raise DataError(f"{path}: is not a head; `colbench leaderboard sign` writes N.txt")
+        head = read_head(path)
+        if head.records != int(name[1]):
+            raise DataError(f"{path}: is the head after {head.records} records")
+        heads.append(head)
+    return sorted(heads, key=lambda head: head.records)
+
+
+def require_head(log: Log, head: Head, name: str) -> None:
+    """Raise DataError unless a log has a head and only adds records after it; `name`: of the head, for the error."""
+    if head.records > len(log.records):
+        raise DataError(
+            f"{name}: the log had {head.records} records, and has {len(log.records)}: it was cut back"
+        )
+    if log.head_after(head.records) != head.head:
+        raise DataError(
+            f"{name}: the log had the head {head.head} after record {head.records}, and has "
+            f"{log.head_after(head.records)}: it was rewritten"
+        )
+    if log.records[head.records - 1].time != head.time:
+        raise DataError(f"{name}: its time is not that of record {head.records}")
+
+
+def require_signed(head: Head, keepers: Keepers, name: str) -> str:
+    """Return the name of the keeper who signed a head; `name`: of the head, for the error.
+
+    Raises DataError if it is not signed, or not by a keeper.
+    """
+    if not head.signature:
+        raise DataError(f"{name}: is not signed")
+    try:
+        return keepers.signer(head.statement.encode(), head.signature, "colbench-head", head.time)
+    except DataError as cause:
+        raise DataError(f"{name}: {cause}") from cause

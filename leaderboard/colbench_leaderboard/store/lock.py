@@ -1,0 +1,39 @@
+"""The lock of a store: whoever decides about an entry verifies it against the others while none can be added.
+
+The operating system keeps it, and releases it however the process ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from colbench.errors import DataError, UserError
+from colbench_leaderboard.store.layout import LOCK
+from colbench_leaderboard.store.log import read_log
+
+
+@contextmanager
+def locked(store: Path) -> Iterator[None]:
+    """Lock a store from the verification of an entry to its record.
+
+    Raises UserError if another process has it, DataError if it is not a store.
+    """
+    read_log(store)
+    path = store / LOCK
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as cause:
+        raise DataError(f"{path}: cannot be opened as a plain file: {cause.strerror}") from cause
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as cause:
+        raise UserError(
+            f"{store} is in use by another colbench process; repeat the command when that has ended"
+        ) from cause
+    finally:
+        os.close(file)

@@ -1,0 +1,187 @@
+"""The signatures in a store: those of its receipts, and those of the log's heads, which cover every record.
+
+    STORE/signers                                        the keepers' public keys
+    STORE/heads/N.txt                                    see `heads`
+    STORE/entries/DIGEST/verified/RECEIPT/receipt.json.sig
+
+A store without `signers` is unsigned, and works the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.errors import DataError, UserError
+from colbench_leaderboard.bundle.files import KIB
+from colbench_leaderboard.store.entries import read_named
+from colbench_leaderboard.store.heads import (
+    Head,
+    head_of,
+    read_heads,
+    require_head,
+    require_signed,
+)
+from colbench_leaderboard.store.layout import (
+    HEADS,
+    RECEIPT_SIGNATURE,
+    SIGNERS,
+    Record,
+    verified_folder,
+)
+from colbench_leaderboard.store.log import Log, writing
+from colbench_leaderboard.store.plain import read_plain
+from colbench_leaderboard.store.signing import Keepers, sign
+from colbench_leaderboard.verify.receipt import RECEIPT
+
+
+class Signatures(Struct, frozen=True, kw_only=True):
+    """What is signed in a store, and the faults of its signatures."""
+
+    records: int
+    """Records that a valid signed head covers."""
+    keepers: tuple[str, ...]
+    """Who signed heads, in the order of their first."""
+    faults: tuple[str, ...]
+
+
+def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
+    """Return the keepers whose signatures count: those of the file `trusted`, else of the store.
+
+    None: the store has none, and is unsigned.
+    """
+    path = trusted or store / SIGNERS
+    return Keepers(path) if trusted or path.is_symlink() or path.exists() else None
+
+
+def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatures:
+    """Check every signature in a store, and that all of its log is signed."""
+    try:
+        heads = read_heads(store)
+    except UserError as error:
+        return Signatures(records=0, keepers=(), faults=(str(error),))
+    if keepers is None:
+        faults = [f"{store / SIGNERS}: is missing, but the log has signed heads"] if heads else []
+        return Signatures(records=0, keepers=(), faults=tuple(faults))
+    names: list[str] = []
+    faults = [*_faults_of_heads(store, log, heads, keepers, names)]
+    signed = heads[-1].records if heads and not faults else 0
+    if signed < len(log.records):
+        faults.append(f"not signed since record {signed + 1}: {_how(store)}")
+    faults += _faults_of_receipts(store, log, keepers)
+    return Signatures(records=signed, keepers=tuple(dict.fromkeys(names)), faults=tuple(faults))
+
+
+def sign_store(store: Path, key: Path) -> Head:
+    """Sign all that is not signed yet: receipts, then the head of the log. Return the signed head.
+
+    Raises UserError if the store names no keepers, or the key is not one of theirs; DataError if the store contradicts
+    what was signed before.
+    """
+    keepers = read_keepers(store)
+    if keepers is None:
+        raise UserError(
+            f"{store / SIGNERS}: is missing, the list of the keepers' public keys; a line is a keeper's name, a space, "
+            f"and the content of {key}.pub"
+        )
+    with writing(store) as writer:
+        log = writer.log
+        heads = read_heads(store)
+        for fault in _faults_of_heads(store, log, heads, keepers, []):
+            raise DataError(fault)
+        for record, path in _receipts(store, log):
+            if not path.exists():
+                _sign_receipt(record, path, key, keepers)
+        if heads and heads[-1].records == len(log.records):
+            return heads[-1]
+        head = head_of(log, follows=signed_records(store))
+        head = replace(head, signature=sign(head.statement.encode(), key, "colbench-head"))
+        require_signed(head, keepers, f"--key {key}")
+        (store / HEADS).mkdir(exist_ok=True)
+        _write_new(_head_file(store, head), head.text)
+        return head
+
+
+def signed_records(store: Path) -> int:
+    """Return how many records the last signed head covers."""
+    heads = read_heads(store)
+    return heads[-1].records if heads else 0
+
+
+def newest_head(store: Path, log: Log) -> Head:
+    """Return the last signed head or, in an unsigned store, the head of the log. Raises DataError if there is none."""
+    if not (heads := read_heads(store)):
+        return head_of(log)
+    require_head(log, heads[-1], str(_head_file(store, heads[-1])))
+    return heads[-1]
+
+
+def _faults_of_heads(
+    store: Path, log: Log, heads: list[Head], keepers: Keepers, names: list[str]
+) -> Iterator[str]:
+    """Yield a fault for each head that is not signed, missing or not of the log; add the signers to `names`."""
+    before = 0
+    for head in heads:
+        name = str(_head_file(store, head))
+        try:
+            require_head(log, head, name)
+            names.append(require_signed(head, keepers, name))
+        except DataError as error:
+            yield str(error)
+        if head.follows != before:
+            yield f"{store / HEADS / f'{head.follows}.txt'}: is missing; {name} follows it"
+        before = head.records
+
+
+def _faults_of_receipts(store: Path, log: Log, keepers: Keepers) -> Iterator[str]:
+    """Yield a fault for each signature of a receipt that is missing or not valid."""
+    for record, path in _receipts(store, log):
+        try:
+            signature = read_plain(path, 16 * KIB).decode("ascii", "replace")
+            _require_signed_receipt(record, path, signature, keepers)
+        except DataError as error:
+            yield f"{error}" if path.exists() else f"{path}: is missing: {_how(store)}"
+
+
+def _receipts(store: Path, log: Log) -> Iterator[tuple[Record, Path]]:
+    """Yield the first record of each receipt, and the file of its signature."""
+    seen = set()
+    for record in log.records:
+        if record.receipt and (record.bundle, record.receipt) not in seen:
+            seen.add((record.bundle, record.receipt))
+            folder = verified_folder(store, record.bundle, record.receipt)
+            yield record, folder / RECEIPT_SIGNATURE
+
+
+def _sign_receipt(record: Record, path: Path, key: Path, keepers: Keepers) -> None:
+    signature = sign(read_named(path.with_name(RECEIPT), record.receipt), key, "colbench-receipt")
+    _require_signed_receipt(record, path, signature, keepers, f"--key {key}")
+    _write_new(path, signature)
+
+
+def _require_signed_receipt(
+    record: Record, path: Path, signature: str, keepers: Keepers, name: str = ""
+) -> None:
+    content = read_named(path.with_name(RECEIPT), record.receipt)
+    try:
+        keepers.signer(content, signature, "colbench-receipt", record.time)
+    except DataError as cause:
+        raise DataError(f"{name or path}: {cause}") from cause
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and never over another."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, "ascii")
+    part.rename(path)
+
+
+def _head_file(store: Path, head: Head) -> Path:
+    return store / HEADS / f"{head.records}.txt"
+
+
+def _how(store: Path) -> str:
+    return f"`colbench leaderboard sign {store} --key KEY` signs"

@@ -1,0 +1,352 @@
+"""Signed receipts and heads of the log, with real keys of ssh-keygen."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from colbench.cli import main
+from colbench.errors import DataError, UserError
+from colbench_leaderboard.store.audit import audit
+from colbench_leaderboard.store.decisions import accept, remove
+from colbench_leaderboard.store.heads import head_of, read_head, read_heads
+from colbench_leaderboard.store.layout import HEADS, LOG, SIGNERS, verified_folder
+from colbench_leaderboard.store.log import read_log
+from colbench_leaderboard.store.repository import make_store
+from colbench_leaderboard.store.signatures import newest_head, sign_store
+from colbench_leaderboard.store.signing import Keepers
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory):
+    """Two keys: of a keeper, and of somebody else."""
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("keeper", "stranger"):
+        words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", folder / name]
+        subprocess.run(words, check=True)
+    return folder
+
+
+def signers(keys, *names, options=""):
+    lines = (f"{name}@example.org {options}{(keys / f'{name}.pub').read_text()}" for name in names)
+    return "# the keepers\n" + "".join(lines)
+
+
+@pytest.fixture
+def signed(store, entrant, keys):
+    """A store with two signed heads, after one and after three records."""
+    (store / SIGNERS).write_text(signers(keys, "keeper"))
+    one, other = entrant("one"), entrant("other")
+    accept(store, one.bundle, one.verified)
+    sign_store(store, keys / "keeper")
+    accept(store, other.bundle, other.verified)
+    remove(store, other.digest, "asked for")
+    sign_store(store, keys / "keeper")
+    return store
+
+
+def receipt_signature(store):
+    record = read_log(store).records[0]
+    return verified_folder(store, record.bundle, record.receipt) / "receipt.json.sig"
+
+
+def test_a_signed_store_is_whole_and_tells_who_signed(signed):
+    found = audit(signed)
+    assert (found.faults, found.signed, found.keepers) == ((), 3, ("keeper@example.org",))
+    assert [(head.records, head.follows) for head in read_heads(signed)] == [(1, 0), (3, 1)]
+
+
+def test_signing_again_changes_nothing(signed, keys):
+    before = {path: path.read_bytes() for path in signed.rglob("*") if path.is_file()}
+    assert sign_store(signed, keys / "keeper").records == 3
+    assert {path: path.read_bytes() for path in signed.rglob("*") if path.is_file()} == before
+
+
+def test_anybody_can_check_a_receipt_with_ssh_keygen_alone(signed):
+    signature = receipt_signature(signed)
+    words = ["ssh-keygen", "-Y", "verify", "-f", signed / SIGNERS, "-I", "keeper@example.org"]
+    words += ["-n", "colbench-receipt", "-s", signature]
+    receipt = signature.with_name("receipt.json").read_bytes()
+    assert subprocess.run(words, input=receipt, check=False).returncode == 0
+    assert subprocess.run(words, input=receipt + b" ", check=False).returncode != 0
+
+
+def cut_back(store, keys):
+    lines = (store / LOG).read_bytes().splitlines(keepends=True)
+    (store / LOG).write_bytes(b"".join(lines[:2]))
+    return r"heads/3\.txt: the log had 3 records, and has 2: it was cut back"
+
+
+def rewritten(store, keys):
+    *lines, last = (store / LOG).read_bytes().splitlines(keepends=True)
+    (store / LOG).write_bytes(b"".join(lines) + last.replace(b"asked for", b"no reason"))
+    return r"heads/3\.txt: the log had the head \w+ after record 3, and has \w+: it was rewritten"
+
+
+def without_a_head(store, keys):
+    (store / HEADS / "1.txt").unlink()
+    return r"heads/1\.txt: is missing; .*heads/3\.txt follows it"
+
+
+def without_the_last_head(store, keys):
+    (store / HEADS / "3.txt").unlink()
+    return "not signed since record 2: `colbench leaderboard sign"
+
+
+def appended(store, keys):
+    remove(store, read_log(store).records[0].bundle, "by somebody without a key")
+    return "not signed since record 4"
+
+
+def changed_statement(store, keys):
+    path = store / HEADS / "3.txt"
+    path.write_text(path.read_text().replace("follows: 1", "follows: 0"))
+    return r"heads/3\.txt: has a signature of other content"
+
+
+def signed_by_a_stranger(store, keys):
+    (store / SIGNERS).write_text(signers(keys, "stranger"))
+    return r"heads/1\.txt: was signed by a key that is not in .*signers"
+
+
+def another_kind_of_signature(store, keys):
+    statement = read_head(store / HEADS / "3.txt").statement
+    words = ["ssh-keygen", "-Y", "sign", "-q", "-f", keys / "keeper", "-n", "colbench-receipt"]
+    made = subprocess.run(words, input=statement.encode(), capture_output=True, check=True)
+    (store / HEADS / "3.txt").write_text(statement + made.stdout.decode())
+    return r"heads/3\.txt: has a signature of other content"
+
+
+def a_key_that_was_not_valid(store, keys):
+    options = 'valid-before="20200101" '
+    (store / SIGNERS).write_text(signers(keys, "keeper", options=options))
+    return r"heads/1\.txt: (has a signature|was signed by)"
+
+
+def without_a_receipts_signature(store, keys):
+    receipt_signature(store).unlink()
+    return r"receipt\.json\.sig: is missing"
+
+
+def with_that_of_another_receipt(store, keys):
+    other = read_log(store).records[1]
+    theirs = verified_folder(store, other.bundle, other.receipt) / "receipt.json.sig"
+    shutil.copyfile(theirs, receipt_signature(store))
+    return r"receipt\.json\.sig: has a signature of other content"
+
+
+def without_signers(store, keys):
+    (store / SIGNERS).unlink()
+    return "signers: is missing, but the log has signed heads"
+
+
+def something_else_among_the_heads(store, keys):
+    (store / HEADS / "notes").touch()
+    return "heads/notes: is not a head"
+
+
+def a_head_under_another_number(store, keys):
+    (store / HEADS / "3.txt").rename(store / HEADS / "2.txt")
+    return r"heads/2\.txt: is the head after 3 records"
+
+
+def a_head_that_is_a_link(store, keys):
+    (store / HEADS / "3.txt").rename(store / "3.txt")
+    (store / HEADS / "3.txt").symlink_to(store / "3.txt")
+    return r"heads/3\.txt: is a symbolic link"
+
+
+def heads_that_are_elsewhere(store, keys):
+    (store / HEADS).rename(store / "others")
+    (store / HEADS).symlink_to(store / "others")
+    return "heads: is a symbolic link"
+
+
+def a_link_for_a_receipts_signature(store, keys):
+    path = receipt_signature(store)
+    path.rename(store / "signature")
+    path.symlink_to(store / "signature")
+    return r"receipt\.json\.sig: is a symbolic link"
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        cut_back,
+        rewritten,
+        without_a_head,
+        without_the_last_head,
+        appended,
+        changed_statement,
+        signed_by_a_stranger,
+        another_kind_of_signature,
+        a_key_that_was_not_valid,
+        without_a_receipts_signature,
+        with_that_of_another_receipt,
+        without_signers,
+        something_else_among_the_heads,
+        a_head_under_another_number,
+        a_head_that_is_a_link,
+        heads_that_are_elsewhere,
+        a_link_for_a_receipts_signature,
+    ],
+)
+def test_what_is_not_as_it_was_signed_is_found(signed, keys, attack):
+    expected = attack(signed, keys)
+    faults = "\n".join(audit(signed).faults)
+    assert re.search(expected, faults), faults
+
+
+def rebuilt(store, folder, entrant, keys):
+    """Return a store that was written again with other decisions, and signed by a stranger."""
+    again = folder / "again"
+    make_store(again)
+    (again / SIGNERS).write_text(signers(keys, "stranger"))
+    for name in ("one", "two", "three", "four"):
+        made = entrant(name)
+        accept(again, made.bundle, made.verified)
+    sign_store(again, keys / "stranger")
+    return again
+
+
+def test_a_store_that_was_written_again_is_whole_but_for_those_who_know_its_keepers(
+    signed, tmp_path, entrant, keys, capsys
+):
+    (tmp_path / "known").write_text(signers(keys, "keeper"))
+    known = ["--signers", str(tmp_path / "known")]
+    assert main(["leaderboard", "audit", str(signed), *known]) == 0
+    again = rebuilt(signed, tmp_path, entrant, keys)
+    assert main(["leaderboard", "audit", str(again)]) == 0
+    capsys.readouterr()
+    assert main(["leaderboard", "audit", str(again), *known]) == 1
+    assert "was signed by a key that is not in" in capsys.readouterr().out
+
+
+def test_a_published_head_shows_what_the_store_itself_cannot(
+    signed, tmp_path, entrant, keys, capsys
+):
+    published = tmp_path / "head.txt"
+    assert main(["leaderboard", "head", str(signed), "--out", str(published)]) == 0
+    check = ["--head", str(published)]
+    assert main(["leaderboard", "audit", str(signed), *check]) == 0
+    one = entrant("more")
+    accept(signed, one.bundle, one.verified)
+    sign_store(signed, keys / "keeper")
+    assert main(["leaderboard", "audit", str(signed), *check]) == 0
+    again = rebuilt(signed, tmp_path, entrant, keys)
+    capsys.readouterr()
+    assert main(["leaderboard", "audit", str(again), *check]) == 2
+    assert "head.txt: the log had the head" in capsys.readouterr().err
+    (signed / LOG).write_bytes(b"".join((signed / LOG).read_bytes().splitlines(keepends=True)[:2]))
+    for file in (signed / HEADS).iterdir():
+        file.unlink()
+    assert main(["leaderboard", "audit", str(signed), *check]) == 2
+    assert "the log had 3 records, and has 2: it was cut back" in capsys.readouterr().err
+
+
+def test_a_head_is_read_as_it_was_posted(signed, tmp_path):
+    path = tmp_path / "post.txt"
+    path.write_text("\n\n" + newest_head(signed, read_log(signed)).text.replace("\n", "\r\n"))
+    assert read_head(path) == read_heads(signed)[-1]
+    path.write_text(path.read_text() + "See you!\n")
+    with pytest.raises(DataError, match=r"not a head of a log|is not a signature"):
+        Keepers(signed / SIGNERS).signer(b"", read_head(path).signature, "colbench-head", "2026")
+
+
+def test_an_unsigned_store_says_so_and_has_a_head_to_publish(store, entrant, tmp_path, capsys):
+    assert main(["leaderboard", "head", str(store)]) == 2
+    assert "the log has no record yet" in capsys.readouterr().err
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    assert main(["leaderboard", "head", str(store)]) == 0
+    said = capsys.readouterr()
+    assert said.out == head_of(read_log(store)).text
+    assert "not signed" in said.err
+    (tmp_path / "head.txt").write_text(said.out)
+    assert main(["leaderboard", "audit", str(store), "--head", str(tmp_path / "head.txt")]) == 0
+    assert "signed   no" in capsys.readouterr().out
+    assert main(["leaderboard", "audit", str(store), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["signed"], found["keepers"]) == (0, [])
+
+
+def test_a_store_is_begun_with_its_keepers_and_signed_as_it_decides(
+    tmp_path, entrant, keys, capsys
+):
+    (tmp_path / "keepers").write_text(signers(keys, "keeper"))
+    store, one = tmp_path / "kept", entrant()
+    flags = ["--signers", str(tmp_path / "keepers")]
+    assert main(["leaderboard", "init", str(store), *flags]) == 0
+    take = ["leaderboard", "accept", str(store), str(one.bundle), "--verified", str(one.verified)]
+    assert main(take) == 0
+    assert "not signed yet" in capsys.readouterr().out
+    key = ["--key", str(keys / "keeper")]
+    remove = ["leaderboard", "remove", str(store), one.digest, "--reason", "asked for", *key]
+    assert main(remove) == 0
+    assert "signed   records 1 to 2" in capsys.readouterr().out
+    assert main(["leaderboard", "audit", str(store)]) == 0
+    assert "signed   records 1 to 2, by keeper@example.org" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("stranger", r"--key .*stranger: was signed by a key that is not in .*signers"),
+        ("nowhere", r"--key .*nowhere: there is no such file; `ssh-keygen -t ed25519`"),
+        ("rubbish", r"--key .*rubbish: cannot sign: "),
+    ],
+)
+def test_a_key_that_cannot_sign_is_the_keepers_mistake(store, entrant, keys, key, message):
+    (keys / "rubbish").write_text("not a key\n")
+    (keys / "rubbish").chmod(0o600)
+    (store / SIGNERS).write_text(signers(keys, "keeper"))
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    with pytest.raises(UserError, match=message):
+        sign_store(store, keys / key)
+    assert not (store / HEADS).exists()
+    assert not receipt_signature(store).exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "names no key"),
+        ("# only a comment\n\n", "names no key"),
+        ("somebody@example.org\n", "line 1: not a keeper's name and public key"),
+        ("ssh-ed25519 AAAAC3Nz\n", "line 1: not a keeper's name and public key"),
+    ],
+)
+def test_a_list_of_keepers_that_is_none_is_named(store, keys, content, message):
+    (store / SIGNERS).write_text(content)
+    with pytest.raises(UserError, match=message):
+        audit(store)
+
+
+def test_a_store_without_keepers_is_not_signed(store, entrant, keys):
+    one = entrant()
+    accept(store, one.bundle, one.verified)
+    with pytest.raises(UserError, match="signers: is missing, the list of the keepers"):
+        sign_store(store, keys / "keeper")
+
+
+def test_a_log_that_contradicts_its_signatures_is_not_signed_again(signed, keys):
+    rewritten(signed, keys)
+    with pytest.raises(DataError, match="it was rewritten"):
+        sign_store(signed, keys / "keeper")
+
+
+def test_without_ssh_keygen_the_error_names_its_package(signed, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UserError, match="apt install openssh-client"):
+        audit(signed)
+
+
+def test_the_heads_folder_has_nothing_left_over(signed):
+    assert sorted(path.name for path in (signed / HEADS).iterdir()) == ["1.txt", "3.txt"]
+    assert not list(Path(signed).rglob("*.part"))
