@@ -43,6 +43,7 @@ RULES: dict[str, Severity] = {
     "audit.human-role": "flag",
     "audit.reference-copies": "flag",
     "audit.undisclosed": "flag",
+    "audit.undisclosed-mean": "flag",
     "audit.same-trials": "note",
     "audit.solved-untold": "note",
     "audit.copied-untold": "note",

@@ -18,6 +18,7 @@ from colbench.task import Task
 from colbench_leaderboard.bundle.read import Cell
 from colbench_leaderboard.bundle.tracks import HUMAN
 from colbench_leaderboard.verify.disclosure import Disclosure, disclosure
+from colbench_leaderboard.verify.guessing import GuessRates
 from colbench_leaderboard.verify.receipt import CellScore
 from colbench_leaderboard.verify.replay import replay
 from colbench_leaderboard.verify.scores import scored_cell
@@ -47,8 +48,8 @@ class Judged(Struct, frozen=True, kw_only=True):
 class Judge:
     """Judges the dialogues of one domain with the resources of this machine."""
 
-    def __init__(self, session: Session, domain: str) -> None:
-        self._session = session
+    def __init__(self, session: Session, domain: str, rates: GuessRates) -> None:
+        self._session, self._rates = session, rates
         self._at_once = AHEAD * session.resources.workers
         self._judges_turns = isinstance(session.resources.scorers()[domain], ProgressScorer)
 
@@ -83,7 +84,8 @@ class Judge:
             if failed := rollout.failure:
                 raise InfrastructureError(f"{task.id}: {failed.boundary}: {failed.reason}")
             score = rollout.scores["default"]
-            scorer, told = score.scorer, disclosure(task, rollout, success=score.success)
+            scorer = score.scorer
+            told = disclosure(task, rollout, success=score.success, rates=self._rates)
         return Judged(
             cell=cell,
             score=scored_cell(rollout, judges_turns=self._judges_turns),
@@ -106,4 +108,4 @@ async def judge(config: RunConfig, tasks: Sequence[Task], domain: str) -> AsyncI
             f"here. {own.remedy}"
         )
     async with session:
-        yield Judge(session, domain)
+        yield Judge(session, domain, GuessRates(tasks))
