@@ -18,6 +18,7 @@ from colbench_leaderboard.bundle.refused import shown
 from colbench_leaderboard.store.entries import parse, parse_scores, read_named, read_receipt
 from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import Log, require_latest, writing
+from colbench_leaderboard.verify.findings import awaits_decision
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, Receipt, Summary
 
 
@@ -87,6 +88,22 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
             return None
         digest = _keep_verified(store, bundle, verified)
         return log.append("rescored", bundle, receipt=digest, reason=reason)
+
+
+def keep(store: Path, bundle: str, reason: str) -> Record:
+    """Record that an entry has its place in spite of the flags of its current receipt, and why.
+
+    A later receipt has to be decided about again, and so has a later rerun that does not agree. Raises UserError
+    unless it has a flag or was rerun.
+    """
+    require_reason(reason)
+    with writing(store) as log:
+        require_latest(log.log, bundle, "kept")
+        current = log.log.latest()[bundle]
+        flagged = any(map(awaits_decision, read_receipt(store, current).findings))
+        if not (flagged or any(record.reruns == bundle for record in log.log.records)):
+            raise UserError(f"bundle {bundle} has no flag that awaits a decision")
+        return log.append("kept", bundle, receipt=current.receipt, reason=reason)
 
 
 def require_reason(reason: str, flag: str = "--reason") -> None:
