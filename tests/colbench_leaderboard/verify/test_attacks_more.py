@@ -29,6 +29,26 @@ def in_other_layout(lines):
         last["raw"] = f"I WANT TO ANSWER:\n{line['answer']}"
 
 
+def reworded(lines):
+    """One more word in every question, and a comment in every answer."""
+    for line in lines:
+        for turn in line["turns"][:-1]:
+            words = turn["said"].split()
+            words.insert(len(words) // 2, "indeed")
+            turn["raw"] = turn["said"] = " ".join(words)
+        line["answer"] += "\n# mine"
+        line["turns"][-1]["raw"] = f"I WANT TO ANSWER:\n{line['answer']}"
+
+
+def test_a_copy_with_a_word_more_a_question_and_a_comment_is_flagged(interviewer, forge, verify):
+    """The human is not asked again here, as other words may get another reply."""
+    copy = forge(interviewer, reworded, submission=lambda one: one.update(name="Somebody else"))
+    receipt = verify(copy, "--against", str(interviewer), "--replay", "0", code=0)
+    (found,) = [one for one in receipt["findings"] if one["rule"] == "audit.duplicates"]
+    assert "6 of 6 dialogues" in found["message"]
+    assert "0 of them word for word" in found["message"]
+
+
 @pytest.mark.parametrize("dress", [in_private, in_other_layout])
 def test_transcripts_in_other_clothes_are_still_the_same(interviewer, forge, verify, dress):
     """The human is not asked again here, as what was said to it may be in capitals."""
