@@ -1,9 +1,10 @@
 """The disclosure audit of a dialogue: what its answer uses that its author was never told.
 
 Hidden in a task are its facts or, if it has none, the numbers and texts of its reference that the request lacks.
-A fact was told if one reply of the human holds its statement, all its numbers and texts, or most of its words. It was
-used untold by an answer that holds all its numbers and texts, or that is right. `evidence` judges whether guessing
-explains what the answers of an entry use.
+A fact was told if one reply of the human holds its statement, all its numbers and texts, or most of its words. A model
+that plays the human may tell it in other words, or just say "no": there a fact also counts as told if the keyless human
+would have told it in reply to the same message. It was used untold by an answer that holds all its numbers and texts, or
+that is right. `evidence` judges whether guessing explains what the answers of an entry use.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from math import prod
 
 from msgspec import Struct
 
+from colbench.facts.human import answer
 from colbench.items import WORD, Items
 from colbench.leaks import STEM, hidden_items, told_items, used_items
 from colbench.registry import get_domain
@@ -66,10 +68,16 @@ class Heard(Struct, frozen=True, kw_only=True):
 
 
 def disclosure(
-    task: Task, rollout: Rollout, *, success: bool | None, rates: GuessRates
+    task: Task, rollout: Rollout, *, success: bool | None, rates: GuessRates, keyless: bool = True
 ) -> Disclosure:
-    """Return what an answer uses that its dialogue never tells; `rates` are those of the receiver's tasks."""
-    replies = [heard(task, turn.human) for turn in rollout.turns if turn.human]
+    """Return what an answer uses that its dialogue never tells.
+
+    `rates` are those of the receiver's tasks. `keyless` is False if the human may say facts in its own words.
+    """
+    answered = [turn for turn in rollout.turns if turn.human]
+    replies = [heard(task, turn.human or "") for turn in answered]
+    if not keyless:
+        replies += [heard(task, answer(task, turn.said)) for turn in answered]
     domain = get_domain(task.domain)
     source = domain.source(rollout.answer or "")
     copied = success is not False and domain.copied(task, source)

@@ -48,8 +48,8 @@ class Judged(Struct, frozen=True, kw_only=True):
 class Judge:
     """Judges the dialogues of one domain with the resources of this machine."""
 
-    def __init__(self, session: Session, domain: str, rates: GuessRates) -> None:
-        self._session, self._rates = session, rates
+    def __init__(self, session: Session, domain: str, rates: GuessRates, *, keyless: bool) -> None:
+        self._session, self._rates, self._keyless = session, rates, keyless
         self._at_once = AHEAD * session.resources.workers
         self._judges_turns = isinstance(session.resources.scorers()[domain], ProgressScorer)
 
@@ -85,7 +85,9 @@ class Judge:
                 raise InfrastructureError(f"{task.id}: {failed.boundary}: {failed.reason}")
             score = rollout.scores["default"]
             scorer = score.scorer
-            told = disclosure(task, rollout, success=score.success, rates=self._rates)
+            told = disclosure(
+                task, rollout, success=score.success, rates=self._rates, keyless=self._keyless
+            )
         return Judged(
             cell=cell,
             score=scored_cell(rollout, judges_turns=self._judges_turns),
@@ -98,8 +100,13 @@ class Judge:
 
 
 @asynccontextmanager
-async def judge(config: RunConfig, tasks: Sequence[Task], domain: str) -> AsyncIterator[Judge]:
-    """Start a judge for tasks of a domain. Raises UserError if this machine lacks something."""
+async def judge(
+    config: RunConfig, tasks: Sequence[Task], domain: str, *, keyless: bool
+) -> AsyncIterator[Judge]:
+    """Start a judge for tasks of a domain; `keyless`: the dialogues are with the keyless human.
+
+    Raises UserError if this machine lacks something.
+    """
     session = Session(config, tasks=tasks, human=HUMAN)
     own = get_domain(domain)
     if own.primary.name in session.resources.by_domain[domain].lacking():
@@ -108,4 +115,4 @@ async def judge(config: RunConfig, tasks: Sequence[Task], domain: str) -> AsyncI
             f"here. {own.remedy}"
         )
     async with session:
-        yield Judge(session, domain, GuessRates(tasks))
+        yield Judge(session, domain, GuessRates(tasks), keyless=keyless)

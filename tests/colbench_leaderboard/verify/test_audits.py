@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import pytest
 
@@ -17,6 +19,9 @@ from colbench_leaderboard.verify.findings import MOST, Findings
 from colbench_leaderboard.verify.guessing import GuessRates
 from colbench_leaderboard.verify.protocol import check
 from colbench_leaderboard.verify.replay import sample
+from colbench_tasks.designs import of
+from colbench_tasks.families import FAMILIES
+from colbench_tasks.generate import generate
 
 REFERENCE = """
 def price(words, days):
@@ -65,8 +70,10 @@ def copied(own: Task, source: str) -> bool:
     return get_domain(own.domain).copied(own, source)
 
 
-def disclosed(own: Task, rollout: Rollout, *, success: bool | None) -> Disclosure:
-    return disclosure(own, rollout, success=success, rates=GuessRates([own]))
+def disclosed(
+    own: Task, rollout: Rollout, *, success: bool | None, keyless: bool = True
+) -> Disclosure:
+    return disclosure(own, rollout, success=success, rates=GuessRates([own]), keyless=keyless)
 
 
 def told(fact: Fact, *replies: str) -> bool:
@@ -92,6 +99,14 @@ def test_an_answer_uses_untold_what_it_holds_and_all_that_is_needed_if_it_is_rig
     right = disclosed(task(), played("anything"), success=True)
     assert (right.used, right.share, right.knew) == (4, 1.0, True)
     assert disclosed(task(), played(""), success=False).share == 0.0
+
+
+def test_what_a_model_was_asked_about_counts_as_told_in_whatever_words():
+    asked = Turn(raw="?", said="What is the least that you take?", human="Nothing tiny, please.")
+    last = Turn(raw="I WANT TO ANSWER:x", said="")
+    talk = msgspec.structs.replace(played("x"), turns=(asked, last))
+    assert disclosed(task(), talk, success=False).untold == 4
+    assert disclosed(task(), talk, success=False, keyless=False).untold == 3
 
 
 def test_without_facts_the_numbers_and_texts_of_the_reference_are_what_is_hidden():
@@ -158,6 +173,16 @@ def judged(*groups: tuple[int, int, int], hidden: int = 5, rate: float = 0.4) ->
             tasks += 1
     evidence.report(findings)
     return {one.rule for one in findings.all()}
+
+
+def test_the_most_usual_choice_of_a_decision_is_what_a_guesser_takes():
+    family = FAMILIES["grading"]
+    tasks = generate(family, 12, "rates")
+    rates, hidden = GuessRates(tasks), tasks[0].hidden.facts
+    for fact in hidden:
+        chosen = Counter(of(each).chosen[fact.name] for each in tasks)
+        assert rates.rate(tasks[0], fact) == (max(chosen.values()) + 1) / 14
+    assert GuessRates([task()]).rate(task(), FACTS[0]) == 0.5
 
 
 def test_what_guessing_explains_is_not_flagged():
