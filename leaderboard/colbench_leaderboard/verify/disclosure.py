@@ -3,8 +3,8 @@
 Hidden in a task are its facts or, if it has none, the numbers and texts of its reference that the request lacks.
 A fact was told if one reply of the human holds its statement, all its numbers and texts, or most of its words. A model
 that plays the human may tell it in other words, or just say "no": there a fact also counts as told if the keyless human
-would have told it in reply to the same message. It was used untold by an answer that holds all its numbers and texts, or
-that is right. `evidence` judges whether guessing explains what the answers of an entry use.
+would have told it in reply to the same message. It was used untold by an answer that holds all its numbers and texts,
+or that is right. `evidence` judges whether guessing explains what the answers of an entry use.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
 from colbench.task import Hidden, Task
 from colbench_leaderboard.verify.disclosure import disclosure
+from colbench_leaderboard.verify.guessing import GuessRates
 
 
 def in_private(lines):
@@ -64,7 +65,7 @@ def test_transcripts_under_other_seeds_and_trials_are_still_the_same(
     again = bundle_of("again", "--agent", "interviewer", "--seed", "7", "--trials", "2")
     receipt = verify(again, "--against", str(interviewer), code=0)
     (found,) = [one for one in receipt["findings"] if one["rule"] == "audit.duplicates"]
-    assert "6 of 6 dialogues" in found["message"]
+    assert "12 of 12 dialogues" in found["message"]
 
 
 def test_a_number_too_long_to_be_written_breaks_no_audit():
@@ -97,10 +98,11 @@ def played(task, answer):
 def test_a_copied_page_is_known_however_much_stands_around_it():
     reference = page_of(f"word{n}" for n in range(40))
     task = Task(id="a", domain="frontend", request="A page.", hidden=Hidden(reference=reference))
+    rates = GuessRates([task])
     padded = reference.replace("</body>", f"<!--{'x ' * 300_000}--></body>")
     for answer in (padded, f"{'Well. ' * 500_000}\n```html\n{reference}\n```"):
-        assert disclosure(task, played(task, answer), success=None).copied
-    assert not disclosure(task, played(task, page_of("abc")), success=None).copied
+        assert disclosure(task, played(task, answer), success=None, rates=rates).copied
+    assert not disclosure(task, played(task, page_of("abc")), success=None, rates=rates).copied
 
 
 def priced(lock):
