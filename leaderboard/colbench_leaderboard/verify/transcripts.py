@@ -136,8 +136,8 @@ def report_shared(mine: Transcripts, own: str, others: Sequence[Path], findings:
     Half or more are a flag, fewer a note, very few are not reported. Only the bundles that share most are named, so
     that verifying against these alone gives the same findings. Raises UserError if one cannot be read.
     """
-    found = [shared for path in others if (shared := _shared(mine, own, path))]
-    for other, name, shared in sorted(set(found), key=lambda one: (-one[2].alike, one[0]))[:MOST]:
+    found = {share for path in others if (share := _shared(mine, own, path))}
+    for other, name, shared in sorted(found, key=lambda one: (-one[2].alike, one[0]))[:MOST]:
         rule = DUPLICATES if shared.alike >= MOSTLY * mine.count else ALIKE
         findings.add(
             rule,
