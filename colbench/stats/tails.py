@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import exp, fsum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+BLOCK = 8
+"""Trials whose distribution is built up one at a time; larger ones are merged by convolution."""
 
 
 def poisson_binomial_tail(count: int, chances: Sequence[float]) -> float:
-    """Return the probability of `count` or more successes in independent trials with these chances, exactly.
+    """Return the probability of `count` or more successes in independent trials with these chances, exactly."""
+    return min(1.0, fsum(_distribution(chances)[max(0, count) :].tolist()))
 
-    The distribution is built up one trial at a time; time is quadratic in the number of trials.
-    """
+
+def _distribution(chances: Sequence[float]) -> Floats:
+    """Return the probabilities of 0, 1, … successes; shape (len(chances) + 1,)."""
     import numpy as np
 
-    distribution = np.zeros(len(chances) + 1)
-    distribution[0] = 1.0
+    if len(chances) > BLOCK:
+        middle = len(chances) // 2
+        return np.convolve(_distribution(chances[:middle]), _distribution(chances[middle:]))
+    found = [1.0]
     for chance in chances:
-        distribution[1:] = distribution[1:] * (1 - chance) + distribution[:-1] * chance
-        distribution[0] *= 1 - chance
-    return min(1.0, fsum(distribution[max(0, count) :].tolist()))
+        failed, passed = [*found, 0.0], [0.0, *found]
+        found = [f * (1 - chance) + p * chance for f, p in zip(failed, passed, strict=True)]
+    return np.array(found)
 
 
 def hoeffding_tail(excess: float, number: int) -> float:

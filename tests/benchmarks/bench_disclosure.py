@@ -154,16 +154,18 @@ def show_power(honest: dict[str, Told], cheats: dict[int, Told], entries: int) -
 
 
 def least_caught(honest: Draw, cheat: Draw, size: int, entries: int) -> str:
-    """The least share of cheated dialogues from which on `CAUGHT` of the entries are flagged, by bisection."""
-    low, high = 0, size
-    if share_flagged(honest, cheat, size, size, entries) < CAUGHT:
-        return "never"
-    while high - low > 1:
+    """The least share of cheated dialogues from which on `CAUGHT` of the entries are flagged, to 5 % of itself."""
+
+    def caught(cheated: int) -> bool:
+        return share_flagged(honest, cheat, size, cheated, entries) >= CAUGHT
+
+    high = 1
+    while high < size and not caught(high):
+        high = min(size, 2 * high)
+    low = high // 2
+    while high - low > max(1, low // 20):
         middle = (low + high) // 2
-        if share_flagged(honest, cheat, size, middle, entries) >= CAUGHT:
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if caught(middle) else (middle, high)
     return f"{100 * high / size:.1f} %"
 
 

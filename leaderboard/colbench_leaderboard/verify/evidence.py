@@ -42,7 +42,7 @@ class Excess(Struct, frozen=True, kw_only=True):
     untold: int
     """The number of untold facts in each dialogue; see `Group`."""
     p: float
-    """The probability that guessing gives as many, adjusted for the number of groups."""
+    """The probability that guessing gives as many, times the number of groups; 1 unless `count` is above `expected`."""
 
     @property
     def points(self) -> str:
@@ -108,11 +108,12 @@ class Evidence:
 
 def _excess(group: Group, dialogues: list[Disclosure], shown: Shown, groups: int) -> Excess:
     chances = [told.chance for told in dialogues]
-    count = sum(map(shown, dialogues))
+    count, expected = sum(map(shown, dialogues)), sum(chances)
+    p = poisson_binomial_tail(count, chances) if count > expected else 1.0
     return Excess(
         count=count,
         dialogues=len(dialogues),
-        expected=sum(chances),
+        expected=expected,
         untold=group[1],
-        p=min(1.0, groups * poisson_binomial_tail(count, chances)),
+        p=min(1.0, groups * p),
     )
