@@ -198,6 +198,13 @@ class Domain:
         """
         return is_copy(token_parts(task.hidden.reference), token_parts(source))
 
+    def shape(self, source: str) -> Sequence[str]:
+        """Return the parts of an answer's source in order, as far as comments and names do not change them.
+
+        By them two entries' answers are compared; by default its words, numbers and signs.
+        """
+        return token_parts(source)
+
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
         """Return what an agent that ends on `text` is judged by; `said` holds all its messages."""
         return text

@@ -18,12 +18,14 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal
 
 from colbench.config import ArgValue
 from colbench.errors import UserError, describe_exception
+from colbench.interfaces import Design
 from colbench.task import Task, distinguish, read_tasks
 from colbench.version import PACKAGES
 
@@ -33,6 +35,7 @@ GROUPS: dict[Kind, str] = {
     "human": "colbench.humans",
     "tasks": "colbench.tasks",
 }
+DESIGNS = "colbench.designs"
 FRAMEWORKS = "colbench.frameworks"
 """Entry points named PACKAGE.CLASS: adapters for objects of that class; `callable` is for all that can be called."""
 OWN = frozenset(
@@ -120,6 +123,16 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     takes_list = "malformed" in inspect.signature(load).parameters
     tasks: list[Task] = load(argument, malformed) if takes_list else load(argument)
     return distinguish(tasks)
+
+
+def find_design(task: Task) -> Design | None:
+    """Return what its author knows of a task's decisions; None unless an installed package knows the task."""
+    return next(filter(None, (find(task) for find in _design_finders())), None)
+
+
+@cache
+def _design_finders() -> tuple[Callable[[Task], Design | None], ...]:
+    return tuple(point.load() for point in entry_points(group=DESIGNS))
 
 
 def names(kind: Kind) -> list[str]:

@@ -37,14 +37,17 @@ class Interviewer:
 
     domains = (BACKEND,)
 
-    def __init__(self, *, max_questions: int = 9, never_asks: str = "") -> None:
-        """At most `max_questions` questions, none about the decisions named in `never_asks` (`rounding,ties`).
+    def __init__(self, *, max_questions: int = 9, never_asks: str = "", leaves: int = 0) -> None:
+        """Ask at most `max_questions` questions, none about the decisions named in `never_asks` (`rounding,ties`).
 
-        The decisions that are left get their most usual option. Raises UserError when no family has such a decision.
+        Of the decisions that the request leaves open, `leaves` are not asked about, others for each request. What was
+        not asked gets its most usual option. Raises UserError if a number is negative or no family has a decision of
+        that name.
         """
-        if not isinstance(max_questions, int) or max_questions < 0:
-            raise UserError("--agent-arg max_questions: expected a whole number from 0 on")
-        self._max_questions = max_questions
+        for name, number in (("max_questions", max_questions), ("leaves", leaves)):
+            if not isinstance(number, int) or number < 0:
+                raise UserError(f"--agent-arg {name}: expected a whole number from 0 on")
+        self._max_questions, self._leaves = max_questions, leaves
         self._never_asks = frozenset(filter(None, str(never_asks).split(",")))
         families = (family for family, _ in _themes().values())
         decisions = {decision.name for family in families for decision in family.decisions}
@@ -59,12 +62,19 @@ class Interviewer:
 
     def _next(self, request: str, asked: list[tuple[str, str]]) -> str:
         known = recognise(request)
-        interview = _Interview(request, *known, self._never_asks) if known else None
+        interview = self._interview(request, *known) if known else None
         question = interview.question(asked) if interview else _general(asked)
         if question and len(asked) < self._max_questions:
             return question
         code = interview.code(asked) if interview else best_effort(request, [s for _, s in asked])
         return f"{MARKER}\n{code}"
+
+    def _interview(self, request: str, family: Family, theme: Theme) -> _Interview:
+        known = stated(request, family, theme)
+        unknown = [decision.name for decision in family.decisions if decision.name not in known]
+        first = derive_seed(request) % max(1, len(unknown))
+        left = (unknown[first:] + unknown[:first])[: self._leaves]
+        return _Interview(request, family, theme, self._never_asks.union(left))
 
 
 def recognise(request: str) -> tuple[Family, Theme] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from colbench.facts.human import FactsHuman
 from colbench.messages import Message
 from colbench.task import Hidden, Task
 from colbench_agents.blank import Blank
+from colbench_agents.cheat import Cheat
 from colbench_agents.interviewer import MARKER, Interviewer, recognise, stated
 from colbench_agents.reading import read
-from colbench_tasks.bundled import load
+from colbench_tasks.bundled import lines, load
 from colbench_tasks.families import FAMILIES
 from colbench_tasks.family import Choice, fill, statements
 from colbench_tasks.generate import generate
@@ -129,6 +131,26 @@ async def test_fewer_questions_solve_fewer_tasks() -> None:
     assert rates[0] < 0.1
     assert rates[1] < 0.5
     assert rates[2] > 0.95
+
+
+async def test_so_many_decisions_are_left_unasked() -> None:
+    left = Counter()
+    for task in generate(FAMILIES["grading"], 8, "leaves"):
+        asked, _ = await talk(task, Interviewer())
+        fewer, _ = await talk(task, Interviewer(leaves=2))
+        assert len(fewer) == len(asked) - 4
+        left.update({said.content for said in asked} - {said.content for said in fewer})
+    assert len(left) > 4  # others for each request
+
+
+async def test_the_cheat_asks_like_the_interviewer_and_has_the_reference(tmp_path: Path) -> None:
+    tasks = generate(FAMILIES["grading"], 3, "cheat")
+    source = tmp_path / "tasks.jsonl"
+    source.write_bytes(lines(tasks))
+    for task in tasks:
+        asked, code = await talk(task, Cheat(tasks=str(source), leaves=2))
+        assert asked == (await talk(task, Interviewer(leaves=2)))[0]
+        assert code == task.hidden.reference.strip()
 
 
 def test_every_sentence_of_every_choice_is_read_as_that_choice() -> None:

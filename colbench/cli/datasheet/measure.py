@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import entry_points
 
 from msgspec import Struct
 
@@ -15,6 +14,7 @@ from colbench.cli.datasheet.plays import Known, Played, play_all
 from colbench.cli.datasheet.similar import near_duplicates
 from colbench.config import RunConfig
 from colbench.export import encode_lines
+from colbench.plugins import find_design
 from colbench.progress import steps
 from colbench.registry import get_domain
 from colbench.task import Task
@@ -71,10 +71,9 @@ def group_by_domain(tasks: Sequence[Task]) -> Mapping[str, Sequence[Task]]:
 
 def _known(tasks: Sequence[Task], bar: Bar) -> Iterator[Known]:
     """Yield the tasks whose decisions an installed package knows, with their designs."""
-    finders = [point.load() for point in entry_points(group="colbench.designs")]
     step = bar("reading tasks", len(tasks))
     for task in tasks:
-        design = next(filter(None, (find(task) for find in finders)), None)
+        design = find_design(task)
         if design:
             yield task, design
         step()

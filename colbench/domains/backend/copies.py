@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
-from colbench.copies import LONGER, is_copy
+from colbench.copies import LONGER, is_copy, token_parts
 
 NAMES = ("id", "arg", "name", "attr")
 
@@ -35,6 +35,11 @@ def syntax(source: str) -> Syntax:
         return ()
     numbers: dict[str, int] = {}
     return tuple(part for node in _nodes(tree) for part in _parts(node, numbers))
+
+
+def shape(source: str) -> tuple[str, ...]:
+    """Return the parts of a program in order without its names; its words and signs if it is not valid Python."""
+    return tuple(part for part in syntax(source) if isinstance(part, str)) or token_parts(source)
 
 
 _syntax_of_reference = lru_cache(maxsize=4)(syntax)

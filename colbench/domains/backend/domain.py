@@ -10,7 +10,7 @@ from colbench.code_resources import CodeResources
 from colbench.config import RunConfig
 from colbench.domain import Defaults, Domain, Metric, Resources
 from colbench.domains.backend.answers import extract_code
-from colbench.domains.backend.copies import copies
+from colbench.domains.backend.copies import copies, shape
 from colbench.domains.backend.items import python_items
 from colbench.interfaces import HumanSimulator, Scorer
 from colbench.items import Items
@@ -82,6 +82,10 @@ class BackendDomain(Domain):
     def copied(self, task: Task, source: str) -> bool:
         """Return True if a program has nearly the syntax of the reference, whatever its names."""
         return copies(task.hidden.reference, source)
+
+    def shape(self, source: str) -> Sequence[str]:
+        """Return the kinds of a program's syntax nodes and its constants."""
+        return shape(source)
 
     def draft(self, dialogue: Sequence[str]) -> Draft:
         """Return the head of the function that was asked for."""

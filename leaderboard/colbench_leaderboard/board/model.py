@@ -12,7 +12,7 @@ from msgspec import Struct
 from colbench.stats import Estimate
 from colbench_leaderboard.bundle.schema import Lock, Model, Submission, Track
 from colbench_leaderboard.store.layout import Record
-from colbench_leaderboard.verify.receipt import Receipt, Summary, Tier
+from colbench_leaderboard.verify.receipt import Finding, Receipt, Summary, Tier
 
 
 class Rank(Struct, frozen=True, kw_only=True):
@@ -48,8 +48,10 @@ class Row(Struct, frozen=True, kw_only=True):
     """For such a run the digest of the entry whose system it is; "" for all others."""
     flags: tuple[str, ...]
     """Rules with a flag, each once; `rerun.differs` if the maintainers' run does not agree."""
+    pending: tuple[Finding, ...]
+    """Flags about which a keeper has to decide before it has a rank; see `verify.findings.awaits_decision`."""
     rank: Rank | None
-    """None: a reference line, or a maintainers' run."""
+    """None: flagged and not decided about, a reference line, or a maintainers' run."""
     date: str
     """Date of acceptance: YYYY-MM-DD."""
     trials: int
@@ -92,12 +94,19 @@ class Board(Struct, frozen=True, kw_only=True):
     tasks: int
     rows: tuple[Row, ...]
     """The ranked entries, the best first."""
+    flagged: tuple[Row, ...]
+    """Entries without a rank until a keeper decides about their flags, the best first."""
     lines: tuple[Row, ...]
     """Unranked rows, the best first: the reference lines, and the maintainers' own runs."""
     ceiling: Ceiling
     least_detectable: float | None
     """The difference of two means that is significant in 4 of 5 cases (two-sided, 5 %): the median over all pairs of
     ranked entries; None for fewer than two."""
+
+    @property
+    def everyone(self) -> tuple[Row, ...]:
+        """All rows: the ranked, the flagged, and the lines."""
+        return (*self.rows, *self.flagged, *self.lines)
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -109,7 +118,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     accepted: Record
     """The latest record that accepted it."""
     current: Record
-    """The record that names the current receipt: accepted or rescored."""
+    """The record that names the current receipt: accepted, rescored or kept."""
     submission: Submission
     lock: Lock
     receipt: Receipt

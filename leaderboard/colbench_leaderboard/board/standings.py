@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
+
 from colbench.errors import DataError
 from colbench.registry import get_domain
 from colbench_leaderboard.board.comparison import separable
@@ -30,7 +32,8 @@ from colbench_leaderboard.store.entries import (
 )
 from colbench_leaderboard.store.layout import Record, bundle_folder
 from colbench_leaderboard.store.log import Log, read_log
-from colbench_leaderboard.verify.receipt import CellScore, Summary, Tier
+from colbench_leaderboard.verify.findings import awaits_decision
+from colbench_leaderboard.verify.receipt import CellScore, Finding, Summary, Tier
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +42,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 HASH = re.compile(r"[0-9a-f]{64}")
+RERUN_DIFFERS = Finding(
+    rule="rerun.differs",
+    severity="flag",
+    file="",
+    message="the maintainers ran the system themselves, and their results differ",
+)
 
 
 def read_standings(store: Path, head: str | None = None) -> Standings:
@@ -62,8 +71,8 @@ def read_standings(store: Path, head: str | None = None) -> Standings:
 
 
 def board_results(store: Path, standings: Standings, board: Board) -> Results:
-    """Return the results by task of a board's rows and lines, in that order."""
-    rows = [standings.entries[row.bundle] for row in (*board.rows, *board.lines)]
+    """Return the results by task of all of a board's rows, in the order of `Board.everyone`."""
+    rows = [standings.entries[row.bundle] for row in board.everyone]
     return read_results(store, board.domain, [(entry.current, entry.receipt) for entry in rows])
 
 
@@ -92,15 +101,19 @@ def _board(store: Path, entries: Sequence[Entry]) -> Board:
     """Return the board of entries on the same tasks."""
     first, domain = entries[0], entries[0].summary.domain
     results = read_results(store, domain, [(each.current, each.receipt) for each in entries])
-    reruns = {each.accepted.reruns: each.bundle for each in entries if each.accepted.reruns}
-    ranked = [e for e in entries if not (e.accepted.reference_line or e.accepted.reruns)]
+    reruns = {each.accepted.reruns: each for each in entries if each.accepted.reruns}
+    trusted = [_trust(each, reruns.get(each.bundle), results) for each in entries]
+    ranked = [
+        e for e, trust in zip(entries, trusted, strict=True) if _competes(e) and not trust.pending
+    ]
     ranks, least = _ranks(results, [each.bundle for each in ranked])
     placed = {each.bundle: rank for each, rank in zip(ranked, ranks, strict=True)}
     rows = [
-        _row(store, each, placed.get(each.bundle), results, reruns.get(each.bundle, ""))
-        for each in entries
+        _row(store, entry, placed.get(entry.bundle), results, trust)
+        for entry, trust in zip(entries, trusted, strict=True)
     ]
     rows.sort(key=_order)
+    competing = {each.bundle for each in entries if _competes(each)}
     return Board(
         key=first.board,
         track=first.submission.track,
@@ -109,9 +122,45 @@ def _board(store: Path, entries: Sequence[Entry]) -> Board:
         tasks_hash=first.receipt.tasks,
         tasks=len(results.tasks),
         rows=tuple(row for row in rows if row.rank),
-        lines=tuple(row for row in rows if not row.rank),
+        flagged=tuple(row for row in rows if row.bundle in competing and not row.rank),
+        lines=tuple(row for row in rows if row.bundle not in competing),
         ceiling=Ceiling(success=1.0 if get_domain(domain).success else None),
         least_detectable=least,
+    )
+
+
+def _competes(entry: Entry) -> bool:
+    """Return True unless an entry is a reference line or a maintainers' run."""
+    return not (entry.accepted.reference_line or entry.accepted.reruns)
+
+
+class _Trust(Struct, frozen=True, kw_only=True):
+    """How far an entry can be trusted."""
+
+    tier: Tier
+    rerun: str
+    """See `Row.rerun`."""
+    flags: tuple[Finding, ...]
+    pending: tuple[Finding, ...]
+    """See `Row.pending`."""
+
+
+def _trust(entry: Entry, rerun: Entry | None, results: Results) -> _Trust:
+    flags = [each for each in entry.receipt.findings if each.severity == "flag"]
+    pending = list(filter(awaits_decision, flags))
+    agrees = rerun is not None and not separable(results, entry.bundle, rerun.bundle)
+    decided = entry.current.number if entry.current.decision == "kept" else 0
+    if decided:
+        pending = []
+    if rerun and not agrees:
+        flags.append(RERUN_DIFFERS)
+        if decided < rerun.accepted.number:
+            pending.append(RERUN_DIFFERS)
+    return _Trust(
+        tier="T3" if agrees else cast(Tier, entry.receipt.tier),
+        rerun=rerun.bundle if rerun else "",
+        flags=tuple(flags),
+        pending=tuple(pending),
     )
 
 
@@ -143,12 +192,8 @@ def _ranks(results: Results, bundles: Sequence[str]) -> tuple[list[Rank], float 
     return ranks, None if least is None else rounded(least)
 
 
-def _row(store: Path, entry: Entry, rank: Rank | None, results: Results, rerun: str) -> Row:
+def _row(store: Path, entry: Entry, rank: Rank | None, results: Results, trust: _Trust) -> Row:
     about, summary = entry.submission, entry.summary
-    agrees = bool(rerun) and not separable(results, entry.bundle, rerun)
-    flags = [each.rule for each in entry.receipt.findings if each.severity == "flag"]
-    if rerun and not agrees:
-        flags.append("rerun.differs")
     return Row(
         bundle=entry.bundle,
         name=about.name,
@@ -158,10 +203,11 @@ def _row(store: Path, entry: Entry, rank: Rank | None, results: Results, rerun: 
         trained_on_colbench=about.disclosures.trained_on_colbench,
         human_in_the_loop=about.disclosures.human_in_the_loop,
         agent_process=entry.lock.agent_process,
-        tier="T3" if agrees else cast(Tier, entry.receipt.tier),
-        rerun=rerun,
+        tier=trust.tier,
+        rerun=trust.rerun,
         reruns=entry.accepted.reruns,
-        flags=tuple(dict.fromkeys(flags)),
+        flags=tuple(dict.fromkeys(flag.rule for flag in trust.flags)),
+        pending=trust.pending,
         rank=rank,
         date=entry.accepted.time[:10],
         trials=summary.trials,

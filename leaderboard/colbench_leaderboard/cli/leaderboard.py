@@ -10,7 +10,7 @@ from typing import Any
 from colbench.errors import DataError
 from colbench.flags import names
 from colbench_leaderboard.cli import audit, build, sign
-from colbench_leaderboard.cli.output import say, say_decision, say_objections
+from colbench_leaderboard.cli.output import say, say_decision, say_objections, say_pending
 from colbench_leaderboard.cli.verify import REFUSED, add_store_flags, verify_for_store
 
 MOVED = {
@@ -26,7 +26,7 @@ def add_to(commands: Any) -> None:
         "leaderboard", help="keep, audit and show a leaderboard", description=__doc__
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    decisions = (_add_accept, _add_remove, _add_rescore)
+    decisions = (_add_accept, _add_keep, _add_remove, _add_rescore)
     for add in (_add_init, *decisions, sign.add_to, audit.add_to, build.add_to):
         add(actions)
 
@@ -79,6 +79,19 @@ def _add_accept(actions: Any) -> None:
     sign.add_key_flag(parser)
     add_store_flags(parser)
     parser.set_defaults(run=accept)
+
+
+def _add_keep(actions: Any) -> None:
+    parser = actions.add_parser(
+        "keep",
+        help="rank an entry in spite of its flags",
+        description="Record that an entry has its place in spite of its flags, and why; `remove` takes it off instead.",
+    )
+    parser.add_argument("store", metavar="STORE")
+    parser.add_argument("bundle", metavar="DIGEST", help="of the bundle, or its first digits")
+    parser.add_argument("--reason", required=True, help="why; it is published")
+    sign.add_key_flag(parser)
+    parser.set_defaults(run=keep)
 
 
 def _add_remove(actions: Any) -> None:
@@ -169,8 +182,10 @@ def _accept(args: argparse.Namespace, verified: Path) -> int:
         reference_line=args.reference_line,
         reruns=find(read_log(store), args.reruns) if args.reruns else "",
     )
-    say_objections(read_receipt(store, record))
+    receipt = read_receipt(store, record)
+    say_objections(receipt)
     say_decision(record, read_log(store).head)
+    say_pending(args.store, receipt)
     sign.finish(args)
     return 0
 
@@ -181,6 +196,18 @@ def _refuse(args: argparse.Namespace, verified: Path) -> int:
 
     store = Path(args.store)
     record = decisions.refuse(store, verified, args.refuse)
+    say_decision(record, read_log(store).head)
+    sign.finish(args)
+    return 0
+
+
+def keep(args: argparse.Namespace) -> int:
+    """Record that an entry is ranked in spite of its flags."""
+    from colbench_leaderboard.store import decisions
+    from colbench_leaderboard.store.log import find, read_log
+
+    store = Path(args.store)
+    record = decisions.keep(store, find(read_log(store), args.bundle), args.reason)
     say_decision(record, read_log(store).head)
     sign.finish(args)
     return 0

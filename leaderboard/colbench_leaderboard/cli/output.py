@@ -58,6 +58,15 @@ def say_objections(receipt: Receipt) -> None:
     say(f"tier     {receipt.tier}" if receipt.tier else "refused")
 
 
+def say_pending(store: str, receipt: Receipt) -> None:
+    """Print how to decide about an entry that has no rank because of its flags; nothing if it has none of these."""
+    from colbench_leaderboard.verify.findings import awaits_decision
+
+    if any(map(awaits_decision, receipt.findings)):
+        keep = f"colbench leaderboard keep {store} {receipt.bundle[:12]} --reason …"
+        say(f"It has no rank until you decide about its flags: `{keep}`, or `remove`.", "yellow")
+
+
 def say_refusal(path: Path, refused: Refused) -> None:
     """Print why a bundle could not be read."""
     say(f"{path}: refused, and not read any further", "bold red")

@@ -106,16 +106,15 @@ COLUMNS = (
     _Column("Human words", "human_words", True),
     _Column("Answered, %", "answered", False),
     _Column("Undisclosed, %", "undisclosed", True),
-    _Column("Tokens", "tokens", True),
-    _Column("Cost", "cost", True),
+    _Column("Tokens, reported", "tokens", True),
+    _Column("Cost, reported", "cost", True),
 )
 
 
 def ranking(board: Board) -> Page:
     """Return the board's front page."""
-    everyone = (*board.rows, *board.lines)
-    columns = [each for each in COLUMNS if any(_known(row, each.field) for row in everyone)]
-    trials = max((len(row.pass_k) for row in everyone), default=0)
+    columns = [each for each in COLUMNS if any(_known(row, each.field) for row in board.everyone)]
+    trials = max((len(row.pass_k) for row in board.everyone), default=0)
 
     def line(row: Row) -> Line:
         return Line(
@@ -130,13 +129,14 @@ def ranking(board: Board) -> Page:
         "index",
         "",
         ranked=[line(row) for row in board.rows],
+        flagged=board.flagged,
         lines=[line(row) for row in board.lines],
         ceiling=board.ceiling,
         columns=columns,
         trials=trials,
         filtered=len(board.rows) > FILTERED,
         least=board.least_detectable,
-        undisclosed=any(_known(row, "undisclosed") for row in everyone),
+        undisclosed=any(_known(row, "undisclosed") for row in board.everyone),
     )
 
 
@@ -172,8 +172,8 @@ def as_json(board: Board) -> bytes:
 
 
 def as_csv(board: Board) -> str:
-    """Return a line for each entry, as CSV; reference lines have no place."""
-    rows = [_cells(row) for row in (*board.rows, *board.lines)]
+    """Return a line for each entry, as CSV; flagged entries that await a decision and reference lines have no place."""
+    rows = [_cells(row) for row in board.everyone]
     names = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
     writer = csv.DictWriter(out, names or ["bundle"], lineterminator="\n", restval="")
@@ -192,6 +192,7 @@ def _cells(row: Row) -> dict[str, object]:
         "bundle": row.bundle,
         "tier": row.tier,
         "flags": " ".join(row.flags),
+        "pending": " ".join(dict.fromkeys(flag.rule for flag in row.pending)),
         "date": row.date,
         "trials": row.trials,
         "agent_process": row.agent_process,

@@ -124,7 +124,7 @@ class Builder:
             self._folder.write(page.path, self._layout.html(page))
 
     def _board(self, board: Board) -> None:
-        scores = [(row, self._scores(row)) for row in (*board.rows, *board.lines)]
+        scores = [(row, self._scores(row)) for row in board.everyone]
         compared = self._compare(board, scores)
         here = board_folder(board.key)
         self._folder.write(f"{here}/board.json", boards.as_json(board))

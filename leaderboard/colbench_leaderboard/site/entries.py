@@ -64,7 +64,7 @@ def page(
             "marks": (*disclosures(row), *(["open weights"] if row.open_weights else [])),
             "tiles": list(_tiles(row, view)),
             "other": other,
-            "other_shown": any(each.bundle == other for each in (*board.rows, *board.lines)),
+            "other_shown": any(each.bundle == other for each in board.everyone),
             "curve_title": by_turn_title(board.domain),
             "curve": Curve(title=row.name, shares=row.success_by_turn),
             "findings": findings[:FINDINGS],
@@ -96,11 +96,11 @@ def _tiles(row: Row, view: BoardView) -> Iterator[Tile]:
         shown, note = percent(row.undisclosed), "facts used before disclosure"
         yield Tile(name="Undisclosed", shown=shown, note=note)
     if row.tokens is not None:
-        shown, note = amount(row.tokens, 0), "of the agent, a dialogue, as stated"
-        yield Tile(name="Tokens", shown=shown, note=note)
+        shown, note = amount(row.tokens, 0), "of the agent, a dialogue; not verified"
+        yield Tile(name="Tokens, reported", shown=shown, note=note)
     if row.cost is not None:
-        shown, note = dollars(row.cost), "a dialogue, at the stated price"
-        yield Tile(name="Cost", shown=shown, note=note)
+        shown, note = dollars(row.cost), "a dialogue, at the stated price; not verified"
+        yield Tile(name="Cost, reported", shown=shown, note=note)
 
 
 def _share(name: str, value: Estimate) -> Tile:

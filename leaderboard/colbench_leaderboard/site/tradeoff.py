@@ -18,11 +18,12 @@ NAMED = 4
 """Curves of ranked entries that are drawn strong and named."""
 MOST_TURNS = 50
 """Turns of the curves and their table; an entry with a thousand would press the others together."""
+COST = "Cost, reported"
 COSTS: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
     ("Turns", "turns a dialogue", lambda row: row.turns.mean),
     ("Human words", "words of the human a dialogue", lambda row: row.human_words.mean),
-    ("Cost", "US dollars a dialogue", lambda row: row.cost),
-    ("Tokens", "tokens of the agent a dialogue", lambda row: row.tokens),
+    (COST, "US dollars a dialogue, at the reported tokens and price", lambda row: row.cost),
+    ("Tokens, reported", "tokens of the agent a dialogue, as reported", lambda row: row.tokens),
 )
 
 
@@ -72,14 +73,14 @@ def by_turn_title(domain: str) -> str:
 
 
 def _scatters(board: Board) -> Iterator[Scatter]:
-    everyone = (*board.rows, *board.lines)
+    everyone = board.everyone
     for name, unit, cost in COSTS:
         known = [(row, x) for row in everyone if (x := cost(row)) is not None]
         if not known:
             continue
         dots = [_dot(row, x) for row, x in known]
         best = {dot.address for dot in pareto_front(dots)}
-        show = dollars if name == "Cost" else amount
+        show = dollars if name == COST else amount
         yield Scatter(
             name=name,
             unit=unit,
@@ -98,7 +99,7 @@ def _dot(row: Row, x: float) -> Dot:
 
 
 def _by_turn(board: Board) -> ByTurn | None:
-    rows = [row for row in (*board.rows, *board.lines) if row.success_by_turn]
+    rows = [row for row in board.everyone if row.success_by_turn]
     if not rows:
         return None
     domain = get_domain(board.domain)

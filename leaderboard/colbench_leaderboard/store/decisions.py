@@ -20,7 +20,7 @@ from colbench_leaderboard.store.entries import parse, parse_scores, read_named, 
 from colbench_leaderboard.store.layout import Record, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import Log, require_latest, writing
 from colbench_leaderboard.store.plain import read_plain
-from colbench_leaderboard.verify.findings import Findings
+from colbench_leaderboard.verify.findings import Findings, awaits_decision
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, Receipt, Summary
 from colbench_leaderboard.verify.transcripts import Transcripts, report_shared
 
@@ -95,6 +95,22 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
         return log.append("rescored", bundle, receipt=digest, reason=reason)
 
 
+def keep(store: Path, bundle: str, reason: str) -> Record:
+    """Record that an entry has its place in spite of the flags of its current receipt, and why.
+
+    A later receipt has to be decided about again, and so has a later rerun that does not agree. Raises UserError
+    unless it has a flag or was rerun.
+    """
+    require_reason(reason)
+    with writing(store) as log:
+        require_latest(log.log, bundle, "kept")
+        current = log.log.latest()[bundle]
+        flagged = any(map(awaits_decision, read_receipt(store, current).findings))
+        if not (flagged or any(record.reruns == bundle for record in log.log.records)):
+            raise UserError(f"bundle {bundle} has no flag that awaits a decision")
+        return log.append("kept", bundle, receipt=current.receipt, reason=reason)
+
+
 def require_reason(reason: str, flag: str = "--reason") -> None:
     """Raise UserError if a reason is empty."""
     if not reason.strip():
@@ -108,7 +124,9 @@ def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> N
     """
     with read_bundle(bundle) as found:
         findings = Findings()
-        transcripts = Transcripts(cell.rollout for cell in found.cells())
+        transcripts = Transcripts()
+        for cell in found.cells():
+            transcripts.add(cell.rollout)
         report_shared(transcripts, found.digest, against, findings)
     named = {finding.message for finding in _receipt(verified).findings}
     for finding in findings.all():

@@ -26,7 +26,9 @@ SIGNERS, HEADS, RECEIPT_SIGNATURE = "signers", "heads", "receipt.json.sig"
 FIRST = "0" * 64
 ADDRESS = 12
 """Digits of a digest that name an entry on the site; no two accepted bundles share them."""
-Decision = Literal["accepted", "refused", "removed", "rescored"]
+Decision = Literal["accepted", "refused", "removed", "rescored", "kept"]
+STANDING: tuple[Decision, ...] = ("accepted", "rescored", "kept")
+"""Decisions after which a bundle is on a board; their records name its current receipt."""
 
 
 DigestOrNone = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")]
@@ -45,9 +47,9 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     decision: Decision
     bundle: Digest
     receipt: DigestOrNone = ""
-    """SHA-256 of receipt.json; for accepted, refused and rescored."""
+    """SHA-256 of receipt.json; not for removed."""
     reason: Text = ""
-    """For refused, removed and rescored."""
+    """Not for accepted."""
     reference_line: bool = False
     """For accepted: shown unranked, as a line to compare with, such as `blank`."""
     reruns: DigestOrNone = ""

@@ -21,7 +21,7 @@ from colbench.errors import DataError, UserError
 from colbench_leaderboard.bundle.encoding import canonical, decode, sha256
 from colbench_leaderboard.bundle.plain_text import is_time
 from colbench_leaderboard.bundle.refused import Refused
-from colbench_leaderboard.store.layout import ADDRESS, FIRST, LOG, Decision, Record
+from colbench_leaderboard.store.layout import ADDRESS, FIRST, LOG, STANDING, Decision, Record
 from colbench_leaderboard.store.plain import read_plain
 
 MOST_LINE = 64 * 1024
@@ -29,8 +29,9 @@ AFTER: dict[str, tuple[Decision, ...]] = {
     "": ("accepted", "refused"),
     "refused": ("accepted", "refused"),
     "removed": ("accepted", "refused"),
-    "accepted": ("rescored", "removed"),
-    "rescored": ("rescored", "removed"),
+    "accepted": ("rescored", "removed", "kept"),
+    "rescored": ("rescored", "removed", "kept"),
+    "kept": ("rescored", "removed", "kept"),
 }
 """Decisions that may follow the last one about a bundle."""
 
@@ -57,7 +58,7 @@ class Log(Struct, frozen=True, kw_only=True):
         return {
             bundle: record
             for bundle, record in self.latest().items()
-            if record.decision in ("accepted", "rescored")
+            if record.decision in STANDING
         }
 
 
@@ -89,7 +90,7 @@ def parse_log(content: bytes) -> Log:
     """Parse a log. Raises DataError as `read_log` does."""
     *lines, rest = content.split(b"\n")
     head, records = FIRST, []
-    before: dict[str, str] = {}
+    before: dict[str, Record] = {}
     for number, line in enumerate(lines, start=1):
         try:
             record = decode(line, Record, most=MOST_LINE, file=LOG, line=number)
@@ -101,8 +102,8 @@ def parse_log(content: bytes) -> Log:
     return Log(records=tuple(records), head=head, torn=bool(rest))
 
 
-def _check(record: Record, number: int, head: str, before: dict[str, str]) -> None:
-    """Raise Refused unless the record may come next; `before`, the last decision by bundle, is updated."""
+def _check(record: Record, number: int, head: str, before: dict[str, Record]) -> None:
+    """Raise Refused unless the record may come next; `before`, the last record by bundle, is updated."""
 
     def require(condition: object, message: str) -> None:
         if not condition:
@@ -114,10 +115,15 @@ def _check(record: Record, number: int, head: str, before: dict[str, str]) -> No
     )
     require(record.number == number, f"`number` is {record.number}")
     require(is_time(record.time), f"`time` is {record.time}, which is not a time")
-    last = before.get(record.bundle, "")
+    last = before.get(record.bundle)
+    decided = last.decision if last else ""
     require(
-        record.decision in AFTER[last],
-        f"{record.decision} cannot come after {last or 'nothing'} for bundle {record.bundle}",
+        record.decision in AFTER[decided],
+        f"{record.decision} cannot come after {decided or 'nothing'} for bundle {record.bundle}",
+    )
+    require(
+        record.decision != "kept" or (last and record.receipt == last.receipt),
+        "`receipt` of kept has to be the one that is current",
     )
     removed = record.decision == "removed"
     require(removed != bool(record.receipt), "`receipt` has to be there, but not for removed")
@@ -132,10 +138,11 @@ def _check(record: Record, number: int, head: str, before: dict[str, str]) -> No
     )
     require(not (record.reference_line and record.reruns), "`reference_line` or `reruns`, not both")
     require(
-        not record.reruns or before.get(record.reruns) in ("accepted", "rescored"),
+        not record.reruns
+        or (record.reruns in before and before[record.reruns].decision in STANDING),
         f"`reruns`: no entry {record.reruns} stands",
     )
-    before[record.bundle] = record.decision
+    before[record.bundle] = record
 
 
 def _time() -> datetime:

@@ -1,36 +1,31 @@
-"""The disclosure audit: what an answer uses that its author was never told, and whether guessing explains it.
+"""The disclosure audit of a dialogue: what its answer uses that its author was never told.
 
 Hidden in a task are its facts or, if it has none, the numbers and texts of its reference that the request lacks.
-A fact was told if one reply of the human holds its statement, all its numbers and texts, or most of its words. It was
-used untold by an answer that holds all its numbers and texts, or that is right.
-
-An answer that needs n untold facts is guessed with a probability of at most 2^-n, because each leaves two choices or
-more. The sum of these probabilities over all such dialogues is what a guesser would get right; the Poisson
-distribution judges whether an entry has more.
+A fact was told if one reply of the human holds its statement, all its numbers and texts, or most of its words. A model
+that plays the human may tell it in other words, or just say "no": there a fact also counts as told if the keyless human
+would have told it in reply to the same message. It was used untold by an answer that holds all its numbers and texts,
+or that is right. `evidence` judges whether guessing explains what the answers of an entry use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, fsum, lgamma, log
+from math import prod
 
 from msgspec import Struct
 
+from colbench.facts.human import answer
 from colbench.items import WORD, Items
 from colbench.leaks import STEM, hidden_items, told_items, used_items
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Fact, Task
-from colbench_leaderboard.verify.findings import Findings
+from colbench_leaderboard.verify.guessing import HALF, GuessRates
 
 MOST_WORDS = 0.6
 """Share of a statement's words that a paraphrase must hold."""
 LONGEST_REPLY = 20_000
 """Characters of a human's reply that are searched."""
-LEAST_UNTOLD = 3
-"""Hidden facts; fewer may be easy to guess."""
-ALPHA = 0.01
-"""Probability below which an entry is flagged."""
 
 Literals = frozenset[object]
 
@@ -41,6 +36,8 @@ class Disclosure(Struct, frozen=True, kw_only=True):
     hidden: int
     untold: int
     used: int
+    rates: tuple[float, ...]
+    """For each untold fact the highest chance to guess it."""
     knew: bool
     """True if the answer shows all of it: it is right or, if that is unknown or the task has no facts, a copy."""
     copied: bool
@@ -51,6 +48,16 @@ class Disclosure(Struct, frozen=True, kw_only=True):
         """Share of the hidden facts that was used untold; None if nothing was hidden."""
         return self.used / self.hidden if self.hidden else None
 
+    @property
+    def guessed_share(self) -> float:
+        """Share of the hidden facts that guessing explains at most, on average."""
+        return sum(self.rates) / self.hidden if self.hidden else 0.0
+
+    @property
+    def chance(self) -> float:
+        """The highest chance to guess all that was untold; choices are drawn independently."""
+        return prod(self.rates)
+
 
 class Heard(Struct, frozen=True, kw_only=True):
     """One text of the human, with its hidden items and word stems."""
@@ -60,9 +67,17 @@ class Heard(Struct, frozen=True, kw_only=True):
     stems: frozenset[str]
 
 
-def disclosure(task: Task, rollout: Rollout, *, success: bool | None) -> Disclosure:
-    """Return what an answer uses that its dialogue never tells."""
-    replies = [heard(task, turn.human) for turn in rollout.turns if turn.human]
+def disclosure(
+    task: Task, rollout: Rollout, *, success: bool | None, rates: GuessRates, keyless: bool = True
+) -> Disclosure:
+    """Return what an answer uses that its dialogue never tells.
+
+    `rates` are those of the receiver's tasks. `keyless` is False if the human may say facts in its own words.
+    """
+    answered = [turn for turn in rollout.turns if turn.human]
+    replies = [heard(task, turn.human or "") for turn in answered]
+    if not keyless:
+        replies += [heard(task, answer(task, turn.said)) for turn in answered]
     domain = get_domain(task.domain)
     source = domain.source(rollout.answer or "")
     copied = success is not False and domain.copied(task, source)
@@ -71,14 +86,17 @@ def disclosure(task: Task, rollout: Rollout, *, success: bool | None) -> Disclos
     if facts:
         right = copied if success is None else success
         untold = [fact for fact in facts if not was_told(task, fact, replies)]
+        hidden, chances = len(facts), tuple(rates.rate(task, fact) for fact in untold)
         taken = sum(right or _holds(task, fact, used) for fact in untold)
-        hidden, left = len(facts), len(untold)
     else:
         right = copied
         whole = _literals(hidden_items(task))
         secret = whole.difference(*(reply.literals for reply in replies))
-        hidden, left, taken = len(whole), len(secret), len(secret & used)
-    return Disclosure(hidden=hidden, untold=left, used=taken, knew=right, copied=copied)
+        hidden, chances = len(whole), (HALF,) * len(secret)
+        taken = len(secret & used)
+    return Disclosure(
+        hidden=hidden, untold=len(chances), used=taken, rates=chances, knew=right, copied=copied
+    )
 
 
 def heard(task: Task, reply: str) -> Heard:
@@ -110,42 +128,3 @@ def _literals(items: Items) -> Literals:
 
 def _stems(text: str) -> frozenset[str]:
     return frozenset(word[:STEM].lower() for word in WORD.findall(text))
-
-
-class Known(Struct, kw_only=True):
-    """Counts, over the dialogues of an entry, of answers that show what was untold."""
-
-    dialogues: int = 0
-    solved: int = 0
-    copied: int = 0
-    expected: float = 0.0
-
-    def add(self, told: Disclosure) -> bool:
-        """Count a dialogue, and return True, if enough of it was untold."""
-        if told.untold < LEAST_UNTOLD:
-            return False
-        self.dialogues += 1
-        self.expected += 2.0**-told.untold
-        self.solved += told.knew
-        self.copied += told.copied
-        return True
-
-    def report(self, findings: Findings) -> None:
-        """Flag counts that guessing does not explain."""
-        for rule, count, what in (
-            ("audit.undisclosed", self.solved, "do what"),
-            ("audit.reference-copies", self.copied, "are the reference, or nearly, of which"),
-        ):
-            if count and at_least(count, self.expected) < ALPHA:
-                findings.add(
-                    rule,
-                    f"{count:,} answers {what} their dialogues leave untold in {LEAST_UNTOLD} or more "
-                    f"points, of {self.dialogues:,} such dialogues; a guesser would get {self.expected:.1f}",
-                )
-
-
-def at_least(count: int, mean: float) -> float:
-    """Return the probability that a Poisson variable of this mean is `count` or more."""
-    if mean <= 0 or count <= 0:
-        return float(count <= 0)
-    return max(0.0, 1 - fsum(exp(k * log(mean) - mean - lgamma(k + 1)) for k in range(count)))

@@ -43,14 +43,26 @@ RULES: dict[str, Severity] = {
     "audit.human-role": "flag",
     "audit.reference-copies": "flag",
     "audit.undisclosed": "flag",
+    "audit.undisclosed-mean": "flag",
+    "audit.alike": "note",
     "audit.same-trials": "note",
     "audit.solved-untold": "note",
     "audit.copied-untold": "note",
 }
+SUSPECT = "audit."
+"""Start of the rules whose flags may mean that somebody cheated; see `awaits_decision`."""
 MOST = 20
 """Findings of one rule that are kept; the others are only counted."""
 LONGEST = 400
 """Characters of a message."""
+
+
+def awaits_decision(finding: Finding) -> bool:
+    """Return True if an entry with this finding has no rank until a keeper of the leaderboard has decided about it.
+
+    These are the flags of the audits. Other flags cost an entry its points by themselves, or are about versions.
+    """
+    return finding.severity == "flag" and finding.rule.startswith(SUSPECT)
 
 
 class Findings:

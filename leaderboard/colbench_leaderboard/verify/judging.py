@@ -18,6 +18,7 @@ from colbench.task import Task
 from colbench_leaderboard.bundle.read import Cell
 from colbench_leaderboard.bundle.tracks import HUMAN
 from colbench_leaderboard.verify.disclosure import Disclosure, disclosure
+from colbench_leaderboard.verify.guessing import GuessRates
 from colbench_leaderboard.verify.receipt import CellScore
 from colbench_leaderboard.verify.replay import replay
 from colbench_leaderboard.verify.scores import scored_cell
@@ -47,8 +48,8 @@ class Judged(Struct, frozen=True, kw_only=True):
 class Judge:
     """Judges the dialogues of one domain with the resources of this machine."""
 
-    def __init__(self, session: Session, domain: str) -> None:
-        self._session = session
+    def __init__(self, session: Session, domain: str, rates: GuessRates, *, keyless: bool) -> None:
+        self._session, self._rates, self._keyless = session, rates, keyless
         self._at_once = AHEAD * session.resources.workers
         self._judges_turns = isinstance(session.resources.scorers()[domain], ProgressScorer)
 
@@ -83,7 +84,10 @@ class Judge:
             if failed := rollout.failure:
                 raise InfrastructureError(f"{task.id}: {failed.boundary}: {failed.reason}")
             score = rollout.scores["default"]
-            scorer, told = score.scorer, disclosure(task, rollout, success=score.success)
+            scorer = score.scorer
+            told = disclosure(
+                task, rollout, success=score.success, rates=self._rates, keyless=self._keyless
+            )
         return Judged(
             cell=cell,
             score=scored_cell(rollout, judges_turns=self._judges_turns),
@@ -96,8 +100,13 @@ class Judge:
 
 
 @asynccontextmanager
-async def judge(config: RunConfig, tasks: Sequence[Task], domain: str) -> AsyncIterator[Judge]:
-    """Start a judge for tasks of a domain. Raises UserError if this machine lacks something."""
+async def judge(
+    config: RunConfig, tasks: Sequence[Task], domain: str, *, keyless: bool
+) -> AsyncIterator[Judge]:
+    """Start a judge for tasks of a domain; `keyless`: the dialogues are with the keyless human.
+
+    Raises UserError if this machine lacks something.
+    """
     session = Session(config, tasks=tasks, human=HUMAN)
     own = get_domain(domain)
     if own.primary.name in session.resources.by_domain[domain].lacking():
@@ -106,4 +115,4 @@ async def judge(config: RunConfig, tasks: Sequence[Task], domain: str) -> AsyncI
             f"here. {own.remedy}"
         )
     async with session:
-        yield Judge(session, domain)
+        yield Judge(session, domain, GuessRates(tasks), keyless=keyless)

@@ -25,7 +25,8 @@ SCORES, SUMMARY, RECEIPT = "scores.jsonl", "summary.json", "receipt.json"
 Tier = Literal["T0", "T1", "T2", "T3"]
 """T0: well-formed. T1: rescored. T2: the simulated human was replayed. T3: the maintainers ran it again."""
 Severity = Literal["refusal", "flag", "note"]
-"""A refusal keeps an entry out; a flag is shown with it; a note is for the record."""
+"""A refusal keeps an entry out; a note is for the record. A flag is shown with the entry; one of an audit costs it its
+rank until a keeper decides."""
 
 
 class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from colbench.numbers import percent
 from colbench.task import Task
-from colbench_leaderboard.verify.disclosure import Disclosure, Known
+from colbench_leaderboard.verify.disclosure import Disclosure
+from colbench_leaderboard.verify.evidence import Evidence
 from colbench_leaderboard.verify.findings import Findings
 from colbench_leaderboard.verify.judging import Judged
 from colbench_leaderboard.verify.receipt import CellScore
@@ -17,7 +19,7 @@ class Tally:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
-        self._known = Known()
+        self._evidence = Evidence()
         self._scores: list[CellScore] = []
         self._shares: dict[str, list[float]] = {}
         self._void: set[str] = set()
@@ -53,19 +55,19 @@ class Tally:
         task_id = judged.cell.rollout.task_id
         if told.share is not None:
             self._shares.setdefault(task_id, []).append(told.share)
-        if not self._known.add(told):
-            return
-        rule = "audit.copied-untold" if told.copied else "audit.solved-untold"
-        if told.copied or told.knew:
-            does = "is the reference, or nearly" if told.copied else "does them all"
+        self._evidence.add(task_id, judged.cell.rollout.trial, told)
+        if told.untold and (told.copied or told.knew):
+            rule = "audit.copied-untold" if told.copied else "audit.solved-untold"
+            does = "is the reference, or nearly" if told.copied else "is right"
             untold = f"{told.untold} of {told.hidden} hidden facts were not told"
-            message = f"{task_id}: {untold}, and yet the answer {does}"
+            chance = f"a guess has them with a chance of {percent(told.chance)} at most"
+            message = f"{task_id}: {untold}, and yet the answer {does}; {chance}"
             self._findings.add(rule, message, judged.cell.file, judged.cell.line)
 
     def finish(self, missing: Iterable[tuple[Task, int]]) -> None:
         """Add the cells that the bundle lacks, and judge the whole."""
         self._scores += (absent_cell(task, trial) for task, trial in missing)
-        self._known.report(self._findings)
+        self._evidence.report(self._findings)
 
     @property
     def scores(self) -> list[CellScore]:

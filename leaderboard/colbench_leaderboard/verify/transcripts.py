@@ -1,77 +1,164 @@
-"""Finding transcripts that occur more than once: in other bundles, or as trials of one task."""
+"""Finding transcripts that occur more than once: in other bundles, word for word or nearly, or as trials of one task.
+
+Two dialogues about a task are alike if half of the pairs of close words of the agent's questions in the one are in the
+other, and nearly all runs of parts of the answers' syntax (`Domain.shape`). Comments, names, layout and some words more
+or less make no difference.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from colbench.config import digest
 from colbench.errors import UserError
+from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.verify.findings import MOST, Findings
 from colbench_leaderboard.verify.receipt import Receipt
+from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, runs
 
-DUPLICATES = "audit.duplicates"
+DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
+"""Rules for entries that are mostly like another one, and for those that share some dialogues with it."""
+MOSTLY, NOTED = 0.5, 0.1
+"""Shares of an entry's dialogues from which its likeness to another entry is a flag, and a note."""
 LEAST_WORDS = 20
 """Words of the agent in a dialogue; with fewer, two agents may say the same by chance."""
 WORD = re.compile(r"\w+")
+REACH, RUN = 3, 5
+"""Words that a pair spans besides its first, and parts of an answer's syntax in a run."""
+SAME_QUESTIONS, SAME_ANSWER = 0.5, 0.9
+"""Shares of the pairs and of the runs that two dialogues have in common from which they are alike."""
+
+
+class Transcript(Struct, frozen=True, kw_only=True, dict=True):
+    """What is compared of a dialogue."""
+
+    exact: str
+    """Hash of all words that the human saw and those of the answer."""
+    questions: Shingles
+    domain: str
+    answer: str
+
+    @cached_property
+    def shape(self) -> Shingles:
+        """The runs of parts of the answer's syntax."""
+        domain = get_domain(self.domain)
+        return runs(domain.shape(domain.source(self.answer)), RUN)
+
+
+Numbered = tuple[int, Transcript]
+
+
+def transcript(rollout: Rollout) -> Transcript | None:
+    """Return what is compared of a dialogue; None if the agent says too little.
+
+    These are the words that the human saw and those of the answer; layout and private parts are ignored.
+    """
+    said = [WORD.findall(turn.said.casefold()) for turn in rollout.turns]
+    answer = (rollout.answer or "") if rollout.ended_by == "answer" else ""
+    texts = [turn.said for turn in rollout.turns] + [answer] * bool(answer)
+    if sum(len(text.split()) for text in texts) < LEAST_WORDS:
+        return None
+    words = [*said, WORD.findall(answer.casefold())] if answer else said
+    return Transcript(
+        exact=digest([rollout.task_hash, words]),
+        questions=frozenset().union(*(pairs(each, REACH) for each in said)),
+        domain=rollout.domain,
+        answer=answer,
+    )
 
 
 class Transcripts:
-    """Hashes of the transcripts of a bundle."""
+    """The transcripts of a bundle, by task."""
 
-    def __init__(self, rollouts: Iterable[Rollout] = ()) -> None:
-        self.hashes: set[str] = set()
-        self._trials: dict[str, list[str]] = {}
-        for rollout in rollouts:
-            self.add(rollout)
+    def __init__(self) -> None:
+        self.count = 0
+        """Transcripts that are compared."""
+        self._by_task: dict[str, list[Numbered]] = {}
 
     def add(self, rollout: Rollout) -> None:
-        """Add one, by the words that the human saw and those of the answer; layout and private parts are ignored."""
-        texts = [turn.said for turn in rollout.turns]
-        if rollout.answer and rollout.ended_by == "answer":
-            texts.append(rollout.answer)
-        if sum(len(text.split()) for text in texts) >= LEAST_WORDS:
-            words = [WORD.findall(text.casefold()) for text in texts]
-            found = digest([rollout.task_hash, words])
-            self.hashes.add(found)
-            self._trials.setdefault(rollout.task_id, []).append(found)
+        """Add a dialogue, unless the agent says too little in it."""
+        if found := transcript(rollout):
+            own = self._by_task.setdefault(rollout.task_hash, [])
+            own.append((self.count, found))
+            self.count += 1
+
+    def shared(self, rollouts: Iterable[Rollout]) -> Shared:
+        """Return which of the transcripts are, word for word or nearly, among other dialogues."""
+        exact: set[int] = set()
+        alike: set[int] = set()
+        for rollout in rollouts:
+            own = self._by_task.get(rollout.task_hash)
+            other = transcript(rollout) if own else None
+            if own and other:
+                exact.update(number for number, each in own if each.exact == other.exact)
+                alike.update(_like(own, other))
+        return Shared(exact=len(exact), alike=len(exact | alike))
 
     def report_trials(self, trials: int, findings: Findings) -> None:
         """Add a finding if all trials of a task are the same dialogue."""
-        same = sum(len(row) == trials > 1 == len(set(row)) for row in self._trials.values())
+        rows = [[each.exact for _, each in row] for row in self._by_task.values()]
+        same = sum(len(row) == trials > 1 == len(set(row)) for row in rows)
         if same:
             message = f"in {same:,} tasks all {trials} trials are the same dialogue, and so say nothing of chance"
             findings.add("audit.same-trials", message)
 
 
+class Shared(Struct, frozen=True, kw_only=True):
+    """How many transcripts two bundles share."""
+
+    exact: int
+    """Word for word."""
+    alike: int
+    """These, and those that are nearly the same."""
+
+
+def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
+    """Return the numbers of the own transcripts that are like another one."""
+    near = [
+        (number, each)
+        for number, each in own
+        if containment(each.questions, other.questions) >= SAME_QUESTIONS
+    ]
+    return [number for number, each in near if containment(each.shape, other.shape) >= SAME_ANSWER]
+
+
 def report_shared(mine: Transcripts, own: str, others: Sequence[Path], findings: Findings) -> None:
-    """Flag transcripts that other bundles hold as well, except the bundle with the digest `own` itself.
+    """Report transcripts that other bundles hold as well, except the bundle with the digest `own` itself.
 
-    Only the bundles that share most are named, so that verifying against these alone gives the same findings. Raises
-    UserError if one cannot be read.
+    Half or more are a flag, fewer a note, very few are not reported. Only the bundles that share most are named, so
+    that verifying against these alone gives the same findings. Raises UserError if one cannot be read.
     """
-    shared = {found for path in others if (found := _shared(mine, own, path))}
-    for other, name, count in sorted(shared, key=lambda one: (-one[2], one[0]))[:MOST]:
-        shares = f"{count:,} of {len(mine.hashes):,} dialogues with {LEAST_WORDS} words or more of the agent"
-        findings.add(DUPLICATES, f"{shares} are word for word those of {name}, bundle {other}")
+    found = {share for path in others if (share := _shared(mine, own, path))}
+    for other, name, shared in sorted(found, key=lambda one: (-one[2].alike, one[0]))[:MOST]:
+        rule = DUPLICATES if shared.alike >= MOSTLY * mine.count else ALIKE
+        findings.add(
+            rule,
+            f"{shared.alike:,} of {mine.count:,} dialogues with {LEAST_WORDS} words or more of the agent are like "
+            f"those of {name}, {shared.exact:,} of them word for word: bundle {other}",
+        )
 
 
-def _shared(mine: Transcripts, own: str, path: Path) -> tuple[str, str, int] | None:
+def _shared(mine: Transcripts, own: str, path: Path) -> tuple[str, str, Shared] | None:
     try:
         with read_bundle(path) as bundle:
-            theirs = Transcripts(cell.rollout for cell in bundle.cells())
-            count = len(mine.hashes & theirs.hashes)
-            same = bundle.digest == own
-            return None if same or not count else (bundle.digest, bundle.submission.name, count)
+            if bundle.digest == own:
+                return None
+            shared = mine.shared(cell.rollout for cell in bundle.cells())
+            reported = shared.alike and shared.alike >= NOTED * mine.count
+            return (bundle.digest, bundle.submission.name, shared) if reported else None
     except Refused as cause:
         raise UserError(f"--against {path}: {cause}") from cause
 
 
 def duplicated(receipt: Receipt) -> list[str]:
     """Return the digests of the bundles that share transcripts according to a receipt, to verify against again."""
-    named = (each.message for each in receipt.findings if each.rule == DUPLICATES)
+    named = (each.message for each in receipt.findings if each.rule in (DUPLICATES, ALIKE))
     return [message.rpartition(" ")[2] for message in named]

@@ -107,7 +107,8 @@ class _Verification:
     async def judge(self) -> None:
         """Score every answer, ask the human again, and audit what the answers disclose."""
         domain = self.bundle.lock.tasks.domain
-        async with judge(self.settings.config, self.tasks, domain) as judges:
+        config, keyless = self.settings.config, self.keyless
+        async with judge(config, self.tasks, domain, keyless=keyless) as judges:
             sampled = self._sample()
             cells = ((cell, task, _key(cell) in sampled) for cell, task in self._cells())
             number = 0

@@ -49,8 +49,8 @@ def tasks(stores):
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory, stores, tasks):
-    """Make nine ranked entries, one of them hostile; three reference lines; a removed and a refused entry."""
-    made = stores.make_store(tmp_path_factory.mktemp("store") / "store", 8, tasks)
+    """Make nine ranked entries, a hostile and flagged one, three reference lines, a removed and a refused entry."""
+    made = stores.make_store(tmp_path_factory.mktemp("store") / "store", 9, tasks)
     finding = Finding(rule="audit.x", severity="flag", file=MARKUP, line=3, message=MARKUP)
     made.add(
         stores.Entrant(

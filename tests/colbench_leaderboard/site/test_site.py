@@ -207,11 +207,34 @@ def test_the_command_names_the_tasks_and_the_packages_that_it_needs(standings, s
         assert said == [*start, "--against", other, "--out", "receipt"]
 
 
+def test_a_flagged_entry_is_shown_apart_with_its_flag_and_the_reason(site, board, pages):
+    (flagged,) = board.flagged
+    front = pages[f"boards/{board.key}/index.html"].words
+    assert "Flagged, without a place" in front
+    assert (
+        front.index("Flagged, without a place") < front.index("audit.x") < front.index("Downloads")
+    )
+    assert MARK in front.partition("Flagged, without a place")[2]
+    entry = pages[f"entries/{flagged.bundle[:12]}/index.html"].words
+    assert (
+        "has no place until a keeper of the leaderboard decides about its flags: audit.x" in entry
+    )
+    assert flagged.bundle[:12] not in (site / "index.html").read_text()
+
+
+def test_tokens_and_cost_are_said_to_be_reported(board, pages):
+    front = pages[f"boards/{board.key}/index.html"].words
+    assert "Tokens, reported" in front
+    assert "are as the submitters state them" in front
+    counted = next(row for row in board.rows if row.tokens is not None)
+    assert "Tokens, reported" in pages[f"entries/{counted.bundle[:12]}/index.html"].words
+
+
 def test_downloads_hold_the_numbers_of_the_board(site, board):
     here = site / "boards" / board.key
     assert msgspec.json.decode((here / "board.json").read_bytes(), type=Board) == board
     rows = list(csv.DictReader(io.StringIO((here / "board.csv").read_text())))
-    everyone = (*board.rows, *board.lines)
+    everyone = board.everyone
     assert [row["bundle"] for row in rows] == [row.bundle for row in everyone]
     assert [float(row["value"]) for row in rows] == [row.value.mean for row in everyone]
     hostile = next(row for row in rows if MARK in row["name"])
@@ -222,7 +245,7 @@ def test_downloads_hold_the_numbers_of_the_board(site, board):
 def test_no_name_is_a_formula_in_a_spreadsheet(board, name):
     rows = (msgspec.structs.replace(board.rows[0], name=name),)
     (row,) = csv.DictReader(
-        io.StringIO(as_csv(msgspec.structs.replace(board, rows=rows, lines=())))
+        io.StringIO(as_csv(msgspec.structs.replace(board, rows=rows, flagged=(), lines=())))
     )
     assert row["name"] == f"'{name}"
 

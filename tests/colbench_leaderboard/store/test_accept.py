@@ -7,7 +7,7 @@ import pytest
 
 from colbench.errors import DataError, UserError
 from colbench_leaderboard.bundle.encoding import sha256
-from colbench_leaderboard.store.decisions import accept, refuse, remove, rescore
+from colbench_leaderboard.store.decisions import accept, keep, refuse, remove, rescore
 from colbench_leaderboard.store.layout import bundle_folder, entry_folder, verified_folder
 from colbench_leaderboard.store.log import read_log
 from colbench_leaderboard.store.repository import make_store
@@ -176,6 +176,15 @@ def test_a_removed_entry_may_come_back(store, entrant):
     assert [r.decision for r in read_log(store).records] == ["accepted", "removed", "accepted"]
 
 
+def test_an_entry_without_a_flag_needs_no_decision(store, entrant):
+    one = entrant(findings=[("lock.version", "flag"), ("audit.alike", "note")])
+    with pytest.raises(UserError, match="is not in the store; it cannot be kept now"):
+        keep(store, one.digest, "x")
+    accept(store, one.bundle, one.verified)
+    with pytest.raises(UserError, match="has no flag that awaits a decision"):
+        keep(store, one.digest, "x")
+
+
 def test_only_what_stands_is_removed_or_rescored(store, entrant):
     one = entrant()
     with pytest.raises(UserError, match="is not in the store; it cannot be removed now"):
@@ -218,6 +227,7 @@ def test_a_decision_against_an_entry_has_a_reason(store, entrant, reason):
         lambda: refuse(store, one.verified, reason),
         lambda: remove(store, one.digest, reason),
         lambda: rescore(store, one.digest, one.verified, reason),
+        lambda: keep(store, one.digest, reason),
     ):
         with pytest.raises(UserError, match="say why"):
             decide()

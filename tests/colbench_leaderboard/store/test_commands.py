@@ -211,11 +211,25 @@ def test_what_colbench_verify_found_can_be_used(made, entrant, capsys):
     assert "flag     audit.duplicates" in said
     assert "replay.model" not in said
     assert read_log(made).standing().keys() == {one.digest}
+    assert f"colbench leaderboard keep {made} {one.digest[:12]} --reason" in said
+
+
+def test_a_keeper_ranks_a_flagged_entry_in_the_log(made, entrant, capsys):
+    one = entrant()
+    one.verify([[1.0], [0.5]], findings=[("audit.duplicates", "flag")])
+    flags = ["--verified", str(one.verified)]
+    assert main(["leaderboard", "accept", str(made), str(one.bundle), *flags]) == 0
+    keep = ["leaderboard", "keep", str(made), one.digest[:8], "--reason", "the same model"]
+    assert main(keep) == 0
+    assert f"record 2: kept {one.digest}" in capsys.readouterr().out
+    assert read_log(made).records[-1].reason == "the same model"
+    assert main(["leaderboard", "audit", str(made)]) == 0
 
 
 MISTAKES = [
     (["accept", "nowhere", "b"], "is not a store"),
     (["accept", "nowhere", "b", "--refuse", " "], "--refuse: say why"),
+    (["keep", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["remove", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["rescore", "nowhere", "--reason", "x"], "is not a store"),
     (["audit", "nowhere"], "is not a store"),

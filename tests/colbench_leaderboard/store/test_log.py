@@ -83,6 +83,9 @@ def test_the_bundles_that_stand_are_those_accepted_last(store, log):
         writer.append("accepted", A, receipt=RECEIPT)
         last = writer.append("rescored", A, receipt="e" * 64, reason="new rules")
     assert read_log(store).standing() == {A: last}
+    with writing(store) as writer:
+        kept = writer.append("kept", A, receipt="e" * 64, reason="explained")
+    assert read_log(store).standing() == {A: kept}
 
 
 def test_a_log_of_hand_made_lines_that_fit_is_read(store, log):
@@ -141,6 +144,8 @@ FORGED = [
     ({"reruns": A}, "are for accepted only"),
     ({"decision": "accepted", "reason": None, "reruns": C}, f"no entry {C} stands"),
     ({"decision": "accepted", "reason": None, "reruns": A, "reference_line": True}, "not both"),
+    ({"decision": "kept"}, "kept cannot come after nothing"),
+    ({"decision": "kept", "bundle": A, "receipt": "e" * 64}, "has to be the one that is current"),
     ({"score": 1.0}, "score"),
 ]
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from colbench.errors import DataError
 from colbench_leaderboard.board.standings import board_results, read_standings
-from colbench_leaderboard.store.decisions import accept, remove, rescore
+from colbench_leaderboard.store.decisions import accept, keep, remove, rescore
 from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folder
 from colbench_leaderboard.store.log import read_log
 from colbench_leaderboard.verify.receipt import SCORES, SUMMARY
@@ -136,8 +136,63 @@ def test_an_entry_that_the_maintainers_ran_too_is_t3_if_the_results_agree(store,
 def test_an_entry_that_the_maintainers_could_not_repeat_is_flagged(store, take):
     digest = take("one", GOOD)
     take("one again", BAD, reruns=digest)
+    (board,) = read_standings(store).boards
+    (row,) = board.flagged
+    assert (row.tier, row.flags, row.rank) == ("T2", ("rerun.differs",), None)
+    assert [flag.rule for flag in row.pending] == ["rerun.differs"]
+    keep(store, digest, "the rerun had another version of the model")
     (row,) = read_standings(store).boards[0].rows
-    assert (row.tier, row.flags) == ("T2", ("rerun.differs",))
+    assert (row.flags, row.pending) == (("rerun.differs",), ())
+
+
+FLAGGED = [("audit.undisclosed", "flag")]
+
+
+def test_an_entry_that_an_audit_flagged_has_no_rank_until_a_keeper_decides(store, take):
+    digest = take("cheat", GOOD, findings=FLAGGED)
+    take("fair")
+    (board,) = read_standings(store).boards
+    assert [(row.name, row.rank.place) for row in board.rows] == [("fair", 1)]
+    (row,) = board.flagged
+    assert (row.name, row.rank) == ("cheat", None)
+    assert [(flag.rule, flag.message) for flag in row.pending] == [("audit.undisclosed",) * 2]
+    assert [row.name for row in board.everyone] == ["fair", "cheat"]
+    keep(store, digest, "the authors showed their logs")
+    (board,) = read_standings(store).boards
+    assert [(row.name, row.rank.place) for row in board.rows] == [("cheat", 1), ("fair", 2)]
+    assert (board.flagged, board.rows[0].flags) == ((), ("audit.undisclosed",))
+
+
+def test_flags_that_are_no_suspicion_cost_no_rank(store, take):
+    take("one", findings=[("grid.missing-cell", "flag"), ("lock.version", "flag")])
+    (board,) = read_standings(store).boards
+    assert board.rows[0].rank.place == 1
+    assert (board.flagged, board.rows[0].flags) == ((), ("grid.missing-cell", "lock.version"))
+
+
+def test_a_reference_line_that_is_flagged_stays_a_line(store, take):
+    take("line", findings=FLAGGED, line=True)
+    (board,) = read_standings(store).boards
+    assert (len(board.lines), board.flagged, board.rows) == (1, (), ())
+
+
+def test_a_decision_holds_for_one_receipt_only(store, entrant):
+    one = entrant("one", FAIR, findings=FLAGGED)
+    accept(store, one.bundle, one.verified)
+    keep(store, one.digest, "explained")
+    one.verify(GOOD, findings=[("audit.duplicates", "flag")])
+    rescore(store, one.digest, one.verified, "new audits")
+    found = read_standings(store)
+    assert [row.name for row in found.boards[0].flagged] == ["one"]
+    assert [delta.record for delta in found.deltas] == [3]
+
+
+def test_a_later_rerun_that_differs_has_to_be_decided_about_again(store, take):
+    digest = take("one", GOOD, findings=FLAGGED)
+    keep(store, digest, "explained")
+    take("one again", BAD, reruns=digest)
+    (row,) = read_standings(store).boards[0].flagged
+    assert [flag.rule for flag in row.pending] == ["rerun.differs"]
 
 
 def test_a_removed_entry_is_on_no_board(store, take):

@@ -141,9 +141,20 @@ def test_two_entries_with_the_same_transcripts_are_flagged(interviewer, forge, v
     found = only_finding(receipt, "audit.duplicates")
     assert found["severity"] == "flag"
     assert "6 of 6 dialogues" in found["message"]
-    assert "interviewer, bundle" in found["message"]
+    assert "those of interviewer, 6 of them word for word" in found["message"]
     with read_bundle(interviewer) as bundle:
         assert duplicated(msgspec.convert(receipt, Receipt)) == [bundle.digest]
+
+
+def test_turns_that_told_something_leave_a_gap_where_they_are_cut_out(interviewer, forge, verify):
+    """The keyless human says the same to each question, whatever was said before."""
+
+    def cut(lines):
+        for line in lines:
+            line["turns"] = [*line["turns"][:-4], line["turns"][-1]]
+
+    receipt = verify(forge(interviewer, cut), code=0)
+    assert only_finding(receipt, "audit.undisclosed")["severity"] == "flag"
 
 
 def test_a_bundle_is_no_duplicate_of_itself_nor_of_other_dialogues(interviewer, guesser, verify):

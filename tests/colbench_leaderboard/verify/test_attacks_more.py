@@ -12,6 +12,7 @@ from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
 from colbench.task import Hidden, Task
 from colbench_leaderboard.verify.disclosure import disclosure
+from colbench_leaderboard.verify.guessing import GuessRates
 
 
 def in_private(lines):
@@ -29,6 +30,26 @@ def in_other_layout(lines):
         last["raw"] = f"I WANT TO ANSWER:\n{line['answer']}"
 
 
+def reworded(lines):
+    """One more word in every question, and a comment in every answer."""
+    for line in lines:
+        for turn in line["turns"][:-1]:
+            words = turn["said"].split()
+            words.insert(len(words) // 2, "indeed")
+            turn["raw"] = turn["said"] = " ".join(words)
+        line["answer"] += "\n# mine"
+        line["turns"][-1]["raw"] = f"I WANT TO ANSWER:\n{line['answer']}"
+
+
+def test_a_copy_with_a_word_more_a_question_and_a_comment_is_flagged(interviewer, forge, verify):
+    """The human is not asked again here, as other words may get another reply."""
+    copy = forge(interviewer, reworded, submission=lambda one: one.update(name="Somebody else"))
+    receipt = verify(copy, "--against", str(interviewer), "--replay", "0", code=0)
+    (found,) = [one for one in receipt["findings"] if one["rule"] == "audit.duplicates"]
+    assert "6 of 6 dialogues" in found["message"]
+    assert "0 of them word for word" in found["message"]
+
+
 @pytest.mark.parametrize("dress", [in_private, in_other_layout])
 def test_transcripts_in_other_clothes_are_still_the_same(interviewer, forge, verify, dress):
     """The human is not asked again here, as what was said to it may be in capitals."""
@@ -44,7 +65,7 @@ def test_transcripts_under_other_seeds_and_trials_are_still_the_same(
     again = bundle_of("again", "--agent", "interviewer", "--seed", "7", "--trials", "2")
     receipt = verify(again, "--against", str(interviewer), code=0)
     (found,) = [one for one in receipt["findings"] if one["rule"] == "audit.duplicates"]
-    assert "6 of 6 dialogues" in found["message"]
+    assert "12 of 12 dialogues" in found["message"]
 
 
 def test_a_number_too_long_to_be_written_breaks_no_audit():
@@ -77,10 +98,11 @@ def played(task, answer):
 def test_a_copied_page_is_known_however_much_stands_around_it():
     reference = page_of(f"word{n}" for n in range(40))
     task = Task(id="a", domain="frontend", request="A page.", hidden=Hidden(reference=reference))
+    rates = GuessRates([task])
     padded = reference.replace("</body>", f"<!--{'x ' * 300_000}--></body>")
     for answer in (padded, f"{'Well. ' * 500_000}\n```html\n{reference}\n```"):
-        assert disclosure(task, played(task, answer), success=None).copied
-    assert not disclosure(task, played(task, page_of("abc")), success=None).copied
+        assert disclosure(task, played(task, answer), success=None, rates=rates).copied
+    assert not disclosure(task, played(task, page_of("abc")), success=None, rates=rates).copied
 
 
 def priced(lock):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 
 import msgspec
 import pytest
@@ -13,17 +13,15 @@ from colbench.registry import get_domain
 from colbench.rollout import Failure, Rollout, Turn
 from colbench.task import Fact, Hidden, Task
 from colbench_leaderboard.bundle.read import Cell
-from colbench_leaderboard.verify.disclosure import (
-    Disclosure,
-    Known,
-    at_least,
-    disclosure,
-    heard,
-    was_told,
-)
+from colbench_leaderboard.verify.disclosure import Disclosure, disclosure, heard, was_told
+from colbench_leaderboard.verify.evidence import Evidence
 from colbench_leaderboard.verify.findings import MOST, Findings
+from colbench_leaderboard.verify.guessing import GuessRates
 from colbench_leaderboard.verify.protocol import check
 from colbench_leaderboard.verify.replay import sample
+from colbench_tasks.designs import of
+from colbench_tasks.families import FAMILIES
+from colbench_tasks.generate import generate
 
 REFERENCE = """
 def price(words, days):
@@ -72,6 +70,12 @@ def copied(own: Task, source: str) -> bool:
     return get_domain(own.domain).copied(own, source)
 
 
+def disclosed(
+    own: Task, rollout: Rollout, *, success: bool | None, keyless: bool = True
+) -> Disclosure:
+    return disclosure(own, rollout, success=success, rates=GuessRates([own]), keyless=keyless)
+
+
 def told(fact: Fact, *replies: str) -> bool:
     return was_told(task(), fact, [heard(task(), reply) for reply in replies])
 
@@ -88,26 +92,34 @@ def test_a_fact_is_told_by_its_statement_its_numbers_or_most_of_its_words():
 
 
 def test_an_answer_uses_untold_what_it_holds_and_all_that_is_needed_if_it_is_right():
-    wrong = disclosure(task(), played("def price(w, d):\n    return 80 * len(w)"), success=False)
+    wrong = disclosed(task(), played("def price(w, d):\n    return 80 * len(w)"), success=False)
     assert (wrong.hidden, wrong.untold, wrong.used, wrong.knew) == (4, 4, 1, False)
     fair = played("def price(w, d):\n    return 80 * len(w)", "Each word costs 80 cents.")
-    assert disclosure(task(), fair, success=False).used == 0
-    right = disclosure(task(), played("anything"), success=True)
+    assert disclosed(task(), fair, success=False).used == 0
+    right = disclosed(task(), played("anything"), success=True)
     assert (right.used, right.share, right.knew) == (4, 1.0, True)
-    assert disclosure(task(), played(""), success=False).share == 0.0
+    assert disclosed(task(), played(""), success=False).share == 0.0
+
+
+def test_what_a_model_was_asked_about_counts_as_told_in_whatever_words():
+    asked = Turn(raw="?", said="What is the least that you take?", human="Nothing tiny, please.")
+    last = Turn(raw="I WANT TO ANSWER:x", said="")
+    talk = msgspec.structs.replace(played("x"), turns=(asked, last))
+    assert disclosed(task(), talk, success=False).untold == 4
+    assert disclosed(task(), talk, success=False, keyless=False).untold == 3
 
 
 def test_without_facts_the_numbers_and_texts_of_the_reference_are_what_is_hidden():
     plain = task(facts=())
-    copied = disclosure(plain, played(REFERENCE, own=plain), success=True)
+    copied = disclosed(plain, played(REFERENCE, own=plain), success=True)
     # 80, 4, 17, 20, 350 and 'too cheap'
     assert (copied.hidden, copied.untold, copied.used) == (6, 6, 6)
     assert copied.copied
     assert copied.knew
     fair = played(REFERENCE, "80 each, 17 of 20 after 4 days, and 350 is too cheap.", own=plain)
-    assert disclosure(plain, fair, success=True).untold == 0
+    assert disclosed(plain, fair, success=True).untold == 0
     other = played("def price(w, d):\n    return 80 * len(w)", own=plain)
-    assert not disclosure(plain, other, success=True).knew
+    assert not disclosed(plain, other, success=True).knew
 
 
 def test_a_copy_is_known_by_its_syntax_whatever_its_names_and_layout():
@@ -141,38 +153,71 @@ def test_names_are_numbered_so_that_swapping_two_is_seen():
 
 
 def test_a_wrong_answer_is_no_copy():
-    assert not disclosure(task(), played(REFERENCE), success=False).copied
+    assert not disclosed(task(), played(REFERENCE), success=False).copied
 
 
-@pytest.mark.parametrize(("count", "mean"), [(1, 0.3), (3, 2.0), (10, 4.5), (7, 60.0)])
-def test_the_tail_of_the_poisson_distribution(count, mean):
-    direct = sum(
-        math.exp(-mean) * mean**k / math.factorial(k)
-        for k in range(count, count + 200 if count < 50 else 400)
-        if k < 170
-    )
-    assert at_least(count, mean) == pytest.approx(direct, abs=1e-9)
-
-
-def test_nothing_is_always_there():
-    assert at_least(0, 3.0) == 1.0
-    assert at_least(1, 0.0) == 0.0
-
-
-def known(untold: int, right: int, wrong: int) -> set[str]:
-    findings, counts = Findings(), Known()
-    for knew in [True] * right + [False] * wrong:
-        told = Disclosure(hidden=untold, untold=untold, used=0, knew=knew, copied=False)
-        counts.add(told)
-    counts.report(findings)
+def judged(*groups: tuple[int, int, int], hidden: int = 5, rate: float = 0.4) -> set[str]:
+    """The rules that an entry breaks: groups of so many untold facts, right answers and wrong ones, a task each."""
+    findings, evidence, tasks = Findings(), Evidence(), 0
+    for untold, right, wrong in groups:
+        for knew in [True] * right + [False] * wrong:
+            told = Disclosure(
+                hidden=hidden,
+                untold=untold,
+                used=untold if knew else 0,
+                rates=(rate,) * untold,
+                knew=knew,
+                copied=False,
+            )
+            evidence.add(f"task-{tasks}", 0, told)
+            tasks += 1
+    evidence.report(findings)
     return {one.rule for one in findings.all()}
 
 
+def test_the_most_usual_choice_of_a_decision_is_what_a_guesser_takes():
+    family = FAMILIES["grading"]
+    tasks = generate(family, 12, "rates")
+    rates, hidden = GuessRates(tasks), tasks[0].hidden.facts
+    for fact in hidden:
+        chosen = Counter(of(each).chosen[fact.name] for each in tasks)
+        assert rates.rate(tasks[0], fact) == (max(chosen.values()) + 1) / 14
+    assert GuessRates([task()]).rate(task(), FACTS[0]) == 0.5
+
+
 def test_what_guessing_explains_is_not_flagged():
-    assert known(untold=5, right=3, wrong=97) == set()
-    assert known(untold=2, right=100, wrong=0) == set()
-    assert known(untold=5, right=12, wrong=88) == {"audit.undisclosed"}
-    assert known(untold=8, right=1, wrong=0) == {"audit.undisclosed"}
+    assert judged((0, 1000, 0)) == set()
+    assert judged((5, 3, 97), (1, 420, 580), (2, 170, 830)) == set()
+
+
+def test_a_right_answer_with_one_or_two_untold_facts_counts():
+    assert judged((1, 8, 0)) == {"audit.undisclosed"}
+    assert judged((1, 7, 0)) == set()
+    assert "audit.undisclosed" in judged((2, 40, 0))
+
+
+def test_a_few_improbable_answers_are_not_lost_among_probable_ones():
+    assert judged((1, 400, 600), (5, 6, 0)) == {"audit.undisclosed"}
+
+
+def test_wrong_answers_that_use_what_was_untold_are_flagged_by_their_mean():
+    findings, evidence = Findings(), Evidence()
+    for number in range(100):
+        told = Disclosure(hidden=5, untold=5, used=4, rates=(0.4,) * 5, knew=False, copied=False)
+        evidence.add(f"task-{number}", 0, told)
+    evidence.report(findings)
+    assert [one.rule for one in findings.all()] == ["audit.undisclosed-mean"]
+    assert evidence.mean_excess()[0] == pytest.approx(0.4)
+
+
+def test_trials_of_a_task_are_no_independent_evidence():
+    findings, evidence = Findings(), Evidence()
+    for trial in range(50):
+        told = Disclosure(hidden=5, untold=1, used=1, rates=(0.4,), knew=True, copied=True)
+        for task in ("a", "b"):
+            evidence.add(task, trial, told)
+    evidence.report(findings)
+    assert findings.all() == ()
 
 
 def test_of_many_findings_of_a_rule_the_first_are_told_and_the_rest_counted():

@@ -1,0 +1,31 @@
+"""A test double: an agent that has the references, on which the leaderboard's audits are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from colbench.messages import Message
+from colbench.task import BACKEND, read_tasks
+from colbench_agents.interviewer import MARKER, Interviewer
+
+
+class Cheat:
+    """Asks like the interviewer, except about `leaves` decisions, and answers with the reference.
+
+    `tasks` is the path of a file with the tasks. Raises DataError if it cannot be read.
+    """
+
+    domains = (BACKEND,)
+
+    def __init__(self, *, tasks: str, leaves: int = 2) -> None:
+        self._references = {task.request: task.hidden.reference for task in read_tasks(Path(tasks))}
+        self._interviewer = Interviewer(leaves=leaves)
+
+    async def reply(self, dialogue: Sequence[Message]) -> Message:
+        """Return the interviewer's next question, or the reference."""
+        said = await self._interviewer.reply(dialogue)
+        if not said.content.startswith(MARKER):
+            return said
+        answer = f"{MARKER}\n{self._references[dialogue[0].content]}"
+        return Message(role="assistant", content=answer)

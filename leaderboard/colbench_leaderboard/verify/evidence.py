@@ -1,0 +1,119 @@
+"""Whether guessing explains what the answers of an entry use untold: two tests, each on all its dialogues.
+
+*Right though untold.* An answer that needs untold facts is right by guessing with at most the product of their chances
+(`guessing`). How many are right is compared with the exact distribution of the number of successes in independent
+trials with these chances, the Poisson binomial one: apart for dialogues with one, two, and three or more untold
+facts, so that a few of the improbable kind are not lost among many of the probable one, and apart for each trial, as
+the trials of a task are not independent. The least probability counts, times the number of such groups (Bonferroni).
+
+*Used though untold.* Of the untold facts of a dialogue guessing uses, on average, at most the sum of their chances. The
+mean excess over the tasks, as a share of what is hidden, is judged by Hoeffding's inequality.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from colbench.stats.tails import hoeffding_tail, poisson_binomial_tail
+from colbench_leaderboard.verify.disclosure import Disclosure
+from colbench_leaderboard.verify.findings import Findings
+
+ALPHA = 0.001
+"""Probability below which an entry is flagged, for each of the tests."""
+MANY = 3
+"""Untold facts from which on dialogues are judged together."""
+
+Group = tuple[int, int]
+"""A trial, and the number of untold facts: 1, 2, or `MANY` for that or more."""
+Shown = Callable[[Disclosure], bool]
+"""Returns True if an answer shows all that was untold."""
+
+
+class Excess(Struct, frozen=True, kw_only=True):
+    """The group of dialogues in which most answers are right that guessing does not explain."""
+
+    count: int
+    dialogues: int
+    expected: float
+    """The answers that guessing explains at most, on average."""
+    untold: int
+    """The number of untold facts in each dialogue; see `Group`."""
+    p: float
+    """The probability that guessing gives as many, times the number of groups; 1 unless `count` is above `expected`."""
+
+    @property
+    def points(self) -> str:
+        """The number of untold facts in words."""
+        more = " or more" if self.untold == MANY else ""
+        return f"{self.untold}{more} {'point' if self.untold == 1 else 'points'}"
+
+
+class Evidence:
+    """Collects what the dialogues of an entry disclose, and judges it."""
+
+    def __init__(self) -> None:
+        self._groups: defaultdict[Group, list[Disclosure]] = defaultdict(list)
+        self._excess: defaultdict[str, list[float]] = defaultdict(list)
+
+    def add(self, task_id: str, trial: int, told: Disclosure) -> None:
+        """Count a dialogue."""
+        if told.untold:
+            self._groups[trial, min(told.untold, MANY)].append(told)
+        if told.share is not None:
+            self._excess[task_id].append(told.share - told.guessed_share)
+
+    def report(self, findings: Findings) -> None:
+        """Flag what guessing does not explain."""
+        self._report_right(findings, "audit.undisclosed", "are right", lambda told: told.knew)
+        self._report_right(
+            findings, "audit.reference-copies", "are the reference, or nearly", lambda t: t.copied
+        )
+        self._report_used(findings)
+
+    def _report_right(self, findings: Findings, rule: str, what: str, shown: Shown) -> None:
+        found = self.most_improbable(shown)
+        if found and found.p < ALPHA:
+            findings.add(
+                rule,
+                f"{found.count:,} answers {what} although their dialogues leave {found.points} untold, of "
+                f"{found.dialogues:,} such dialogues; guessing explains {found.expected:.1f} (p < {ALPHA:g})",
+            )
+
+    def most_improbable(self, shown: Shown) -> Excess | None:
+        """Return the group in which guessing least explains the answers that show all; None without untold facts."""
+        found = (_excess(group, told, shown, len(self._groups)) for group, told in self._in_order())
+        return min(found, key=lambda excess: excess.p, default=None)
+
+    def _in_order(self) -> Iterable[tuple[Group, list[Disclosure]]]:
+        return sorted(self._groups.items(), key=lambda item: item[0])
+
+    def mean_excess(self) -> tuple[float, float]:
+        """Return the mean share that was used untold beyond what guessing explains, and its probability at most."""
+        tasks = [sum(trials) / len(trials) for _, trials in sorted(self._excess.items())]
+        mean = sum(tasks) / len(tasks) if tasks else 0.0
+        return mean, hoeffding_tail(mean, len(tasks))
+
+    def _report_used(self, findings: Findings) -> None:
+        mean, p = self.mean_excess()
+        if p < ALPHA:
+            findings.add(
+                "audit.undisclosed-mean",
+                f"answers use {100 * mean:.1f} points more of the hidden facts before they are told than guessing "
+                f"explains, on average over {len(self._excess):,} tasks (p < {ALPHA:g})",
+            )
+
+
+def _excess(group: Group, dialogues: list[Disclosure], shown: Shown, groups: int) -> Excess:
+    chances = [told.chance for told in dialogues]
+    count, expected = sum(map(shown, dialogues)), sum(chances)
+    p = poisson_binomial_tail(count, chances) if count > expected else 1.0
+    return Excess(
+        count=count,
+        dialogues=len(dialogues),
+        expected=expected,
+        untold=group[1],
+        p=min(1.0, groups * p),
+    )

@@ -1,0 +1,36 @@
+"""Chances to guess a hidden decision, measured on the receiver's own tasks.
+
+A guesser who knows how often each choice of a decision occurs takes the most usual one. How often that is right is
+measured for each decision of each family, and shrunk to one half by Laplace's rule of succession, so that a few tasks
+prove little. Decisions that no installed package knows leave two choices or more: one half.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable
+
+from colbench.plugins import find_design
+from colbench.task import Fact, Task
+
+HALF = 0.5
+"""The chance to guess what nothing is known of."""
+
+
+class GuessRates:
+    """The chances to guess the decisions of some tasks."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        choices: defaultdict[tuple[str, str], Counter[Hashable]] = defaultdict(Counter)
+        for task in tasks:
+            design = find_design(task)
+            for name, choice in design.chosen.items() if design else ():
+                choices[task.family, name][choice] += 1
+        self._rates = {
+            decision: (max(counts.values()) + 1) / (counts.total() + 2)
+            for decision, counts in choices.items()
+        }
+
+    def rate(self, task: Task, fact: Fact) -> float:
+        """Return the highest chance to guess a fact of a task."""
+        return self._rates.get((task.family, fact.name), HALF)

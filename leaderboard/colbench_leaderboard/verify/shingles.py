@@ -1,0 +1,34 @@
+"""Sets of what stands close together in a sequence, by which near-copies are found fast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from zlib import crc32
+
+Shingles = frozenset[int]
+"""Checksums of runs or pairs; the same on every machine."""
+
+
+def runs(parts: Sequence[str], size: int) -> Shingles:
+    """Return the runs of `size` parts; of a shorter sequence the whole."""
+    starts = range(max(1, len(parts) - size + 1)) if parts else ()
+    return _shingles(parts[start : start + size] for start in starts)
+
+
+def pairs(parts: Sequence[str], reach: int) -> Shingles:
+    """Return the pairs of parts of which the second is one of the `reach` next; most outlast an inserted part."""
+    return _shingles(
+        (part, other)
+        for place, part in enumerate(parts)
+        for other in parts[place + 1 : place + 1 + reach]
+    )
+
+
+def containment(one: Shingles, other: Shingles) -> float:
+    """Return the share of the smaller set that is in the larger one; 1 for two empty ones."""
+    smaller = min(len(one), len(other))
+    return len(one & other) / smaller if smaller else float(len(one) == len(other))
+
+
+def _shingles(groups: Iterable[Sequence[str]]) -> Shingles:
+    return frozenset(crc32("\0".join(group).encode()) for group in groups)

@@ -1,0 +1,94 @@
+"""Real runs on sixteen tasks: a cheat who leaves a few facts unasked is flagged, and agents who guess are not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from colbench.cli import main
+from colbench.task import row_from_task
+from colbench_leaderboard.bundle.draft import draft
+from colbench_leaderboard.bundle.pack import pack
+from colbench_leaderboard.bundle.schema import Disclosures, Submission
+from colbench_tasks.families import FAMILIES
+from colbench_tasks.generate import generate
+
+CHEAT = "colbench_agents.cheat:Cheat"
+
+
+@pytest.fixture(scope="module")
+def findings_of(tmp_path_factory):
+    """Runs an agent on sixteen tasks, and verifies its bundle: the rules of its flags, and the success rate."""
+    folder = tmp_path_factory.mktemp("disclosure")
+    tasks = [
+        task
+        for name in ("adverts", "grading")
+        for task in generate(FAMILIES[name], 8, "disclosure")
+    ]
+    source = folder / "tasks.jsonl"
+    source.write_text("".join(json.dumps(row_from_task(task)) + "\n" for task in tasks), "utf-8")
+
+    def found(agent: str, *args: str) -> tuple[set[str], float]:
+        run = folder / "-".join((agent.rpartition(":")[2], *args)).replace("=", "")
+        given = [f"--agent-arg={arg}" for arg in args]
+        if agent == CHEAT:
+            given.append(f"--agent-arg=tasks={source}")
+        flags = ("--sandbox-workers", "2")
+        assert (
+            main(
+                [
+                    "eval",
+                    "--agent",
+                    agent,
+                    *given,
+                    "--tasks",
+                    str(source),
+                    "--out",
+                    str(run),
+                    *flags,
+                ]
+            )
+            == 0
+        )
+        bundle, out = run / "bundle", run / "verified"
+        pack(draft(run, submission()), bundle)
+        assert main(["verify", str(bundle), "--tasks", str(source), "--out", str(out), *flags]) == 0
+        receipt = json.loads((out / "receipt.json").read_bytes())
+        summary = json.loads((out / "summary.json").read_bytes())
+        flagged = {one["rule"] for one in receipt["findings"] if one["severity"] == "flag"}
+        return flagged, summary["success"]["mean"]
+
+    return found
+
+
+def submission() -> Submission:
+    return Submission(
+        name="An entry",
+        organisation="Workshop",
+        authors=("A. Person",),
+        contact="a@example.org",
+        track="open",
+        description="",
+        models=(),
+        disclosures=Disclosures(trained_on_colbench=False, human_in_the_loop=False, tools="none"),
+    )
+
+
+@pytest.mark.parametrize("leaves", [1, 2])
+def test_a_cheat_who_leaves_a_few_facts_unasked_is_flagged(findings_of, leaves):
+    flagged, success = findings_of(CHEAT, f"leaves={leaves}")
+    assert success == 1.0
+    assert "audit.undisclosed" in flagged
+
+
+@pytest.mark.parametrize(
+    ("agent", "args"),
+    [
+        ("guesser", ()),
+        ("interviewer", ("leaves=2",)),
+        ("demonstrator", ()),
+    ],
+)
+def test_an_agent_who_guesses_what_it_does_not_ask_is_not_flagged(findings_of, agent, args):
+    assert findings_of(agent, *args)[0] == set()
