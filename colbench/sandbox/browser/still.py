@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,15 +61,21 @@ async def hold_still(page: Page, session: CDPSession, *, shadows: bool) -> None:
 
 
 async def _hold_closed_shadows(session: CDPSession) -> None:
+    await session.send("DOM.enable")
     document = await session.send("DOM.getFlattenedDocument", {"depth": -1, "pierce": True})
-    for node in document["nodes"]:
-        if node.get("shadowRootType") == "closed":
-            found = await session.send("DOM.resolveNode", {"backendNodeId": node["backendNodeId"]})
-            await session.send(
-                "Runtime.callFunctionOn",
-                {
-                    "functionDeclaration": f"function () {{ return ({_HOLD_STILL})(this); }}",
-                    "objectId": found["object"]["objectId"],
-                    "awaitPromise": True,
-                },
-            )
+    shadows = chain.from_iterable(node.get("shadowRoots", ()) for node in document["nodes"])
+    for shadow in shadows:
+        if shadow["shadowRootType"] == "closed":
+            await _hold_closed_shadow(session, shadow["backendNodeId"])
+
+
+async def _hold_closed_shadow(session: CDPSession, node: int) -> None:
+    found = await session.send("DOM.resolveNode", {"backendNodeId": node})
+    await session.send(
+        "Runtime.callFunctionOn",
+        {
+            "functionDeclaration": f"function () {{ return ({_HOLD_STILL})(this); }}",
+            "objectId": found["object"]["objectId"],
+            "awaitPromise": True,
+        },
+    )
