@@ -14,6 +14,7 @@ import pytest
 
 from colbench.pages.extract import extract_page
 from colbench.pages.render import Render
+from colbench.pages.store import RenderStore
 from colbench.sandbox.browser import Renderer
 from colbench.sandbox.browser.attacks import Canary, PageAttack, page_attacks
 from colbench.sandbox.browser.limits import Limits
@@ -27,7 +28,6 @@ PATIENT = Limits(wall_seconds=120.0)
 """A busy machine must not make a timeout of a page."""
 HEIGHTS = {
     "content visibility": 8020,
-    "content visibility of no size": 8020,
     "content visibility in a style attribute": 8020,
     "content visibility in a layer": 8020,
     "content visibility in a shadow tree": 8020,
@@ -90,6 +90,16 @@ async def test_all_of_a_page_is_pictured_that_shows_itself_when_it_is_scrolled_t
     (page,) = (page for page in VARYING if page.name == name)
     render = await renderer.render(source(page))
     assert (render.outcome, render.height) == ("rendered", HEIGHTS[name])
+
+
+async def test_a_page_that_looks_different_each_time_has_no_picture_and_is_remembered(
+    browser: Path, tmp_path: Path
+) -> None:
+    (page,) = (page for page in VARYING if page.name == "picture animated by style")
+    async with Renderer(str(browser), cache=tmp_path) as renderer:
+        render = await renderer.render(source(page))
+        assert (render.outcome, render.picture, renderer.repeated) == ("varies", b"", 1)
+    assert RenderStore(tmp_path).get(render.key) == render
 
 
 async def test_what_is_hidden_on_purpose_stays_hidden(renderer: Renderer) -> None:

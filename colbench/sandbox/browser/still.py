@@ -20,8 +20,18 @@ _HOLD_STILL = """async function (within) {
     * { caret-color: transparent !important; }
     *::before, *::after { content-visibility: visible !important; }
   `);
+  const unhidden = new CSSStyleSheet();
+  unhidden.replaceSync(`
+    :host(:not(#_#_#_)), ::slotted(:not(#_#_#_)) { content-visibility: visible !important; }
+  `);
+  const adopt = (root, type, sheet) => {
+    set(type, 'adoptedStyleSheets', root, [...get(type, 'adoptedStyleSheets', root), sheet]);
+  };
+  const waits = (element) => getComputedStyle(element).contentVisibility == 'auto';
+  const lent = (root) => [...root.querySelectorAll('slot')].flatMap((slot) => slot.assignedElements());
   const hold = (root, type, parent) => {
-    set(type, 'adoptedStyleSheets', root, [...get(type, 'adoptedStyleSheets', root), still]);
+    adopt(root, type, still);
+    if (type == ShadowRoot && [root.host, ...lent(root)].some(waits)) adopt(root, type, unhidden);
     for (const animation of type.prototype.getAnimations.call(root)) {
       const ends = Number.isFinite(animation.effect.getComputedTiming().endTime);
       try { ends ? animation.finish() : animation.cancel(); } catch { animation.cancel(); }
@@ -29,7 +39,7 @@ _HOLD_STILL = """async function (within) {
     for (const element of parent.prototype.querySelectorAll.call(root, '*')) {
       const shadow = get(Element, 'shadowRoot', element);
       if (shadow) hold(shadow, ShadowRoot, DocumentFragment);
-      if (getComputedStyle(element).contentVisibility == 'auto') {
+      if (waits(element)) {
         const style = get(styled.find((type) => element instanceof type), 'style', element);
         style.setProperty('content-visibility', 'visible', 'important');
       }
@@ -42,8 +52,9 @@ _HOLD_STILL = """async function (within) {
 """A JavaScript function of a shadow root, or of nothing for the document.
 
 Animations that end have ended, others have not begun. What the browser would lay out only where it comes into view
-(`content-visibility: auto`) is laid out; a style attribute that is important yields to nothing in the page but an
-important rule within the element's own shadow tree, and to that the measuring. What is hidden stays hidden.
+(`content-visibility: auto`) is laid out: a style attribute that is important yields to nothing in the page but an
+important rule of a shadow tree for its host or what is slotted into it, and that to a more specific one. What is hidden
+stays hidden.
 The prototypes are asked, not the document and its elements: those have what the page names `fonts` or `matches`.
 """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 
 from colbench.pages.render import Block
-from colbench.sandbox.browser.assets import SCRIPT_READY, Prepared, respond
+from colbench.sandbox.browser.assets import HOME, SCRIPT_READY, Prepared, respond
 from colbench.sandbox.browser.blocks import read_blocks
 from colbench.sandbox.browser.chromium import Chromium
 from colbench.sandbox.browser.limits import Limits
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-HOME = "https://page.invalid/"
 _MOST_ADDRESS = 200
 """Characters kept of an address that was refused."""
 _MOST_LOOKS = 4
