@@ -17,6 +17,7 @@ import pytest
 from colbench.errors import RenderError, UserError
 from colbench.sandbox.browser import Renderer
 from colbench.sandbox.browser.launch import CAGES, Cage, Launcher, caged
+from colbench.sandbox.browser.limits import Limits
 from colbench.sandbox.browser.processes import family, parent_of
 
 PATIENCE = 20.0
@@ -77,7 +78,8 @@ async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
 
 
 async def test_nothing_is_left_when_the_renderer_is_left(browser: Path, tmp_path: Path) -> None:
-    async with Renderer(str(browser), cache=tmp_path) as renderer:
+    limits = Limits(wall_seconds=PATIENCE)  # a browser that is too busy for the page is ended
+    async with Renderer(str(browser), cache=tmp_path, limits=limits) as renderer:
         await renderer.render("<p>x")
         processes = descendants()
         assert len(processes) > 2
