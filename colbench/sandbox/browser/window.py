@@ -59,4 +59,5 @@ async def measure(page: Page, session: CDPSession, window: Window) -> int:
     if not window.fills:
         return int(await page.evaluate(_CONTENT_HEIGHT))
     metrics = await session.send("Page.getLayoutMetrics")
-    return max(window.height, math.ceil(metrics["cssContentSize"]["height"]))
+    content: float = metrics["cssContentSize"]["height"]
+    return max(window.height, math.ceil(content))
