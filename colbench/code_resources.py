@@ -13,7 +13,10 @@ class CodeResources(Resources):
     def __init__(self, config: RunConfig) -> None:
         self.workers = workers(config.sandbox_workers)
         self.sandbox = CodeSandbox(
-            self.workers, allow_unsafe=config.allow_unsafe_sandbox, packages=config.sandbox_packages
+            self.workers,
+            config.allow_unsafe_sandbox,
+            config.sandbox_tier,
+            packages=config.sandbox_packages,
         )
 
     @property

@@ -263,6 +263,16 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             default="0, one per core",
         ),
     ] = 0
+    sandbox_tier: Annotated[
+        str | None,
+        Option(
+            "sandbox",
+            "isolation in which answers are run, such as T1",
+            metavar="T",
+            effect="execution",
+            default="the strongest that works",
+        ),
+    ] = None
     sandbox_packages: Annotated[
         tuple[str, ...],
         Option(

@@ -28,7 +28,7 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The verdict of one scorer on one rollout."""
 
     scorer: str
-    """Name, mode and version: `unit-tests/default/1`."""
+    """Name, mode and version: `unit-tests/default/2`."""
     value: float | None
     """The domain's primary metric, such as the share of hidden tests passed. None: not scored."""
     success: bool | None

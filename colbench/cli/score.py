@@ -38,6 +38,7 @@ FLAGS = (
     "clip_device",
     "allow_other_clip",
     "sandbox_workers",
+    "sandbox_tier",
     "allow_unsafe_sandbox",
     "browser",
     "browser_workers",

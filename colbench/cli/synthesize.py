@@ -69,7 +69,7 @@ def add_to(actions: Any) -> None:
         parser.add_argument(
             name, metavar=metavar, help=f"{text}; may be repeated", action="append", default=[]
         )
-    add_config_flags(parser, only=("sandbox_workers", "allow_unsafe_sandbox"))
+    add_config_flags(parser, only=("sandbox_workers", "sandbox_tier", "allow_unsafe_sandbox"))
     parser.add_argument("--json", action="store_true", help="print the yield as JSON")
     parser.set_defaults(run=run)
 

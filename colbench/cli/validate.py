@@ -36,6 +36,7 @@ FLAGS = (
     "domain",
     "limit",
     "sandbox_workers",
+    "sandbox_tier",
     "sandbox_packages",
     "allow_unsafe_sandbox",
     "browser",

@@ -18,16 +18,16 @@ TIMEOUTS_ALLOWED = 3
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What one candidate may use."""
+    """What one call may use, and a process, which is given several calls, no more than that."""
 
     cpu_seconds: float = 1.0
-    """A call, all threads together."""
+    """All threads together."""
     wall_seconds: float = 5.0
-    """A call."""
+    threads: int = 128
+    """That are started, whether or not they have ended."""
     memory_bytes: int = 512 << 20
     """Address space of the process."""
     result_bytes: int = (1 << 20) + 4096
-    """A call."""
 
 
 class Job(Struct, frozen=True, kw_only=True):

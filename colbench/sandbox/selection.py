@@ -15,13 +15,13 @@ from colbench.sandbox.work import Work
 from colbench.sandbox.worker import Worker
 
 _SELF_TEST = """
-import os, socket, sys
+import os, posix, socket, sys
 
 def honest():
     return sorted([3, 1, 2])
 
 def write():
-    return open("/tmp/colbench-self-test", "w")
+    return posix.open("/tmp/colbench-self-test", os.O_CREAT | os.O_WRONLY)
 
 def fork():
     return os.fork()

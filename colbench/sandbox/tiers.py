@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from colbench.sandbox.inside.scratch import ROOT
 from colbench.sandbox.jobs import Limits
 from colbench.sandbox.packages import Packages
 from colbench.sandbox.paths import hidden_paths, interpreter, visible_paths
@@ -18,6 +19,7 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "1",
     "MKL_NUM_THREADS": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONUTF8": "1",
@@ -30,13 +32,6 @@ PRELOADED = (
     "hashlib", "dataclasses", "enum", "abc", "_strptime",
 )  # fmt: skip
 """Modules that candidates commonly import: loaded once a server, not once a candidate."""
-_PRELOADED_WITHOUT_FILES = (
-    "array", "ast", "asyncio", "base64", "cmath", "contextlib", "csv", "difflib", "email.utils",
-    "encodings.ascii", "encodings.cp1252", "encodings.idna", "encodings.latin_1", "encodings.utf_16",
-    "fnmatch", "graphlib", "hmac", "html", "html.parser", "inspect", "io", "ipaddress", "logging",
-    "numbers", "pathlib", "pprint", "queue", "secrets", "shlex", "sqlite3", "struct", "textwrap", "threading",
-    "traceback", "types", "unicodedata", "urllib.parse", "uuid", "weakref", "xml.etree.ElementTree", "zlib",
-)  # fmt: skip
 _INSIDE = Path(__file__).parent / "inside"
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); from inside.server import main; "
@@ -111,7 +106,7 @@ def setup(tier: Tier, limits: Limits) -> dict[str, Any]:
     """What the fork server is told first."""
     return {
         **msgspec.to_builtins(limits),
-        "preload": _preloaded(tier),
+        "preload": (*PRELOADED, *tier.packages.preloaded),
         "packages": tier.packages.paths,
         "package_names": tier.packages.names,
         "package_folders": tier.packages.folders,
@@ -123,11 +118,6 @@ def setup(tier: Tier, limits: Limits) -> dict[str, Any]:
         "seccomp": tier.seccomp,
         "files": tier.files,
     }
-
-
-def _preloaded(tier: Tier) -> tuple[str, ...]:
-    unreachable = () if tier.files else _PRELOADED_WITHOUT_FILES
-    return (*PRELOADED, *unreachable, *tier.packages.preloaded)
 
 
 def _bubblewrap(packages: Packages) -> list[str]:
@@ -149,5 +139,6 @@ def _bubblewrap(packages: Packages) -> list[str]:
     for path in packages.paths:
         arguments += ["--ro-bind", path, path]
     return [
-        *arguments, "--ro-bind", str(_INSIDE), "/colbench/inside", "--remount-ro", "/", "--chdir", "/",
+        *arguments, "--ro-bind", str(_INSIDE), "/colbench/inside", "--dir", ROOT, "--remount-ro", "/",
+        "--chdir", ROOT,
     ]  # fmt: skip

@@ -1,6 +1,11 @@
 """A job on its way: which calls are left after each child, and what is known of the others.
 
-A child that dies costs only the call it died in; the next child goes on behind it.
+A child is given all calls that are left in one namespace, and the budget of a single call for all of them. So no call
+that it finished took too much, and nothing is asked of the child. A child that used up its budget after it finished
+some calls settles no more: the next child continues there with a budget of its own. Only a child that finished no call
+shows that its first one takes too much. A child that died otherwise costs the call it died in.
+
+Each namespace has children of its own: what an answer does as a module cannot speak for it as a split one.
 """
 
 from __future__ import annotations
@@ -8,7 +13,6 @@ from __future__ import annotations
 import marshal
 import warnings
 from functools import lru_cache
-from itertools import product
 from types import CodeType
 
 from msgspec import Struct
@@ -28,6 +32,8 @@ _REHEARSAL_CLOCK = 3 * 366 * 86400.0 + 40 * 86400.0 + 5 * 3600.0 + 17 * 60.0
 _LONG_CALL = 10_000
 """Characters; longer ones are compiled inside only."""
 _SKIPPED = CallResult(status="skipped")
+_BUDGETS = ("cpu", "wall", "threads")
+"""What a child may use up without having done anything wrong: it was given more calls than one."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -47,8 +53,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     """How one child ended, and everything it wrote."""
 
     reason: str
-    """`ended` by itself, or what it was killed for: `cpu`, `wall`, `flood`, or
-    `forged`: beyond all limits together, which takes false figures of when a call began."""
+    """`ended` by itself, or what it was killed for: the budget it used up (`cpu`, `wall`, `threads`), or `flood`."""
     status: int
     """Exit code; negative: the signal that ended it."""
     output: bytes
@@ -60,23 +65,24 @@ class Work:
     def __init__(self, job: Job, limits: Limits) -> None:
         self._job = job
         self._limits = limits
-        self._steps: list[tuple[Namespace, str]] = list(product(job.namespaces, job.calls))
+        self._done: dict[Namespace, tuple[CallResult, ...]] = {}
+        self._pending = list(job.namespaces) if job.calls else []
         self._results: list[CallResult] = []
+        """Of the calls in the first pending namespace."""
         self._invalid = ""
 
     @property
     def left(self) -> int:
-        """How many calls are still to be made."""
-        return len(self._steps) - len(self._results)
+        """How many calls the next child is to make; 0: the job is done."""
+        return len(self._job.calls) - len(self._results) if self._pending else 0
 
     def payload(self) -> bytes:
         """What the next child is told."""
-        done = len(self._results)
         return marshal.dumps(
             {
                 "source": self._job.source,
-                "steps": [(namespace, compiled(call)) for namespace, call in self._steps[done:]],
-                "same": len(self._job.namespaces) == 2 and done <= len(self._job.calls),
+                "calls": [compiled(call) for call in self._job.calls[len(self._results) :]],
+                "namespace": self._pending[0],
                 "random_seed": int(self._job.rehearsal),
                 "clock_shift": _REHEARSAL_CLOCK if self._job.rehearsal else 0,
             }
@@ -84,57 +90,53 @@ class Work:
 
     def absorb(self, ending: Ending) -> None:
         """Take in what a child wrote, and settle the call in which it died."""
-        for line in ending.output.split(b"\n", self.left)[:-1]:
-            if not self.left:
-                return
-            self._take(line)
-        if self.left:
+        first, *lines = ending.output.split(b"\n", self.left + 1)[:-1] or [b""]
+        invalid = first.startswith(b"invalid\t")
+        if invalid:
+            self._invalid = parse_line(first).message
+            self._skip()
+        else:
+            self._results += map(parse_line, lines)
+        if self.left and (not lines or ending.reason not in _BUDGETS):
             self._settle(ending)
+        if not self.left:
+            self._finish(self._pending[:] if invalid or first == b"same" else self._pending[:1])
 
     def result(self) -> JobResult:
         """What became of the job; every call must be settled."""
-        count = len(self._job.calls)
         return JobResult(
-            calls={
-                namespace: tuple(self._results[n * count : (n + 1) * count])
-                for n, namespace in enumerate(self._job.namespaces)
-            },
+            calls={name: self._done.get(name, ()) for name in self._job.namespaces},
             invalid=self._invalid,
         )
 
-    def _take(self, line: bytes) -> None:
-        if line == b"same" and len(self._results) == len(self._job.calls):
-            self._results *= 2
-        elif line.startswith(b"invalid\t") and not self._results:
-            self._invalid = parse_line(line).message
-            self._results = [_SKIPPED] * len(self._steps)
-        else:
-            self._results.append(parse_line(line))
-
     def _settle(self, ending: Ending) -> None:
-        namespace = self._steps[len(self._results)][0]
         self._results.append(self._died(ending))
-        if ending.reason == "forged":
-            self._results += [_SKIPPED] * self.left
-            return
-        own = [
-            result
-            for (other, _call), result in zip(self._steps, self._results, strict=False)
-            if other == namespace
-        ]
-        if sum(result.status == "timeout" for result in own) >= TIMEOUTS_ALLOWED:
-            self._results += [_SKIPPED] * (len(self._job.calls) - len(own))
+        if sum(each.status == "timeout" for each in self._results) >= TIMEOUTS_ALLOWED:
+            self._skip()
+
+    def _skip(self) -> None:
+        self._results += [_SKIPPED] * self.left
+
+    def _finish(self, namespaces: list[Namespace]) -> None:
+        """The results are those of all these namespaces."""
+        for namespace in namespaces:
+            self._done[namespace] = tuple(self._results)
+            self._pending.remove(namespace)
+        self._results = []
 
     def _died(self, ending: Ending) -> CallResult:
+        limits = self._limits
         match ending.reason:
             case "cpu":
-                spent = f"{self._limits.cpu_seconds:g} s of CPU time used up"
+                spent = f"{limits.cpu_seconds:g} s of CPU time used up"
                 return CallResult(status="timeout", message=spent)
             case "wall":
-                spent = f"not done after {self._limits.wall_seconds:g} s"
+                spent = f"not done after {limits.wall_seconds:g} s"
                 return CallResult(status="timeout", message=spent)
-            case "forged":
-                return CallResult(status="timeout", message="tampered with its time limits")
+            case "threads":
+                return CallResult(
+                    status="error", message=f"started more than {limits.threads} threads"
+                )
             case "flood":
                 return CallResult(status="error", message="wrote more than a result may have")
         if ending.status < 0:

@@ -16,7 +16,7 @@ from colbench.sandbox.jobs import Limits
 from colbench.sandbox.tiers import ENVIRONMENT, Tier, command, setup
 from colbench.sandbox.work import Ending
 
-_START_SECONDS = 20.0
+_START_SECONDS = 60.0
 _GRACE_SECONDS = 15.0
 """Beyond every limit of a job; a server that is silent for longer is broken."""
 _DRAIN_AFTER = 0.02
@@ -32,7 +32,7 @@ class Worker:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._answers: deque[asyncio.Future[bytes]] = deque()
-        self._calls = 0
+        self._jobs = 0
         control.setblocking(False)
         self._loop.add_reader(control, self._on_control)
 
@@ -56,8 +56,8 @@ class Worker:
 
     async def run(self, payload: bytes, calls: int) -> Ending:
         """Have a child do this job; cancelling kills it. Raises SandboxError when the server itself fails."""
-        self._calls += calls
-        patience = self._calls * max(self._limits.cpu_seconds, self._limits.wall_seconds)
+        self._jobs += 1
+        patience = self._jobs * self._limits.wall_seconds
         try:
             async with asyncio.timeout(patience + _GRACE_SECONDS):
                 return await self._run(payload, calls)
@@ -66,7 +66,7 @@ class Worker:
         except OSError as cause:
             raise SandboxError(f"the fork server is gone: {cause.strerror}") from cause
         finally:
-            self._calls -= calls
+            self._jobs -= 1
 
     def close(self) -> None:
         """Kill the server and with it everything in the sandbox; who waits for an answer gets a SandboxError."""
@@ -83,7 +83,7 @@ class Worker:
         with ours:
             ours.setblocking(False)
             with theirs:
-                socket.send_fds(self._control, [b"run %d" % calls], [theirs.fileno()])
+                socket.send_fds(self._control, [b"run"], [theirs.fileno()])
             answer = self._answer()
             output = _Output(ours, self._limits.result_bytes * calls)
             try:

@@ -108,6 +108,17 @@ def sandboxed(scorer: UnitTestScorer) -> Side:
     return score
 
 
+def fenced(side: Side) -> Side:
+    """Have the answers written as models write them."""
+
+    async def score(candidates: Sequence[Candidate]) -> Sequence[float]:
+        return await side(
+            [Candidate(task, f"```python\n{answer}\n```") for task, answer in candidates]
+        )
+
+    return score
+
+
 async def compare(
     sides: dict[str, Side], candidates: Sequence[Candidate], block: int
 ) -> dict[str, list[Cost]]:
@@ -168,6 +179,7 @@ async def honest_part(box: CodeSandbox, tasks: Sequence[Task], rounds: int) -> N
     sides = {
         "serial, unisolated": serial,
         "sandbox, both verdicts": sandboxed(both),
+        "sandbox, answers in a fence": fenced(sandboxed(both)),
         "sandbox, official verdict only": sandboxed(one),
     }
     answers = [honest(task) for task in tasks]

@@ -267,7 +267,7 @@ class Store:
                 bundle=digest,
                 colbench="0.9.0",
                 tasks="cd" * 32,
-                scorer="unit-tests/default/1",
+                scorer="unit-tests/default/2",
                 tier="T1",
                 findings=entrant.findings,
                 replayed=0,

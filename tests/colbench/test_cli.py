@@ -331,6 +331,9 @@ def test_a_torn_last_line_is_redone(here, capsys):
             ["eval", "--human", "openai:m@http://127.0.0.1:9/v1", "--limit", "1"],
             "no model server answers at http://127.0.0.1:9/v1",
         ),
+        (["eval", "--sandbox-tier", "T9"], "unknown sandbox tier T9; known: T0, T0b"),
+        (["eval", "--sandbox-tier", "T2"], "T2 is unsafe; it needs --allow-unsafe-sandbox"),
+        (["tasks", "validate", "--sandbox-tier", "T9"], "unknown sandbox tier T9"),
         (["eval", "--sandbox-packages", "numpi"], "numpi is not installed; pip install numpi"),
         (
             ["tasks", "validate", "--sandbox-packages", "numpi"],

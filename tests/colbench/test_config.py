@@ -56,6 +56,7 @@ OTHER = {
     "dialogue_timeout": 8.5,
     "endpoint_patience": 9.5,
     "sandbox_workers": 2,
+    "sandbox_tier": "T1",
     "sandbox_packages": ("numpy",),
     "allow_unsafe_sandbox": True,
     "browser": "b",

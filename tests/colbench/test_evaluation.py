@@ -52,6 +52,15 @@ class Watching(colbench.Observer):
         self.events.append("end")
 
 
+def test_a_named_sandbox_tier_is_recorded_in_the_configuration_and_in_every_score():
+    run = colbench.evaluate(
+        agent="interviewer", sandbox_tier="T2", allow_unsafe_sandbox=True, **FEW
+    )
+    assert run.config.sandbox_tier == "T2"
+    scores = [score for rollout in run.rollouts for score in rollout.scores.values()]
+    assert {score.environment.split()[0] for score in scores} == {"T2"}
+
+
 def test_specs_are_evaluated_and_nothing_is_printed(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = colbench.evaluate(agent="interviewer", **FEW)

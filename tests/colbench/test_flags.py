@@ -45,6 +45,7 @@ CHANGED = RunConfig(
     dialogue_timeout=8.5,
     endpoint_patience=9.5,
     sandbox_workers=2,
+    sandbox_tier="T1",
     sandbox_packages=("numpy", "pandas"),
     allow_unsafe_sandbox=True,
     browser="/a/browser",

@@ -116,11 +116,134 @@ async def test_a_call_that_ends_the_process_costs_only_itself(box, ending, messa
 
 async def test_a_loop_times_out_by_its_cpu_time_and_the_other_calls_count(box):
     source = "def f(x):\n    while x == 2: pass\n    return x"
-    assert await outcomes(box, source, "f(1)", "f(2)", "f(3)") == [
-        "value: 1",
-        "timeout: 0.3 s of CPU time used up",
-        "value: 3",
+    first, second, third = await outcomes(box, source, "f(1)", "f(2)", "f(3)")
+    assert (first, third) == ("value: 1", "value: 3")
+    assert second in TIMED_OUT
+
+
+@pytest.mark.parametrize("tier", WORKING)
+async def test_a_process_has_the_budget_of_one_call_and_another_continues(tier):
+    source = """
+        import time
+        def f(x):
+            start = time.process_time()
+            while time.process_time() - start < 0.12: pass
+            return x
+    """
+    calls = [f"f({n})" for n in range(4)]
+    limits = Limits(cpu_seconds=0.2, wall_seconds=30.0)
+    async with CodeSandbox(1, tier=tier, limits=limits) as box:
+        assert await outcomes(box, source, *calls) == [f"value: {n}" for n in range(4)]
+
+
+async def test_threads_share_the_budget_of_a_call(box):
+    source = """
+        import hashlib, threading, time
+        def work():
+            while True: hashlib.sha256(bytes(1 << 20))
+        def f():
+            for _ in range(4): threading.Thread(target=work).start()
+            time.sleep(60)
+    """
+    (result,) = await outcomes(box, source, "f()")
+    assert result in TIMED_OUT
+
+
+FORGED_TIME = """
+    import gc, mmap, os, time
+    def lines(*texts):
+        for number in range(3, 64):
+            try: os.write(number, "".join(text + "\\n" for text in texts).encode())
+            except OSError: pass
+    def f(x):
+        {deed}
+        while x == 1: time.sleep(0.01)
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("deed", "told"),
+    [
+        (  # nothing in memory is looked at
+            "[page.__setitem__(slice(None), bytes(len(page))) for page in gc.get_objects() "
+            "if isinstance(page, mmap.mmap)]",
+            ["timeout", "value", "value"],
+        ),
+        # a result for the call that loops, ahead of it: the rest is out of step, and no longer a call's own
+        ("lines('error\\t\"early\"') if x == 1 else 0", ["error", "value", "value"]),
+        ("lines('same', 'apart', 'invalid\\t\"x\"') if x == 1 else 0", ["error"] * 3),
+    ],
+    ids=["shared pages", "a result ahead", "first lines"],
+)
+async def test_what_a_candidate_writes_gives_it_no_more_time(box, deed, told):
+    source = FORGED_TIME.format(deed=deed)
+    results = await outcomes(box, source, "f(1)", "f(2)", "f(3)")
+    assert [result.split(":")[0] for result in results] == told
+
+
+async def test_more_threads_than_a_call_may_start_cost_only_that_call(box):
+    source = """
+        import _thread
+        def f(n):
+            lock = _thread.allocate_lock(); lock.acquire()
+            _thread.stack_size(32768)
+            for _ in range(n): _thread.start_new_thread(lock.acquire, ())
+            return n
+    """
+    assert await outcomes(box, source, "f(9)", "f(10_000)", "f(2)") == [
+        "value: 9",
+        "error: started more than 128 threads",
+        "value: 2",
     ]
+
+
+MODULE_ONLY = {
+    "by its own globals": "K = 41\ndef f(): return (lambda: 0).__globals__['K'] + 1",
+    "by an attribute that is put together": """
+        from operator import attrgetter
+        K = 41
+        def f(look=attrgetter("__glo" + "bals__")): return look(lambda: 0)["K"] + 1
+    """,
+    "by a class pattern": """
+        K = 41
+        def f():
+            match (lambda: 0):
+                case object(__globals__=names): return names["K"] + 1
+    """,
+    "by an import of all names": "from math import *\ndef f(): return floor(42.5)",
+    "by its frame": """
+        K = 41
+        def f():
+            import inspect
+            return inspect.currentframe().f_globals["K"] + 1
+    """,
+    "with a claim that both are the same": """
+        import posix
+        K = 41
+        def f():
+            posix.write(3, b"same\\n"); posix.write(4, b"same\\n"); posix.write(5, b"same\\n")
+            return K + 1
+    """,
+    "with results for the other": """
+        K = 41
+        def f():
+            import posix
+            found = K + 1
+            for number in range(3, 9):
+                try: posix.write(number, b"value\\t42\\n" * 2)
+                except OSError: pass
+            return found
+    """,
+}
+
+
+@pytest.mark.parametrize("source", MODULE_ONLY.values(), ids=MODULE_ONLY)
+async def test_what_works_only_as_a_module_fails_in_the_split_namespace(box, source):
+    result = await box.run_one(job(source, "f()", namespaces=("module", "split")))
+    assert [call.status for call in result.calls["split"]] == ["error"]
+    alone = await box.run_one(job("def f(): return 42", "f()", namespaces=("module", "split")))
+    assert [call.value for calls in alone.calls.values() for call in calls] == [b"42", b"42"]
 
 
 async def test_waiting_times_out_by_the_wall_clock(box):

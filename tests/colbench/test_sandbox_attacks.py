@@ -85,7 +85,12 @@ async def test_no_attack_succeeds_and_every_control_scores_1(tier):
 
 
 async def test_without_a_sandbox_the_same_corpus_reports_what_was_reached():
-    kinds = {"a connection", "a file", "a daemon", "the task file on the disk"}
+    kinds = {
+        "a connection",
+        "a raw file",
+        "a daemon",
+        "the task file on the disk, as a raw file",
+    }
     report = await attack_sandbox(
         UnitTestScorer,
         tier="T2",
@@ -94,7 +99,7 @@ async def test_without_a_sandbox_the_same_corpus_reports_what_was_reached():
     )
     faults = {found.name: found.faults for found in report.successes}
     assert faults["a connection"] == ("a connection by TCP",)
-    assert faults["the task file on the disk"] == (
+    assert faults["the task file on the disk, as a raw file"] == (
         "scored 1.0 in default mode",
         "scored 1.0 in official mode",
     )

@@ -150,7 +150,7 @@ def descendants(pid):
     return {pid for child in children(pid) for pid in {child, *descendants(child)}}
 
 
-async def until(condition, seconds=5.0):
+async def until(condition, seconds=20.0):
     limit = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < limit

@@ -39,7 +39,7 @@ async def values(scorer, answer, *of):
 async def test_a_right_answer_passes_every_test_in_both_modes(scorer, box):
     scores = await scorer.score(task(), "```python\ndef f(y): return y + y\n```")
     for mode, score in scores.items():
-        assert score.scorer == f"unit-tests/{mode}/1"
+        assert score.scorer == f"unit-tests/{mode}/2"
         assert (score.value, score.success, score.note) == (1.0, True, "")
         assert score.environment == box.environment
         assert [check.outcome for check in score.checks] == ["passed"] * 4
@@ -56,9 +56,11 @@ def f(x):
 """
     score = (await scorer.score(task(), answer))["default"]
     assert (score.value, score.success) == (0.25, False)
-    assert [(check.outcome, check.actual) for check in score.checks] == [
+    assert score.checks[1].outcome == "timeout"  # by the wall clock, on a loaded machine
+    assert [
+        (check.outcome, check.actual) for check in score.checks if check.outcome != "timeout"
+    ] == [
         ("wrong", "3"),
-        ("timeout", "0.3 s of CPU time used up"),
         ("error", "TypeError: unsupported operand type(s) for -: 'str' and 'str'"),
         ("passed", "[]"),
     ]
@@ -140,8 +142,8 @@ async def test_a_strange_answer_scores_0_with_a_note(scorer, answer, note):
         assert len(score.checks) == 4
 
 
-async def test_an_unclosed_fence_reaches_to_the_end_in_the_default_mode_only(scorer):
-    assert await values(scorer, f"Here it is:\n```python\n{DOUBLE}\n") == (1.0, 0.0)
+async def test_an_unclosed_fence_reaches_to_the_end_in_both_modes(scorer):
+    assert await values(scorer, f"Here it is:\n```python\n{DOUBLE}\n") == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,11 @@ def test_both_modes_take_the_first_python_fence_else_the_first_fence(answer):
 @pytest.mark.parametrize(
     ("answer", "official"),
     [
-        (f"```python\n{CODE}", f"```python\n{CODE}"),
         (f"Here:\n```py\n{CODE}```", f"py\n{CODE}"),
         (f"Here:\n```Python3\n{CODE}```", f"Python3\n{CODE}"),
         (
             "1. The code:\n   ```python\n   def f(x):\n       return x\n   ```",
-            "\n   def f(x):\n       return x\n   ",
+            "   def f(x):\n       return x\n   ",
         ),
         (f"Here is the function:\n\n{CODE}", f"Here is the function:\n\n{CODE}"),
     ],
@@ -39,6 +38,26 @@ def test_both_modes_take_the_first_python_fence_else_the_first_fence(answer):
 def test_the_default_mode_is_lenient_about_fences_and_prefaces(answer, official):
     assert extract_code(answer, "default").strip() == CODE.strip()
     assert extract_code(answer, "official") == official
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"```python\n{CODE}",
+        f"Here it is:\n```python\n{CODE}",
+        f"```\n{CODE}",
+        f"Not `x` but\n```\n{CODE}",
+        f"```text\nnot this\n```\n```python\n{CODE}",
+    ],
+)
+def test_a_fence_that_is_never_closed_reaches_to_the_end(answer):
+    assert extract_code(answer, "official") == CODE
+    assert extract_code(answer, "default") == CODE
+
+
+def test_an_answer_in_a_fence_is_the_same_program_in_both_modes():
+    answer = f"Here it is:\n```python\n{CODE}```\nDone."
+    assert extract_code(answer, "official") == extract_code(answer, "default") == CODE
 
 
 @pytest.mark.parametrize(

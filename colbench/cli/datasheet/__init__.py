@@ -22,6 +22,7 @@ FLAGS = (
     "domain",
     "limit",
     "sandbox_workers",
+    "sandbox_tier",
     "allow_unsafe_sandbox",
     "browser",
     "browser_workers",

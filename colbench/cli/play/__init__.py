@@ -31,6 +31,7 @@ FLAGS = (
     "agent_args",
     "agent_prompt",
     "scoring",
+    "sandbox_tier",
     "sandbox_packages",
     "allow_unsafe_sandbox",
     "browser",

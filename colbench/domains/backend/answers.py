@@ -10,8 +10,8 @@ import textwrap
 
 from colbench.config import ScoringMode
 
-_CLOSED_PYTHON = re.compile(r"```python(.*?)```", re.DOTALL)
-_CLOSED = re.compile(r"```(.*?)```", re.DOTALL)
+_OPENINGS = ("```python", "```")
+_CLOSING = "```"
 _FENCE = re.compile(
     r"^[ \t]*+```[ \t]*+(?P<tag>[\w+.-]*+)[^\n`]*+\n(?P<code>.*?)(?:^[ \t]*+```|\Z)",
     re.DOTALL | re.MULTILINE,
@@ -40,9 +40,9 @@ _BANNED = (
 def extract_code(answer: str, mode: ScoringMode) -> str:
     """The Python source in an answer.
 
-    `official`: what is inside the first closed fence tagged `python`, else inside the first closed fence,
-    else the whole text. `default`: the same, but a fence that is never closed reaches to the end, other spellings of
-    the tag count, common indentation goes, and without a fence any prose above the first line of code goes.
+    `official`: the text behind the first "```python", else behind the first "```", up to the next "```" or the end;
+    without any, the whole text. `default`: the same for fences that begin a line, but other spellings of the tag
+    count, common indentation goes, and without a fence any prose above the first line of code goes.
     """
     return _official(answer) if mode == "official" else _default(answer)
 
@@ -53,8 +53,11 @@ def banned_text(answer: str) -> str:
 
 
 def _official(answer: str) -> str:
-    found = _CLOSED_PYTHON.search(answer) or _CLOSED.search(answer)
-    return found[1] if found else answer
+    for opening in _OPENINGS:
+        _before, found, rest = answer.partition(opening)
+        if found:
+            return rest.partition(_CLOSING)[0].removeprefix("\n")
+    return answer
 
 
 def _default(answer: str) -> str:

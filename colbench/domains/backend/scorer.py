@@ -21,7 +21,7 @@ from colbench.sandbox.values import MalformedValueError, equal, show
 from colbench.score import Check, Outcome, Score
 from colbench.task import Task
 
-VERSION = 1
+VERSION = 2
 MAX_ANSWER = 200_000
 """Characters; a longer answer is not a function that a person asked for."""
 _LONG_VALUE = 1 << 15

@@ -165,8 +165,9 @@ class _Lane:
 
     def _judged(self, scores: Mapping[str, Score], control: bool) -> Iterator[str]:
         if control:
-            if scores["default"].value != 1:
-                yield f"scored {scores['default'].value} instead of 1"
+            score = scores["default"]
+            if score.value != 1:
+                yield _LATE if _is_late(score) else f"scored {score.value} instead of 1"
             return
         for mode, score in scores.items():
             if score.value != 0:
@@ -180,9 +181,13 @@ class _Lane:
             return "failed"
         if score.value == 1:
             return ""
-        outcomes = {check.outcome for check in score.checks}
-        late = "timeout" in outcomes and outcomes <= {"passed", "timeout", "skipped"}
-        return _LATE if late else "failed"
+        return _LATE if _is_late(score) else "failed"
+
+
+def _is_late(score: Score) -> bool:
+    """Whether nothing but time was lacking."""
+    outcomes = {check.outcome for check in score.checks}
+    return "timeout" in outcomes and outcomes <= {"passed", "timeout", "skipped"}
 
 
 class _Footprint:

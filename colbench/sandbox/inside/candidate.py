@@ -1,9 +1,11 @@
 """One candidate: reads its job from a socket, runs every call, and writes one line for each.
 
-Lines are ASCII: `value<TAB>encoded value`, `error<TAB>JSON string`, one `invalid<TAB>JSON string` where the source
-does not compile, and `same` where the calls that are left, those in the second namespace, would end as in the first.
-The process that runs this is locked down already and dies afterwards. Nothing it says is trusted: it knows no
-expected value, so the worst it can do is to give wrong answers.
+The first line is written before any of the candidate's code runs: `invalid<TAB>JSON string` where the source does
+not compile, `same` where the calls would end alike in both namespaces, else `apart`. Then one line a call:
+`value<TAB>encoded value` or `error<TAB>JSON string`. All lines are ASCII.
+
+The process that runs this is isolated already and dies afterwards. What it says after the first line is not trusted: it
+knows no expected value, so the worst it can do is to give wrong answers. It says nothing of time.
 """
 
 from __future__ import annotations
@@ -12,21 +14,17 @@ import builtins
 import json
 import marshal
 import socket
-import struct
-import time
-from collections.abc import Callable, Iterable
-from mmap import mmap
+from collections.abc import Callable
 from posix import read, write
 from types import CodeType
 from typing import Any
 
 from .clock import shift_clock
 from .encode import UnsupportedValueError, class_name, encode
+from .scoping import same_in_both
+from .scratch import Scratch
 from .seeding import seed_generators
 
-PROGRESS = struct.Struct("=qdd")
-"""Shared with the fork server: calls begun, and the wall clock and CPU seconds at which the last one began."""
-_REFLECTION = frozenset({"globals", "locals", "vars", "dir", "eval", "exec", "__import__"})
 _MESSAGE = 300
 _SAMPLE = """
 import math
@@ -49,19 +47,25 @@ _SAMPLE_CALLS = (
 )
 
 
-def warm_up() -> None:
+def warm_up(scratch: Scratch) -> None:
     """Run a sample in the fork server, so that Python's caches are filled there and not in every child."""
-    steps = [("module", compile(call, "<string>", "eval")) for call in _SAMPLE_CALLS]
-    job = {"source": _SAMPLE, "steps": steps, "same": True, "random_seed": 0, "clock_shift": 0}
+    calls = [compile(call, "<string>", "eval") for call in _SAMPLE_CALLS]
+    job = {
+        "source": _SAMPLE,
+        "calls": calls,
+        "namespace": "module",
+        "random_seed": 0,
+        "clock_shift": 0,
+    }
     for _ in range(20):
         ours, theirs = socket.socketpair()
         with ours, theirs:
             ours.sendall(marshal.dumps(job))
             ours.shutdown(socket.SHUT_WR)
-            run(theirs.fileno(), mmap(-1, PROGRESS.size))
+            run(theirs.fileno(), scratch)
 
 
-def run(connection: int, progress: mmap) -> None:
+def run(connection: int, scratch: Scratch) -> None:
     """Do the job that waits on the socket and write its results there."""
     job = marshal.loads(_read_all(connection))  # noqa: S302  # from the harness
     if job["clock_shift"]:
@@ -70,17 +74,14 @@ def run(connection: int, progress: mmap) -> None:
         code = compile(job["source"], "<answer>", "exec", dont_inherit=True)
     except BaseException as error:
         return _write_all(connection, f"invalid\t{_described(error)}\n")
+    _write_all(connection, "same\n" if same_in_both(code, job["calls"]) else "apart\n")
     seed, uses_random = job["random_seed"], "random" in job["source"]
-    same = job["same"] and not _depends_on_namespace(
-        code, (call for _namespace, call in job["steps"])
-    )
-    for begun, (namespace, call) in enumerate(job["steps"], start=1):
-        if same and namespace == "split":
-            return _write_all(connection, "same\n")
-        PROGRESS.pack_into(progress, 0, begun, time.monotonic(), time.process_time())
+    namespace = _NAMESPACES[job["namespace"]]
+    for call in job["calls"]:
         if uses_random:
             seed_generators(seed)
-        _write_all(connection, _outcome(code, call, _NAMESPACES[namespace]))
+        _write_all(connection, _outcome(code, call, namespace))
+        scratch.clear()
     return None
 
 
@@ -120,23 +121,6 @@ def _described(error: BaseException) -> str:
     except BaseException:
         message = ""
     return json.dumps(f"{name}: {message}"[:_MESSAGE] if message else name)
-
-
-def _depends_on_namespace(code: CodeType, calls: Iterable[CodeType | str]) -> bool:
-    """Whether any inner code might read a name that the top level binds."""
-    if any(isinstance(call, str) or _inner_code(call) for call in calls):
-        return True
-    bound, inner = set(code.co_names), set[str]()
-    pending = _inner_code(code)
-    while pending:
-        function = pending.pop()
-        inner.update(function.co_names)
-        pending += _inner_code(function)
-    return not inner.isdisjoint(bound | _REFLECTION)
-
-
-def _inner_code(code: CodeType) -> list[CodeType]:
-    return [const for const in code.co_consts if isinstance(const, CodeType)]
 
 
 def _read_all(connection: int) -> bytes:

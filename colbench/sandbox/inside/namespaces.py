@@ -49,6 +49,7 @@ def _build_root(visible: list[str], hidden: list[str], packages: list[str]) -> N
     sources = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in (*visible, *packages)}
     links = {path: os.readlink(path) for path in visible if os.path.islink(path)}
     mount("tmpfs", _NEW_ROOT, "tmpfs", _NOSUID | _NODEV, "mode=0755,size=64k")
+    os.mkdir(_NEW_ROOT + _NEW_ROOT)
     for path in visible:
         if path in links:
             os.makedirs(os.path.dirname(_NEW_ROOT + path), exist_ok=True)

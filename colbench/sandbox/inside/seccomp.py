@@ -63,9 +63,11 @@ _CHECKS: dict[str, list[Instruction]] = {
     "ioctl": _require(1, _IOCTL),
     "socketpair": _require(0, [1]) + _require(1, [1], 0xF),
     "sendto": _require_null(4),
+    "memfd_create": _require(1, [0, 1]),
     "prlimit64": _require(0, [0]) + _require_null(2),
 }
-"""AF_UNIX streams only; no message to an address; threads only; limits may be read only."""
+"""AF_UNIX streams only; no message to an address; threads only; limits may be read only;
+anonymous files without seals or huge pages."""
 
 
 def machine_code(machine: str) -> int:
@@ -127,8 +129,8 @@ class Filter:
 
     def __init__(self, program: bytes) -> None:
         self._program = _Program(len(program) // 8, program)
-        self._address = ctypes.addressof(self._program)
+        self.address = ctypes.addressof(self._program)
 
     def install(self) -> None:
         """From now on, and for good, this process is filtered. It must be under `no_new_privs` already."""
-        prctl(_PR_SET_SECCOMP, _MODE_FILTER, self._address)
+        prctl(_PR_SET_SECCOMP, _MODE_FILTER, self.address)

@@ -2,8 +2,11 @@
 
 It never sees a job. The harness hands it the socket on which a job waits; the child reads the job from
 there and answers there, so this process's memory holds nothing that one candidate could find of another.
-Over the control socket go only: the setup (once), `run N` with a job's socket, and back `ready` or `failed`,
+Over the control socket go only: the setup (once), `run` with a job's socket, and back `ready` or `failed`,
 and after each child why it ended. To end a job, the harness hangs up its socket.
+
+A child is given several calls and the budget of one: CPU time, wall clock, threads started. So no call that it finished
+took too much, whatever the child says of it.
 """
 
 from __future__ import annotations
@@ -18,15 +21,21 @@ import select
 import signal
 import socket
 import time
-from mmap import mmap
 from typing import Any, NoReturn
 
 from . import candidate, isolation
+from .library import hold_library, zone_files
 from .packages import show_packages
+from .scratch import FILE_BYTES, ROOT, Scratch
 from .seccomp import Filter, candidate_filter
+from .thread_count import ThreadCount
 
 _NULL = 0
 """Descriptor 0 is /dev/null."""
+_CORES = os.cpu_count() or 1
+_SHORTEST_WAIT = 0.01
+_FORK_SECONDS = 10.0
+"""How long to wait for a process while the machine or the user has no more of them."""
 
 
 def main(control_descriptor: int) -> None:
@@ -50,15 +59,23 @@ class Server:
     def __init__(self, control: socket.socket, setup: dict[str, Any]) -> None:
         self.control = control
         self.cpu, self.wall = float(setup["cpu_seconds"]), float(setup["wall_seconds"])
+        self.most_threads = int(setup["threads"])
         self.namespaces = setup["namespaces"]
-        self.progress = mmap(-1, candidate.PROGRESS.size)
+        os.chdir(ROOT)
+        held: dict[str, bytes] = {}
+        self.scratch = Scratch([*setup["visible"], *setup["packages"]], held)
+        self.scratch.install()
+        if not setup["files"]:
+            hold_library()
+            held.update(zone_files())
         show_packages(setup["package_names"], setup["package_folders"])
         for name in setup["preload"]:
             importlib.import_module(name)
-        candidate.warm_up()
+        candidate.warm_up(self.scratch)
         _limit(setup["memory_bytes"])
         isolation.confine(setup)
-        self.filter = _filter(setup)
+        self.filter = Filter(candidate_filter(files=setup["files"])) if setup["seccomp"] else None
+        self.threads = _thread_count() if setup["seccomp"] else None
         os.dup2(_NULL, 1)
         os.dup2(_NULL, 2)
         gc.collect()
@@ -70,77 +87,101 @@ class Server:
             message, descriptors, _flags, _address = socket.recv_fds(self.control, 64, 1)
             if not message:
                 return
-            if message.startswith(b"run "):
-                self.run(descriptors[0], int(message[4:]))
+            if message == b"run":
+                self.run(descriptors[0])
 
-    def run(self, connection: int, calls: int) -> None:
+    def run(self, connection: int) -> None:
         """Fork a child for the job on this socket, and report its end."""
-        candidate.PROGRESS.pack_into(self.progress, 0, 0, time.monotonic(), 0.0)
-        child = os.fork()
+        if self.threads:
+            self.threads.restart()
+        child = _fork()
         if child == 0:
-            self.become_candidate(connection, calls)
-        reason = self.watch(child, connection, calls)
+            self.become_candidate(connection)
+        reason = self.watch(child, connection)
         os.close(connection)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         self.control.send(f"{reason or 'ended'} {status}".encode())
 
-    def become_candidate(self, connection: int, calls: int) -> NoReturn:
+    def become_candidate(self, connection: int) -> NoReturn:
         """In the child: give up what is left, do the job, end. Never returns into the server."""
         try:
             self.control.close()
+            if self.threads:
+                self.threads.forget()
             os.setsid()
-            total = math.ceil(self.cpu * calls) + 3
-            resource.setrlimit(resource.RLIMIT_CPU, (total, total))
+            backstop = math.ceil(self.cpu) + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (backstop, backstop))
             if not self.namespaces:
                 isolation.die_with_parent()
             if self.filter:
                 self.filter.install()
-            candidate.run(connection, self.progress)
+            candidate.run(connection, self.scratch)
         finally:
             os._exit(0)
 
-    def watch(self, child: int, connection: int, calls: int) -> str:
-        """Wait for the child's end; kill it when a call takes too long or the harness hangs up. Returns why."""
+    def watch(self, child: int, connection: int) -> str:
+        """Wait for the child's end; kill it when its budget is spent or the harness hangs up. Returns why."""
         descriptor = os.pidfd_open(child)
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
         for other in (connection, self.control.fileno()):
             poll.register(other, 0)
+        if self.threads:
+            poll.register(self.threads.descriptor, select.POLLIN)
         started = time.monotonic()
-        patience = min(self.cpu, self.wall)
+        patience = self.patience(child, started)
         try:
             while True:
                 ready = dict(poll.poll(patience * 1000))
                 if descriptor in ready:
                     return ""
-                reason = "hung-up" if ready else self.complaint(child, calls, started)
+                reason = self.attend(ready) or self.spent(child, started)
                 if reason:
                     os.kill(child, signal.SIGKILL)
                     return reason
-                patience = self.patience(child)
+                patience = self.patience(child, started)
         finally:
             os.close(descriptor)
 
-    def complaint(self, child: int, calls: int, started: float) -> str:
-        """Why the child must be killed now, or ""."""
-        _begun, wall, cpu = candidate.PROGRESS.unpack_from(self.progress)
-        now, used = time.monotonic(), _cpu_seconds(child)
-        if not used - cpu < self.cpu:
+    def attend(self, ready: dict[int, int]) -> str:
+        """Count a thread that waits to be started. Returns why the child must be killed instead, or ""."""
+        if self.threads and self.threads.descriptor in ready:
+            if self.threads.started == self.most_threads:
+                return "threads"
+            self.threads.allow_next()
+            del ready[self.threads.descriptor]
+        return "hung-up" if ready else ""
+
+    def spent(self, child: int, started: float) -> str:
+        """Which budget the child has used up, or ""."""
+        if _cpu_seconds(child) >= self.cpu:
             return "cpu"
-        if not now - wall < self.wall:
-            return "wall"
-        beyond = used > self.cpu * calls + 1 or now - started > self.wall * calls + 1
-        return "forged" if beyond else ""
+        return "wall" if time.monotonic() - started >= self.wall else ""
 
-    def patience(self, child: int) -> float:
-        """Seconds until a limit can be reached at the earliest; the figures are the child's own."""
-        _begun, wall, cpu = candidate.PROGRESS.unpack_from(self.progress)
-        left = min(self.cpu - _cpu_seconds(child) + cpu, self.wall - time.monotonic() + wall)
-        return min(max(left, 0.01), self.cpu) if left == left else 0.01  # noqa: PLR0124  # NaN
+    def patience(self, child: int, started: float) -> float:
+        """Seconds until a budget can be used up at the earliest, with a thread on every core."""
+        cpu = (self.cpu - _cpu_seconds(child)) / _CORES
+        return max(min(cpu, started + self.wall - time.monotonic()), _SHORTEST_WAIT)
 
 
-def _filter(setup: dict[str, Any]) -> Filter | None:
-    return Filter(candidate_filter(files=setup["files"])) if setup["seccomp"] else None
+def _fork() -> int:
+    """os.fork(), waited for while there are too many processes. Raises OSError if that does not end."""
+    limit = time.monotonic() + _FORK_SECONDS
+    while True:
+        try:
+            return os.fork()
+        except BlockingIOError:
+            if time.monotonic() > limit:
+                raise
+            time.sleep(_SHORTEST_WAIT)
+
+
+def _thread_count() -> ThreadCount | None:
+    """Count threads, except where somebody else does already: a filter has one listener at most."""
+    try:
+        return ThreadCount()
+    except OSError:
+        return None
 
 
 def _cpu_seconds(process: int) -> float:
@@ -155,8 +196,8 @@ def _limit(memory: int) -> None:
     for kind, value in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_NOFILE, 32),
+        (resource.RLIMIT_FSIZE, FILE_BYTES),
+        (resource.RLIMIT_NOFILE, 64),
         (resource.RLIMIT_STACK, 8 << 20),
     ):
         hard = resource.getrlimit(kind)[1]

@@ -23,6 +23,7 @@ REFUSED = 1
 """Exit code."""
 FLAGS = (
     "sandbox_workers",
+    "sandbox_tier",
     "sandbox_packages",
     "browser",
     "browser_workers",

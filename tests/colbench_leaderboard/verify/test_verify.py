@@ -27,7 +27,7 @@ def test_what_the_run_reported_is_what_is_recomputed(interviewer, verify, place)
     receipt = verify(interviewer, code=0)
     assert receipt["tier"] == "T2"
     assert receipt["findings"] == []
-    assert receipt["scorer"] == "unit-tests/default/1"
+    assert receipt["scorer"] == "unit-tests/default/2"
     run = {r.task_id: r for r in read_rollouts(place / "runs/interviewer/rollouts.jsonl")}
     scores = lines(verify.folder / "verified", "scores.jsonl")
     assert [one["task_id"] for one in scores] == sorted(run)

@@ -1,0 +1,99 @@
+"""Tell whether a source gives the same as a module as with its globals apart from its locals.
+
+Then one run answers for both. The decision is made from the bytecode, before any of it runs, and it errs on one side:
+whatever could look up a name in a way that the bytecode does not show counts as depending on the namespace.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterable, Iterator
+from types import CodeType
+
+_REFLECTION = frozenset(
+    {
+        "globals",
+        "locals",
+        "vars",
+        "dir",
+        "eval",
+        "exec",
+        "compile",
+        "getattr",
+        "hasattr",
+        "breakpoint",
+    }
+    | {"attrgetter", "methodcaller", "Formatter", "get_field", "get_type_hints", "singledispatch"}
+    | {"currentframe", "stack", "trace", "modules", "f_globals", "f_locals", "f_back"}
+    | {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "*"}
+)
+"""Builtins and attributes through which a dictionary of globals can be reached, and the import of all names."""
+_PLAIN_DUNDERS = frozenset(
+    {"__name__", "__doc__", "__annotations__", "__module__", "__qualname__"}
+    | {"__init__", "__str__", "__repr__", "__eq__", "__hash__"}
+)
+_PLAIN_MODULES = frozenset(
+    {
+        "math",
+        "cmath",
+        "random",
+        "re",
+        "json",
+        "string",
+        "time",
+        "datetime",
+        "calendar",
+        "collections",
+    }
+    | {"collections.abc", "itertools", "functools", "heapq", "bisect", "statistics", "decimal"}
+    | {"fractions", "copy", "hashlib", "base64", "textwrap", "urllib.parse", "unicodedata", "uuid"}
+)
+"""Modules without a function that looks into its caller."""
+_IMPORT = dis.opmap["IMPORT_NAME"]
+
+
+def same_in_both(code: CodeType, calls: Iterable[CodeType | str]) -> bool:
+    """Return True if the calls are sure to end alike in both namespaces.
+
+    `code` is the compiled source; a call that is still a string could not be compiled and is never sure.
+    """
+    if any(isinstance(call, str) or _inner(call) for call in calls):
+        return False
+    inner = {name for part in _below(code) for name in part.co_names}
+    return inner.isdisjoint(code.co_names) and all(map(_is_plain, (code, *_below(code))))
+
+
+def _below(code: CodeType) -> Iterator[CodeType]:
+    """Yield every code object inside of this one, however deep."""
+    pending = _inner(code)
+    while pending:
+        part = pending.pop()
+        yield part
+        pending += _inner(part)
+
+
+def _inner(code: CodeType) -> list[CodeType]:
+    return [const for const in code.co_consts if isinstance(const, CodeType)]
+
+
+def _is_plain(code: CodeType) -> bool:
+    return (
+        all(map(_is_plain_name, code.co_names))
+        and all(_is_plain_name(name) for name in _keywords(code))
+        and (_IMPORT not in code.co_code[::2] or _imported(code) <= _PLAIN_MODULES)
+    )
+
+
+def _is_plain_name(name: str) -> bool:
+    return name not in _REFLECTION and (not name.startswith("_") or name in _PLAIN_DUNDERS)
+
+
+def _keywords(code: CodeType) -> Iterator[str]:
+    """Yield the strings in constant tuples: keywords of calls, imported names, attributes in class patterns."""
+    for const in code.co_consts:
+        if type(const) is tuple:
+            yield from (part for part in const if type(part) is str)
+
+
+def _imported(code: CodeType) -> set[str]:
+    return {each.argval for each in dis.get_instructions(code) if each.opcode == _IMPORT}

@@ -1,0 +1,90 @@
+"""Counting the threads that a child starts, whoever it runs as; see seccomp_unotify(2).
+
+A filter of one rule makes the kernel hold every `clone` of a thread until this process has answered. RLIMIT_NPROC would
+not do: it does not bind root, and it counts the user's other processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import platform
+import re
+import struct
+
+from .seccomp import Filter, machine_code
+from .syscalls import CHECKED, numbers
+from .system import syscall
+
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_SET_MODE_FILTER, _NEW_LISTENER = 1, 8
+_RECEIVE, _SEND, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104
+_SYNCHRONOUS = 1
+"""Switch to this process and back without delay."""
+_NOTIFICATION_BYTES = 80
+_ANSWER = struct.Struct("=QqiI")
+_CONTINUE = 1
+_FIRST_VERSION = (5, 5)
+"""Of Linux, that knows the flag above."""
+_LOAD, _RETURN, _IF_EQUAL, _IF_ANY_BIT = 0x20, 0x06, 0x15, 0x45
+_ALLOW, _NOTIFY = 0x7FFF0000, 0x7FC00000
+_NUMBER_AT, _ARCHITECTURE_AT, _FLAGS_AT = 0, 4, 16
+_THREAD = 0x10000
+
+
+class ThreadCount:
+    """The threads that this process's children start from now on. Raises OSError where the kernel cannot tell."""
+
+    def __init__(self) -> None:
+        if _linux_version() < _FIRST_VERSION:
+            raise OSError(errno.ENOSYS, "a start of a thread can be held, but not let go")
+        machine = platform.machine()
+        program = Filter(_thread_filter(machine))
+        self.descriptor = syscall(
+            "seccomp", _SECCOMP[machine], _SET_MODE_FILTER, _NEW_LISTENER, program.address
+        )
+        self.started = 0
+        with contextlib.suppress(OSError):  # Linux 6.6 and later
+            fcntl.ioctl(self.descriptor, _SET_FLAGS, _SYNCHRONOUS)
+
+    def restart(self) -> None:
+        """Count from 0, for the next child."""
+        self.started = 0
+
+    def allow_next(self) -> None:
+        """Count a thread that waits to be started, and let it."""
+        notification = bytearray(_NOTIFICATION_BYTES)
+        try:
+            fcntl.ioctl(self.descriptor, _RECEIVE, notification)
+            (number,) = struct.unpack_from("=Q", notification)
+            fcntl.ioctl(self.descriptor, _SEND, _ANSWER.pack(number, 0, 0, _CONTINUE))
+        except OSError:  # it died meanwhile
+            return
+        self.started += 1
+
+    def forget(self) -> None:
+        """Close the descriptor, in a child, which could answer for itself otherwise."""
+        os.close(self.descriptor)
+
+
+def _linux_version() -> tuple[int, ...]:
+    found = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return tuple(map(int, found.groups())) if found else ()
+
+
+def _thread_filter(machine: str) -> bytes:
+    """Build a filter that has every start of a thread wait for an answer and leaves the rest alone."""
+    clone = numbers(CHECKED, machine)["clone"]
+    program = [
+        (_LOAD, 0, 0, _ARCHITECTURE_AT),
+        (_IF_EQUAL, 0, 5, machine_code(machine)),
+        (_LOAD, 0, 0, _NUMBER_AT),
+        (_IF_EQUAL, 0, 3, clone),
+        (_LOAD, 0, 0, _FLAGS_AT),
+        (_IF_ANY_BIT, 0, 1, _THREAD),
+        (_RETURN, 0, 0, _NOTIFY),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
