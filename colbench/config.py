@@ -26,15 +26,8 @@ ScoringMode = Literal["default", "official"]
 Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 
 EXECUTION_ARGS = {
-    "concurrency",
-    "timeout",
-    "retries",
-    "port",
-    "startup_timeout",
-    "log",
-    "api_key_env",
-    "client",
-}
+    "concurrency", "timeout", "retries", "port", "startup_timeout", "log", "api_key_env", "client",
+}  # fmt: skip
 """Arguments of the built-in agents and humans that change no number either."""
 
 
@@ -63,7 +56,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool,
         Option(
             "agent",
-            "run a Python agent in the process of the run, for debugging, and not isolated in one of its own",
+            "run a Python agent in the run's own process, for debugging",
             effect="execution",
         ),
     ] = False
@@ -267,10 +260,9 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str | None,
         Option(
             "sandbox",
-            "isolation in which answers are run, such as T1",
+            "isolation of answers, such as T1; else the strongest",
             metavar="T",
             effect="execution",
-            default="the strongest that works",
         ),
     ] = None
     sandbox_packages: Annotated[

@@ -159,6 +159,7 @@ def test_a_second_clone_verifies_all_entries_to_the_same_receipts(way, clone, tm
     )
     assert json.loads(done.stdout) == {
         "head": way.head, "records": 3, "standing": 3, "verified": 3, "faults": [],
+        "signed": 0, "keepers": [],
     }  # fmt: skip
     assert git(clone, "status", "--porcelain") == ""  # nothing was written there
 
