@@ -258,12 +258,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0
     sandbox_tier: Annotated[
         str | None,
-        Option(
-            "sandbox",
-            "isolation of answers, such as T1; else the strongest",
-            metavar="T",
-            effect="execution",
-        ),
+        Option("sandbox", "tier, such as T1; else the strongest", metavar="T", effect="execution"),
     ] = None
     sandbox_packages: Annotated[
         tuple[str, ...],
