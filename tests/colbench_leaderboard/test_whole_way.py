@@ -158,8 +158,8 @@ def test_a_second_clone_verifies_all_entries_to_the_same_receipts(way, clone, tm
         command, env=os.environ | elsewhere, cwd=tmp_path, check=True, capture_output=True
     )
     assert json.loads(done.stdout) == {
-        "head": way.head, "records": 3, "standing": 3, "verified": 3, "faults": [],
-        "signed": 0, "keepers": [],
+        "head": way.head, "records": 3, "standing": 3, "verified": 3,
+        "signed": 0, "keepers": [], "faults": [],
     }  # fmt: skip
     assert git(clone, "status", "--porcelain") == ""  # nothing was written there
 
