@@ -27,7 +27,7 @@ _COMMON = (
 )  # fmt: skip
 """Shown to nobody as a whole, as the home folder is not."""
 _NEVER = ("/dev", "/proc", "/run", "/sys")
-PRIVATE_PLACES = ("/tmp", "/var/tmp")  # noqa: S108 - each agent has its own
+PRIVATE_PLACES = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - each agent has its own
 _NOT_OPEN = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108 - the agent has its own
 """Of the top of the file tree, what an agent that sees every file has otherwise."""
 _NAME_SERVERS = "/etc/resolv.conf"
