@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from colbench.errors import RenderError
-from colbench.sandbox.browser.driver import complete, start_driver
 from colbench.sandbox.browser.fonts import check_fonts
 from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.processes import family_memory, parent_of
@@ -49,20 +48,20 @@ class Chromium:
     @classmethod
     async def start(cls, launcher: Launcher, most_memory: int) -> Chromium:
         """A fresh browser. Raises RenderError saying why there is none."""
-        from playwright.async_api import Error
+        from playwright.async_api import Error, async_playwright
 
         try:
             async with asyncio.timeout(_START_SECONDS):
-                playwright = await start_driver()
+                playwright = await async_playwright().start()
                 try:
                     chromium = cls(playwright, *await launcher.start(playwright), most_memory)
                 except BaseException:
-                    await complete(playwright.stop())
+                    await playwright.stop()
                     raise
                 try:
                     await check_fonts(chromium.browser)
                 except BaseException:
-                    await complete(chromium.close())
+                    await chromium.close()
                     raise
                 return chromium
         except (Error, OSError) as error:
