@@ -52,7 +52,7 @@ def read_isolation(config: RunConfig) -> RunConfig:
 def find_agent(config: RunConfig) -> Any:
     """Return the agent that a configuration names; one of others' code in a process of its own, if not `in_process`.
 
-    Raises UserError if there is no such agent.
+    Raises UserError if the agent does not exist.
     """
     if config.in_process or not is_foreign("agent", config.agent):
         return find_participant("agent", config)
@@ -105,7 +105,7 @@ def _hide_tasks(agent: PythonAgent, config: RunConfig, out: Path | None) -> str:
 
 
 def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
-    """Return the folders of `agent_write`. Raises UserError if one is none, or is hidden from agents."""
+    """Return the folders of `agent_write`. Raises UserError if one does not exist, or is hidden from agents."""
     folders = [Path(folder).expanduser().resolve() for folder in config.agent_write]
     for given, folder in zip(config.agent_write, folders, strict=True):
         if not folder.is_dir():

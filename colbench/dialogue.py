@@ -214,7 +214,7 @@ class _Seeing:
 
 
 def read_reply(reply: object) -> Message:
-    """Return the agent's reply as a message. Raises AgentError if it is none."""
+    """Return the agent's reply as a message. Raises AgentError if it is not one."""
     if isinstance(reply, str):
         reply = Message(role="assistant", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):

@@ -74,7 +74,7 @@ def is_foreign(kind: Kind, spec: str) -> bool:
 
 
 def files_of(kind: Kind, spec: str) -> list[Path]:
-    """Return the file or the package that a spec names, without importing it; empty if there is none."""
+    """Return the file or the package that a spec names, without importing it; empty if it is not found."""
     name, place = spec.partition(":")[0], spec.rpartition(":")[0]
     point = _entry_points(kind).get(name)
     if point is None and place.endswith(".py"):

@@ -15,14 +15,14 @@ from colbench.interfaces import Rule
 
 
 class StdioAgent(CommandAgent):
-    """`cmd:COMMAND`: split as a shell would. Raises UserError when there is no such program."""
+    """`cmd:COMMAND`: split as a shell would. Raises UserError if the program does not exist."""
 
     def __init__(self, command: str, *, startup_timeout: float = 60.0) -> None:
         spec = f"cmd:{command}"
         super().__init__(spec, _words(spec, command), startup_timeout=startup_timeout)
 
     def describe(self) -> dict[str, str]:
-        """What pins the run: its own name and version, and the hash of every file on its command line."""
+        """Return what pins the run: its own name and version, and the hash of every file on its command line."""
         files = [Path(word) for word in self.command if Path(word).is_file()]
         hashes = (hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
         return {
@@ -32,7 +32,7 @@ class StdioAgent(CommandAgent):
         }
 
     def conformance_rules(self, patience: float) -> Sequence[Rule]:
-        """The rules of the protocol."""
+        """Return the rules of the protocol."""
         from colbench_agents.conformance.stdio import StdioRules
 
         return StdioRules(

@@ -78,7 +78,7 @@ class CommandAgent(OutsideAgent):
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """The agent of one dialogue."""
+        """Open the agent of one dialogue."""
         concurrent = self.ready.concurrent
         process = await (self.share() if concurrent else self._run(episode.id))
         process.begin(start(episode))
@@ -90,11 +90,11 @@ class CommandAgent(OutsideAgent):
                 await process.stop()
 
     def conversation(self, process: AgentProcess, episode: str) -> Agent:
-        """The agent of a dialogue that has begun in a process."""
+        """Return the agent of a dialogue that has begun in a process."""
         return Conversation(process, episode, accepts_images=self.accepts_images)
 
     async def share(self) -> AgentProcess:
-        """The process of all dialogues; a new one where the last one failed."""
+        """Return the process of all dialogues; a new one if the last one failed."""
         async with AsyncExitStack() as stack:
             with waiting():
                 await stack.enter_async_context(self._sharing)
@@ -128,10 +128,10 @@ class Conversation:
         self._episode = episode
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """What the program says next."""
+        """Ask the program for its next message."""
         return as_message(await self._process.ask(messages(self._episode, dialogue)))
 
 
 class _QuietLog(RotatingFileHandler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
-        """A full disk stops the log, not the run."""
+        """Ignore errors: a full disk stops the log, not the run."""

@@ -56,13 +56,7 @@ class Dialogues:
         """Begin, continue or end a dialogue."""
         match message:
             case Start(episode=facts):
-                episode = Episode(
-                    id=facts.id,
-                    seed=facts.seed,
-                    max_turns=facts.max_turns,
-                    domain=facts.domain,
-                    record_tokens=facts.record_tokens,
-                )
+                episode = Episode(**asdict(facts))
                 self._talks[facts.id] = _Talk(self._agent, episode, self._pace, self._say)
             case Messages(episode=name):
                 self._talks[name].ask(message)
@@ -131,7 +125,7 @@ class _Talk:
                     clock = _clock(request, abandon) if request else clock
 
     def _give_up(self, error: BoundaryError | UserError) -> None:
-        """Answer with the failure; of one that nobody waits for, the log has it."""
+        """Answer with the failure; write it to the log if no answer is due."""
         if not self._asked:
             print(f"{self._episode.id} did not end well: {error}", file=sys.stderr)
             return
@@ -178,7 +172,7 @@ async def _reply(agent: Agent, said: Sequence[Said], clock: Clock) -> Message:
 
 
 def _as_answer(episode: str, message: Message) -> Reply:
-    """The reply for the harness. Raises AgentError for one that it would refuse, with all other dialogues."""
+    """Return the reply for the harness. Raises AgentError if the harness would refuse it, and with it the process."""
     reply = Reply(
         episode=episode,
         content=clean(message.content),

@@ -79,7 +79,7 @@ class Wire:
 
 
 def introduction(agent: Any) -> Ready:
-    """What the harness has to know of an agent. Raises UserError if it needs to be in the process of the run."""
+    """Return what the harness has to know of an agent. Raises UserError if it has to be in the process of the run."""
     if isinstance(agent, Viewer | ResourceUser):
         raise UserError(
             "--agent: it uses the run's own renderer or resources, which an agent is given only in the same process; "

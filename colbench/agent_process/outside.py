@@ -22,11 +22,11 @@ class OutsideAgent(ABC):
 
     @abstractmethod
     async def introduce(self) -> Ready:
-        """Ask it who it is. Raises AgentError or EndpointError when it does not say."""
+        """Ask it who it is. Raises AgentError or EndpointError if it does not say."""
 
     @cached_property
     def ready(self) -> Ready:
-        """What it said of itself, asked at first use. Raises UserError when it said nothing."""
+        """Return what it says of itself; it is asked at first use. Raises UserError if it does not answer."""
         try:
             return _blocking(self.introduce())
         except (AgentError, EndpointError) as cause:
@@ -34,21 +34,21 @@ class OutsideAgent(ABC):
 
     @property
     def accepts_images(self) -> bool:
-        """Whether it wants to be shown pictures of its pages."""
+        """Return True if it is to be shown pictures of its pages."""
         return self.ready.accepts_images
 
     @property
     def domains(self) -> tuple[str, ...] | None:
-        """What it is for; None: everything."""
+        """Return the domains that it is for; None: every domain."""
         return self.ready.domains
 
     @property
     def records_tokens(self) -> bool:
-        """Whether its replies can carry their tokens."""
+        """Return True if its replies can carry their tokens."""
         return self.ready.records_tokens
 
     def describe(self) -> dict[str, str]:
-        """What pins the run: its own name and version, and what else it says of itself."""
+        """Return what pins the run: its own name and version, and its description of itself."""
         return {
             "protocol": self.ready.protocol,
             "name": self.ready.name,
@@ -58,7 +58,7 @@ class OutsideAgent(ABC):
         }
 
     def describe_domain(self, domain: str) -> dict[str, str]:
-        """What pins a run with tasks of one domain. Raises UserError where it could not say."""
+        """Return what pins a run with tasks of one domain. Raises UserError if it could not say."""
         said = self.ready.domain_descriptions.get(domain, {})
         if isinstance(said, str):
             raise UserError(f"--agent {self.spec}: {said}")
@@ -66,7 +66,7 @@ class OutsideAgent(ABC):
 
 
 def _blocking(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine, for one who cannot wait for it, whether or not a loop is running."""
+    """Run a coroutine from a plain function, whether or not an event loop is running."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,7 +1,7 @@
 """One running agent program that speaks `colbench-agent/1` on standard input and output.
 
-Whatever it does, nobody waits for ever: what it breaks is an AgentError with the reason, for whoever waits for it,
-and then it is stopped with everything that it started, as it is when this process dies (`watchdog`).
+A program that breaks the protocol is an AgentError with the reason for every caller that waits for it. It is then
+stopped with everything that it started, as it is when this process dies (`watchdog`).
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class AgentProcess(Program):
         self.failure: AgentError | None = None
         """Why it is of no use any more."""
         self.learned: tuple[str, ...] = ()
-        """What it said that it has learned of its model."""
+        """Facts about its model that it has learned and reported."""
         self.last_error = ""
-        """What it said at its end: why it did not stop well."""
+        """Its last error, which says why it did not stop well."""
         self._due: dict[str, _Due] = {}
         self._over: set[str] = set()
         self._entering: asyncio.Future[None] | None = None
@@ -58,8 +58,8 @@ class AgentProcess(Program):
     async def start(self, timeout: float) -> Ready:  # noqa: ASYNC109 - the reason names it
         """Start it, and wait so many seconds at most until it is ready.
 
-        Raises AgentError when it is not, UserError when it says that it was asked for something wrong, EndpointError
-        when this machine can start nothing more.
+        Raises AgentError if it is not, UserError if it says that it was asked for something wrong, EndpointError
+        if this machine cannot start another process.
         """
         self._ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
         await self.spawn()
@@ -75,7 +75,7 @@ class AgentProcess(Program):
             raise
 
     async def enter(self) -> None:
-        """Have the host enter its agent. Raises UserError or EndpointError when that fails, AgentError when it ends."""
+        """Have the host enter its agent. Raises UserError or EndpointError if that fails, AgentError if it ends."""
         if self.failure:
             raise self._failed()
         self._entering = asyncio.get_running_loop().create_future()
@@ -94,12 +94,12 @@ class AgentProcess(Program):
         self._tell(start)
 
     def end(self, episode: str) -> None:
-        """Tell it that a dialogue is over; what it still says about it is not listened to."""
+        """Tell it that a dialogue is over; later messages about it are ignored."""
         self._over.add(episode)
         self._tell(End(episode=episode))
 
     async def ask(self, request: Messages) -> Reply | Error:
-        """What it says next. Raises AgentError when it breaks down or breaks the protocol."""
+        """Ask for its next message. Raises AgentError if it fails or breaks the protocol."""
         if self.failure:
             raise self._failed()
         due = _Due(answer=asyncio.get_running_loop().create_future(), clock=RUNNING.get())
@@ -112,7 +112,7 @@ class AgentProcess(Program):
             self._due.pop(request.episode, None)
 
     def fail(self, failure: AgentError) -> None:
-        """Give it up: whoever waits for it is told why, and it is ended."""
+        """End it, and raise the failure in every caller that waits for it."""
         self.failure = self.failure or failure
         self.cut()
         answers = [due.answer for due in self._due.values()]
@@ -127,7 +127,7 @@ class AgentProcess(Program):
         self.write(encode(message))
 
     async def _taken(self) -> None:
-        """Wait until it has taken what was written, or cannot any more; the reason is then told to who waits."""
+        """Wait until it has taken what was written; if it no longer can, fail."""
         try:
             await self.taken()
         except OSError:

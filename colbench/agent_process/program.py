@@ -46,7 +46,7 @@ class Program:
         self._lifeline: int | None = None
 
     async def spawn(self) -> None:
-        """Start it. Raises EndpointError when this machine can start nothing more."""
+        """Start it. Raises EndpointError if this machine cannot start another process."""
         try:
             self._process = await self._spawn()
         except OSError as cause:
@@ -74,7 +74,7 @@ class Program:
             _input(self._process).write(line)
 
     async def taken(self) -> None:
-        """Wait until it has taken what was written. Raises OSError when it cannot any more."""
+        """Wait until it has taken what was written. Raises OSError if it no longer can."""
         await _input(self._process).drain()
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ class Program:
         _input(self._process).close()
 
     async def line(self) -> bytes:
-        """Its next line. Raises AgentError when it has none, or one that is too long."""
+        """Read its next line. Raises AgentError if there is none, or if it is too long."""
         try:
             return await _output(self._process).readuntil(b"\n")
         except asyncio.LimitOverrunError as cause:
@@ -93,7 +93,7 @@ class Program:
             raise AgentError(await self._obituary(cause.partial)) from cause
 
     async def rest(self) -> bytes:
-        """A chunk of what it still says; empty at the end."""
+        """Read a chunk of its remaining output; empty at the end."""
         return await _output(self._process).read(CHUNK)
 
     def cut(self) -> None:
@@ -103,7 +103,7 @@ class Program:
             self._lifeline = None
 
     async def ended(self, within: float) -> bool:
-        """Whether it ends within so many seconds."""
+        """Return True if it ends within so many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self._process.wait()
@@ -132,7 +132,7 @@ class Program:
             os.close(lifeline)
 
     async def _obituary(self, rest: bytes) -> str:
-        """How it ended, `rest` being the line in which it stopped."""
+        """Describe how it ended; `rest` is the line in which it stopped."""
         how = "it closed its standard output"
         if await self.ended(1.0):
             code = self._process.returncode or 0

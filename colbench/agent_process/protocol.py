@@ -30,7 +30,7 @@ Seconds = Annotated[float, Meta(ge=0)]
 
 
 class EpisodeFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an agent is told about one dialogue beside its messages; see `colbench.interfaces.Episode`."""
+    """What identifies and limits one dialogue for its agent; see `colbench.interfaces.Episode`."""
 
     id: str
     seed: int
@@ -83,16 +83,16 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
     name: str
     version: str = ""
     concurrent: bool = False
-    """Whether it has several dialogues at a time."""
+    """True if it has several dialogues at a time."""
     accepts_images: bool = False
     domains: tuple[str, ...] | None = None
     """What it is for; null: every domain."""
     records_tokens: bool = False
-    """Whether its replies can carry their tokens (`sampled`)."""
+    """True if its replies can carry their tokens (`sampled`)."""
     description: dict[str, str] = {}
     """What else describes it, for the record; of a Python agent its class, its source, and its own words."""
     domain_descriptions: dict[str, dict[str, str] | str] = {}
-    """What describes it for tasks of one domain alone, by domain; a text says why there is none."""
+    """Its description for tasks of one domain, by domain; a string gives the reason if there is no description."""
 
 
 class Entered(Struct, frozen=True, kw_only=True, tag="entered"):
@@ -127,7 +127,7 @@ class Reply(Struct, frozen=True, kw_only=True, tag="reply"):
     content: str
     usage: Tokens | None = None
     thoughts: str = ""
-    """Its thoughts before it spoke; nobody is shown them."""
+    """Its thoughts before it spoke; they are stored and not shown to the human."""
     delivery: Delivery | None = None
     """How a model server delivered the reply."""
     sampled: Sampled | None = None
@@ -141,11 +141,11 @@ class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
     """Empty where no dialogue is concerned."""
     message: str
     retry: bool = False
-    """A server that it depends on did not answer: leave the dialogue unscored, to be had again."""
+    """A server that it depends on did not answer: leave the dialogue unscored; it is run again."""
     kind: Kind = "exception"
     """How it failed."""
     stop: bool = False
-    """What is wrong is the user's to mend, as is a refused key: stop the run."""
+    """The user has to fix the cause, such as a refused key: stop the run."""
 
 
 ToAgent = Start | Enter | Messages | End
@@ -155,20 +155,12 @@ _REQUESTS: msgspec.json.Decoder[ToAgent] = msgspec.json.Decoder(ToAgent)
 
 
 def start(episode: Episode) -> Start:
-    """The message that begins a dialogue."""
-    return Start(
-        episode=EpisodeFacts(
-            id=episode.id,
-            seed=episode.seed,
-            max_turns=episode.max_turns,
-            domain=episode.domain,
-            record_tokens=episode.record_tokens,
-        )
-    )
+    """Return the message that begins a dialogue."""
+    return Start(episode=EpisodeFacts(**msgspec.structs.asdict(episode)))
 
 
 def messages(episode: str, dialogue: Sequence[Message], seconds: float | None = None) -> Messages:
-    """The message that asks for a reply, within so many seconds if they are limited."""
+    """Return the message that asks for a reply, within so many seconds if they are limited."""
     said = tuple(
         Said(role=each.role, content=clean(each.content), images=tuple(map(data_url, each.images)))
         for each in dialogue
@@ -177,12 +169,12 @@ def messages(episode: str, dialogue: Sequence[Message], seconds: float | None = 
 
 
 def encode(message: ToAgent | FromAgent) -> bytes:
-    """One line of JSON, its newline included."""
+    """Return a message as one line of JSON, with its newline."""
     return msgspec.json.encode(message) + b"\n"
 
 
 def read_ready(line: bytes) -> Ready:
-    """The agent's first message. Raises AgentError when it is none, or of another version of the protocol."""
+    """Read the agent's first message. Raises AgentError if it is not `ready`, or of another version of the protocol."""
     ready = decode(line)
     if isinstance(ready, Error):
         raise as_error(ready, "" if ready.stop else SAYS)
@@ -198,12 +190,12 @@ def read_ready(line: bytes) -> Ready:
 
 
 def read_request(line: bytes) -> ToAgent:
-    """What ColBench sent to an agent."""
+    """Read a message from ColBench to an agent."""
     return _REQUESTS.decode(line)
 
 
 def read_answer(line: bytes) -> Reply | Error:
-    """What the agent says when it was asked. Raises AgentError when it is neither reply nor error."""
+    """Read the agent's answer to a request. Raises AgentError if it is neither reply nor error."""
     answer = decode(line)
     if not isinstance(answer, Reply | Error):
         tag = answer.__struct_config__.tag
@@ -212,7 +204,7 @@ def read_answer(line: bytes) -> Reply | Error:
 
 
 def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
-    """The reply as a message. Raises what an error means, its text after `quoted`."""
+    """Return the reply as a message. Raises the exception of an error; its text follows `quoted`."""
     if isinstance(answer, Error):
         raise as_error(answer, quoted)
     counts = answer.usage
@@ -228,7 +220,7 @@ def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
 
 
 def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
-    """The exception that an agent's error means: UserError, EndpointError or AgentError."""
+    """Return the exception of an agent's error: UserError, EndpointError or AgentError."""
     text = quoted + error.message
     if error.stop:
         return UserError(text)
@@ -239,7 +231,7 @@ def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
 
 
 def decode(line: bytes) -> FromAgent:
-    """What the agent sent. Raises AgentError when it is no message."""
+    """Read a message from an agent. Raises AgentError if it is not one."""
     if not line.strip():
         raise AgentError("it sent no message, but an empty line or body", kind="malformed")
     try:

@@ -64,15 +64,15 @@ class PythonAgent(CommandAgent):
         super().__init__(spec, command, startup_timeout=STARTUP)
 
     def describe(self) -> dict[str, str]:
-        """As the agent is described in the process that it is in."""
+        """Return the description that the agent has in its own process."""
         return self.ready.description
 
     def learned(self) -> Sequence[str]:
-        """What the agent has learned of its model and server."""
+        """Return what the agent has learned of its model and server."""
         return self._shared.learned if self._shared else ()
 
     async def __aenter__(self) -> PythonAgent:
-        """Start its process. Raises UserError when the agent cannot be entered."""
+        """Start its process. Raises UserError if the agent cannot be entered."""
         try:
             await self.share()
         except AgentError as cause:
@@ -90,7 +90,7 @@ class PythonAgent(CommandAgent):
             logger.warning("the agent did not stop well: %s", printable(process.last_error))
 
     def conversation(self, process: AgentProcess, episode: str) -> Agent:
-        """The agent of a dialogue that has begun in the host."""
+        """Return the agent of a dialogue that has begun in the host."""
         return _Conversation(process, episode, accepts_images=self.accepts_images)
 
     async def _run(self, whose: str) -> AgentProcess:
@@ -114,6 +114,6 @@ class _Conversation(Conversation):
             return as_message(await self._process.ask(request), "")
         finally:
             if clock.is_over:
-                silent = "no answer in time: its process said nothing any more"
+                silent = "no answer in time: its process no longer answers"
                 self._process.fail(AgentError(silent, kind="timeout"))
             clock.limit = limit

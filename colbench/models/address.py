@@ -36,7 +36,7 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
             f"`{spec}` names no model; write MODEL@URL, as in gpt-4o or llama@http://host:8000/v1"
         )
     if model.endswith("@"):
-        raise UserError(f"`{spec}` has no address behind the `@`; write {model}http://host:port/v1")
+        raise UserError(f"`{spec}` has no address after the `@`; write {model}http://host:port/v1")
     if not at:
         return model, (_default_url(),)
     urls = tuple(url.strip().rstrip("/") for url in address.split(","))

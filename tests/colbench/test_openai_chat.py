@@ -529,7 +529,7 @@ def test_a_spec_is_a_model_and_optional_addresses(monkeypatch):
     assert parse_spec("model@main")[0] == "model@main"
     with pytest.raises(UserError, match="names no model"):
         parse_spec("@http://h:1/v1")
-    with pytest.raises(UserError, match="has no address behind the `@`; write m@http://"):
+    with pytest.raises(UserError, match="has no address after the `@`; write m@http://"):
         parse_spec("m@")
 
 

@@ -29,7 +29,7 @@ _COMMON = (
 _NEVER = ("/dev", "/proc", "/run", "/sys")
 PRIVATE_PLACES = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - each agent has its own
 _NOT_OPEN = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108 - the agent has its own
-"""Of the top of the file tree, what an agent that sees every file has otherwise."""
+"""Folders in the top of the file tree that an agent gets in its own form."""
 _NAME_SERVERS = "/etc/resolv.conf"
 _SCRIPTS = 4
 """So many interpreters in a row are looked for, each named in the first line of the one before."""
@@ -66,10 +66,10 @@ def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> V
 
 
 def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
-    """What an agent is shown that may read everything but what is hidden.
+    """Return the view of an agent that may read everything but what is hidden.
 
-    Beside the whole file tree these are its own files, the Python that runs it and the packages of ColBench, which may
-    be in what is hidden otherwise, or in /tmp.
+    These are the whole file tree, and its own files, the Python that runs it and the packages of ColBench even if they
+    are in what is otherwise hidden, or in /tmp.
     """
     places = [place for word in _places(named) for place in _with_neighbors(word, hidden)]
     here = Path.cwd()
@@ -85,7 +85,7 @@ def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
 
 
 def runtime(hidden: Hidden) -> list[Path]:
-    """The Python that runs this process, where it finds modules, and the packages of ColBench that hold no task."""
+    """Return the Python of this process, where it finds modules, and ColBench's packages that hold no task."""
     entries = [Path(entry) for entry in sys.path if entry and Path(entry).exists()]
     found = [Path(sys.prefix), Path(sys.base_prefix)]
     found += [entry for entry in entries if not hidden.in_checkout(entry.resolve())]
@@ -94,7 +94,7 @@ def runtime(hidden: Hidden) -> list[Path]:
 
 
 def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """A file or folder with what belongs to it; of a file in the top of a checkout, the modules beside it."""
+    """Yield a file or folder and what belongs to it; of a file in the top of a checkout, the modules next to it."""
     yield from _shown_with(path, hidden)
     folder = path.resolve().parent
     if path.suffix == ".py" and hidden.is_checkout(folder):

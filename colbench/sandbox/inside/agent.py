@@ -30,15 +30,8 @@ _NAMESPACES = (
     "--die-with-parent", "--new-session",
 )  # fmt: skip
 _ALONE = (
-    "--unshare-net",
-    "--unshare-uts",
-    "--uid",
-    _INNER_ID,
-    "--gid",
-    _INNER_ID,
-    "--hostname",
-    "agent",
-)
+    "--unshare-net", "--unshare-uts", "--uid", _INNER_ID, "--gid", _INNER_ID, "--hostname", "agent",
+)  # fmt: skip
 _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _IN, _OUT = 8, 9
 """Where the agent's standard input and output wait for it; bubblewrap itself keeps neither open."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 HOME = "/tmp/home"  # noqa: S108 - in a /tmp of its own
 SHOW, WRITE, PRIVATE, HIDE = "show", "write", "private", "hide"
-"""What an agent may do with a place: read, read and write, write what nobody else sees, nothing."""
+"""Rules for a place: read, read and write, a private empty folder, nothing."""
 _OPTIONS = {
     SHOW: lambda path: ["--ro-bind", path, path],
     WRITE: lambda path: ["--bind", path, path],
@@ -21,7 +21,7 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 
 
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Options that show these files and folders, each at its own place and in its way, and those that close the view.
+    """Return the options that show these files and folders by their rules, and those that close the view.
 
     `shown`: places by their rule, SHOW (read-only), WRITE, PRIVATE (an empty folder of its own) or HIDE. `links`:
     symbolic links on the way, place and target. What is still to be made in the view comes between the two.

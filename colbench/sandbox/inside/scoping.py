@@ -10,44 +10,22 @@ import dis
 from collections.abc import Iterable, Iterator
 from types import CodeType
 
-_REFLECTION = frozenset(
-    {
-        "globals",
-        "locals",
-        "vars",
-        "dir",
-        "eval",
-        "exec",
-        "compile",
-        "getattr",
-        "hasattr",
-        "breakpoint",
-    }
-    | {"attrgetter", "methodcaller", "Formatter", "get_field", "get_type_hints", "singledispatch"}
-    | {"currentframe", "stack", "trace", "modules", "f_globals", "f_locals", "f_back"}
-    | {"tb_frame", "gi_frame", "cr_frame", "ag_frame", "*"}
-)
+_REFLECTION = frozenset((
+    "globals", "locals", "vars", "dir", "eval", "exec", "compile", "getattr", "hasattr", "breakpoint",
+    "attrgetter", "methodcaller", "Formatter", "get_field", "get_type_hints", "singledispatch",
+    "currentframe", "stack", "trace", "modules", "f_globals", "f_locals", "f_back",
+    "tb_frame", "gi_frame", "cr_frame", "ag_frame", "*",
+))  # fmt: skip
 """Builtins and attributes through which a dictionary of globals can be reached, and the import of all names."""
-_PLAIN_DUNDERS = frozenset(
-    {"__name__", "__doc__", "__annotations__", "__module__", "__qualname__"}
-    | {"__init__", "__str__", "__repr__", "__eq__", "__hash__"}
-)
-_PLAIN_MODULES = frozenset(
-    {
-        "math",
-        "cmath",
-        "random",
-        "re",
-        "json",
-        "string",
-        "time",
-        "datetime",
-        "calendar",
-        "collections",
-    }
-    | {"collections.abc", "itertools", "functools", "heapq", "bisect", "statistics", "decimal"}
-    | {"fractions", "copy", "hashlib", "base64", "textwrap", "urllib.parse", "unicodedata", "uuid"}
-)
+_PLAIN_DUNDERS = frozenset((
+    "__name__", "__doc__", "__annotations__", "__module__", "__qualname__",
+    "__init__", "__str__", "__repr__", "__eq__", "__hash__",
+))  # fmt: skip
+_PLAIN_MODULES = frozenset((
+    "math", "cmath", "random", "re", "json", "string", "time", "datetime", "calendar", "collections",
+    "collections.abc", "itertools", "functools", "heapq", "bisect", "statistics", "decimal", "fractions",
+    "copy", "hashlib", "base64", "textwrap", "urllib.parse", "unicodedata", "uuid",
+))  # fmt: skip
 """Modules without a function that looks into its caller."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
 

@@ -196,7 +196,7 @@ class Scratch:
         return any(f"{full}/".startswith(f"{path}/") for path in self._visible)
 
     def _seen(self, full: str, *, ancestors: bool = True) -> str:
-        """The path if it is a visible one, or contains one. Raises FileNotFoundError."""
+        """Return the path if it is a visible one, or contains one. Raises FileNotFoundError."""
         above = full.rstrip("/") + "/"
         if self._is_visible(full) or (
             ancestors and any(path.startswith(above) for path in self._visible)
@@ -205,14 +205,14 @@ class Scratch:
         raise _error(errno.ENOENT, full)
 
     def _own(self, path: _Path) -> str:
-        """The path if it is in /tmp. Raises PermissionError."""
+        """Return the path if it is in /tmp. Raises PermissionError."""
         full = self._full(path)
         if not self._is_scratch(full):
             raise _error(errno.EACCES, full)
         return full
 
     def _entry(self, full: str) -> int | None:
-        """The descriptor of a file, None for a folder. Raises FileNotFoundError, NotADirectoryError."""
+        """Return the descriptor of a file, None for a folder. Raises FileNotFoundError, NotADirectoryError."""
         if full not in self._entries:
             above = os.path.dirname(full)
             while above not in self._entries:
@@ -232,7 +232,7 @@ class Scratch:
         ]
 
     def _file(self, full: str, flags: int) -> int:
-        """The descriptor of a file, made or emptied as the flags say."""
+        """Return the descriptor of a file; create or empty the file as the flags say."""
         if full not in self._entries and flags & os.O_CREAT:
             self._require_folder(os.path.dirname(full))
             self._entries[full] = _new_file()

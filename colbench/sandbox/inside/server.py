@@ -120,7 +120,7 @@ class Server:
             os._exit(0)
 
     def watch(self, child: int, connection: int) -> str:
-        """Wait for the child's end; kill it when its budget is spent or the harness hangs up. Returns why."""
+        """Wait for the child's end; kill it when its budget is spent or the harness hangs up. Return why."""
         descriptor = os.pidfd_open(child)
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
@@ -144,7 +144,7 @@ class Server:
             os.close(descriptor)
 
     def attend(self, ready: dict[int, int]) -> str:
-        """Count a thread that waits to be started. Returns why the child must be killed instead, or ""."""
+        """Count a thread that waits to be started. Return why the child must be killed instead, or ""."""
         if self.threads and self.threads.descriptor in ready:
             if self.threads.started == self.most_threads:
                 return "threads"
@@ -153,19 +153,19 @@ class Server:
         return "hung-up" if ready else ""
 
     def spent(self, child: int, started: float) -> str:
-        """Which budget the child has used up, or ""."""
+        """Return the budget that the child has used up, or ""."""
         if _cpu_seconds(child) >= self.cpu:
             return "cpu"
         return "wall" if time.monotonic() - started >= self.wall else ""
 
     def patience(self, child: int, started: float) -> float:
-        """Seconds until a budget can be used up at the earliest, with a thread on every core."""
+        """Return the seconds until a budget can be used up at the earliest, with a thread on every core."""
         cpu = (self.cpu - _cpu_seconds(child)) / _CORES
         return max(min(cpu, started + self.wall - time.monotonic()), _SHORTEST_WAIT)
 
 
 def _fork() -> int:
-    """os.fork(), waited for while there are too many processes. Raises OSError if that does not end."""
+    """Fork; wait while there are too many processes. Raises OSError if that does not end."""
     limit = time.monotonic() + _FORK_SECONDS
     while True:
         try:
@@ -177,7 +177,7 @@ def _fork() -> int:
 
 
 def _thread_count() -> ThreadCount | None:
-    """Count threads, except where somebody else does already: a filter has one listener at most."""
+    """Count threads; None if another program already does: a filter has one listener at most."""
     try:
         return ThreadCount()
     except OSError:
@@ -185,7 +185,7 @@ def _thread_count() -> ThreadCount | None:
 
 
 def _cpu_seconds(process: int) -> float:
-    """CPU time of another process, all its threads together; see clock_getcpuclockid(3)."""
+    """Return the CPU seconds of another process, all its threads together; see clock_getcpuclockid(3)."""
     try:
         return time.clock_gettime((~process << 3) | 2)
     except OSError:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from colbench.errors import DataError
 from colbench.flags import names
 from colbench_leaderboard.cli import audit, build, sign
 from colbench_leaderboard.cli.output import say, say_decision, say_objections, say_pending
 from colbench_leaderboard.cli.verify import REFUSED, add_store_flags, verify_for_store
+
+if TYPE_CHECKING:
+    from colbench_leaderboard.store.layout import Record
 
 MOVED = {
     "leaderboard refuse": "colbench leaderboard accept STORE BUNDLE --refuse REASON",
@@ -82,32 +85,36 @@ def _add_accept(actions: Any) -> None:
 
 
 def _add_keep(actions: Any) -> None:
-    parser = actions.add_parser(
+    parser = _add_about_entry(
+        actions,
         "keep",
         help="rank an entry in spite of its flags",
         description="Record that an entry has its place in spite of its flags, and why; `remove` takes it off instead.",
     )
-    parser.add_argument("store", metavar="STORE")
-    parser.add_argument("bundle", metavar="DIGEST", help="of the bundle, or its first digits")
-    parser.add_argument("--reason", required=True, help="why; it is published")
-    sign.add_key_flag(parser)
     parser.set_defaults(run=keep)
 
 
 def _add_remove(actions: Any) -> None:
-    parser = actions.add_parser(
+    parser = _add_about_entry(
+        actions,
         "remove",
         help="take an entry off",
         description="Take an entry off its board; the record of it, and of the reason, stays.",
     )
-    parser.add_argument("store", metavar="STORE")
-    parser.add_argument("bundle", metavar="DIGEST", help="of the bundle, or its first digits")
-    parser.add_argument("--reason", required=True, help="why; it is published")
     parser.add_argument(
         "--delete", action="store_true", help="delete the bundle's files, not only the entry"
     )
-    sign.add_key_flag(parser)
     parser.set_defaults(run=remove)
+
+
+def _add_about_entry(actions: Any, name: str, **words: str) -> argparse.ArgumentParser:
+    """Add the command of a decision about one entry, with a reason."""
+    parser: argparse.ArgumentParser = actions.add_parser(name, **words)
+    parser.add_argument("store", metavar="STORE")
+    parser.add_argument("bundle", metavar="DIGEST", help="of the bundle, or its first digits")
+    parser.add_argument("--reason", required=True, help="why; it is published")
+    sign.add_key_flag(parser)
+    return parser
 
 
 def _add_rescore(actions: Any) -> None:
@@ -184,21 +191,24 @@ def _accept(args: argparse.Namespace, verified: Path) -> int:
     )
     receipt = read_receipt(store, record)
     say_objections(receipt)
-    say_decision(record, read_log(store).head)
+    _conclude(args, record)
     say_pending(args.store, receipt)
-    sign.finish(args)
     return 0
 
 
 def _refuse(args: argparse.Namespace, verified: Path) -> int:
     from colbench_leaderboard.store import decisions
+
+    _conclude(args, decisions.refuse(Path(args.store), verified, args.refuse))
+    return 0
+
+
+def _conclude(args: argparse.Namespace, record: Record) -> None:
+    """Show the record of a decision, and sign it if there is a key."""
     from colbench_leaderboard.store.log import read_log
 
-    store = Path(args.store)
-    record = decisions.refuse(store, verified, args.refuse)
-    say_decision(record, read_log(store).head)
+    say_decision(record, read_log(Path(args.store)).head)
     sign.finish(args)
-    return 0
 
 
 def keep(args: argparse.Namespace) -> int:
@@ -207,9 +217,8 @@ def keep(args: argparse.Namespace) -> int:
     from colbench_leaderboard.store.log import find, read_log
 
     store = Path(args.store)
-    record = decisions.keep(store, find(read_log(store), args.bundle), args.reason)
-    say_decision(record, read_log(store).head)
-    sign.finish(args)
+    bundle = find(read_log(store), args.bundle)
+    _conclude(args, decisions.keep(store, bundle, args.reason))
     return 0
 
 
@@ -220,9 +229,7 @@ def remove(args: argparse.Namespace) -> int:
 
     store = Path(args.store)
     bundle = find(read_log(store), args.bundle)
-    record = decisions.remove(store, bundle, args.reason, delete=args.delete)
-    say_decision(record, read_log(store).head)
-    sign.finish(args)
+    _conclude(args, decisions.remove(store, bundle, args.reason, delete=args.delete))
     return 0
 
 

@@ -112,7 +112,7 @@ def signed_records(store: Path) -> int:
 
 
 def newest_head(store: Path, log: Log) -> Head:
-    """Return the last signed head or, in an unsigned store, the head of the log. Raises DataError if there is none."""
+    """Return the last signed head or, in an unsigned store, that of the log. Raises DataError if the log is empty."""
     if not (heads := read_heads(store)):
         return head_of(log)
     require_head(log, heads[-1], str(_head_file(store, heads[-1])))

@@ -74,7 +74,7 @@ def sign(content: bytes, key: Path, namespace: Namespace) -> str:
     sign with it.
     """
     if not key.is_file():
-        raise UserError(f"--key {key}: there is no such file; `ssh-keygen -t ed25519` makes a key")
+        raise UserError(f"--key {key}: does not exist; `ssh-keygen -t ed25519` makes a key")
     made = _ssh_keygen(["-Y", "sign", "-q", "-f", str(key), "-n", namespace], content)
     signature = made.stdout.decode("ascii", "replace")
     if made.returncode or not SIGNATURE.fullmatch(signature):

@@ -297,7 +297,7 @@ def test_a_store_is_begun_with_its_keepers_and_signed_as_it_decides(
     ("key", "message"),
     [
         ("stranger", r"--key .*stranger: was signed by a key that is not in .*signers"),
-        ("nowhere", r"--key .*nowhere: there is no such file; `ssh-keygen -t ed25519`"),
+        ("nowhere", r"--key .*nowhere: does not exist; `ssh-keygen -t ed25519`"),
         ("rubbish", r"--key .*rubbish: cannot sign: "),
     ],
 )

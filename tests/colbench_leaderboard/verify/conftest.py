@@ -67,9 +67,10 @@ def tasks(place: Path) -> list[Task]:
     return read_tasks(place / "tasks.jsonl")
 
 
-def submission(name: str) -> Submission:
-    """What is said of an entry on the open track."""
-    return Submission(
+@pytest.fixture(scope="session")
+def submission() -> Callable[[str], Submission]:
+    """Return what is said of an entry on the open track, by its name."""
+    return lambda name: Submission(
         name=name,
         organisation="Workshop",
         authors=("A. Person",),
@@ -82,7 +83,7 @@ def submission(name: str) -> Submission:
 
 
 @pytest.fixture(scope="session")
-def bundle_of(place: Path) -> Callable[..., Path]:
+def bundle_of(place: Path, submission: Callable[[str], Submission]) -> Callable[..., Path]:
     """Makes the bundle of a run: its name, flags of `colbench eval`, and its exit code; each is made once."""
 
     def make(name: str, *flags: str, code: int = 0) -> Path:

@@ -10,7 +10,6 @@ from colbench.cli import main
 from colbench.task import row_from_task
 from colbench_leaderboard.bundle.draft import draft
 from colbench_leaderboard.bundle.pack import pack
-from colbench_leaderboard.bundle.schema import Disclosures, Submission
 from colbench_tasks.families import FAMILIES
 from colbench_tasks.generate import generate
 
@@ -18,7 +17,7 @@ CHEAT = "colbench_agents.cheat:Cheat"
 
 
 @pytest.fixture(scope="module")
-def findings_of(tmp_path_factory):
+def findings_of(tmp_path_factory, submission):
     """Runs an agent on sixteen tasks, and verifies its bundle: the rules of its flags, and the success rate."""
     folder = tmp_path_factory.mktemp("disclosure")
     tasks = [
@@ -34,25 +33,11 @@ def findings_of(tmp_path_factory):
         given = [f"--agent-arg={arg}" for arg in args]
         if agent == CHEAT:
             given.append(f"--agent-arg=tasks={source}")
+        places = ("--tasks", str(source), "--out", str(run))
         flags = ("--sandbox-workers", "2")
-        assert (
-            main(
-                [
-                    "eval",
-                    "--agent",
-                    agent,
-                    *given,
-                    "--tasks",
-                    str(source),
-                    "--out",
-                    str(run),
-                    *flags,
-                ]
-            )
-            == 0
-        )
+        assert main(["eval", "--agent", agent, *given, *places, *flags]) == 0
         bundle, out = run / "bundle", run / "verified"
-        pack(draft(run, submission()), bundle)
+        pack(draft(run, submission("An entry")), bundle)
         assert main(["verify", str(bundle), "--tasks", str(source), "--out", str(out), *flags]) == 0
         receipt = json.loads((out / "receipt.json").read_bytes())
         summary = json.loads((out / "summary.json").read_bytes())
@@ -60,19 +45,6 @@ def findings_of(tmp_path_factory):
         return flagged, summary["success"]["mean"]
 
     return found
-
-
-def submission() -> Submission:
-    return Submission(
-        name="An entry",
-        organisation="Workshop",
-        authors=("A. Person",),
-        contact="a@example.org",
-        track="open",
-        description="",
-        models=(),
-        disclosures=Disclosures(trained_on_colbench=False, human_in_the_loop=False, tools="none"),
-    )
 
 
 @pytest.mark.parametrize("leaves", [1, 2])
