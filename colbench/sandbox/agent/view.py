@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from colbench.sandbox.agent.hidden import Hidden
+from colbench.sandbox.inside.agent_view import TOOLS
 from colbench.version import PACKAGES
 
 SYSTEM = (
@@ -75,7 +76,7 @@ def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
     here = Path.cwd()
     if not hidden.in_checkout(here):
         places += _shown_with(here, hidden)
-    places += [*runtime(hidden), Path(_NAME_SERVERS)]
+    places += [*runtime(hidden), *_tools(), Path(_NAME_SERVERS)]
     own = dict.fromkeys(str(place.resolve()) for place in places)
     tops = [f"/{name}" for name in sorted(os.listdir("/")) if f"/{name}" not in _NOT_OPEN]
     links = dict(link for path in [*tops, *map(str, places)] for link in _links(path))
@@ -91,6 +92,13 @@ def runtime(hidden: Hidden) -> list[Path]:
     found += [entry for entry in entries if not hidden.in_checkout(entry.resolve())]
     folders = (entry / name for entry in entries for name in sorted(PACKAGES - hidden.packages))
     return found + [folder for folder in folders if (folder / "__init__.py").is_file()]
+
+
+def _tools() -> Iterator[Path]:
+    """Yield the programs that ColBench's settings name, with their installations."""
+    for program in (each for name in TOOLS for each in _programs(os.environ.get(name, ""))):
+        yield program
+        yield from _installation(program)
 
 
 def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:

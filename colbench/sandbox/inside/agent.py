@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from .agent_filter import agent_filter
 from .agent_network import forward, listen
-from .agent_view import HOME, settings, view
+from .agent_view import HOME, TOOLS, settings, view
 
 _PASSED = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM", "PYTHONUNBUFFERED")
 """What an agent gets of the environment in any case, beside `LC_…`."""
@@ -145,7 +145,7 @@ class _Launch:
 def _environment(plan: dict[str, Any]) -> dict[str, str]:
     outer = os.environ.items()
     if plan["open"]:
-        return {name: value for name, value in outer if not name.startswith(_SETTINGS)}
+        return {k: v for k, v in outer if k in TOOLS or not k.startswith(_SETTINGS)}
     names = (*_PASSED, *plan["environment"])
     passed = {k: v for k, v in outer if k in names or k.startswith("LC_")}
     return {**passed, "HOME": HOME}

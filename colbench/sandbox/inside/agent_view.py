@@ -9,6 +9,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 HOME = "/tmp/home"  # noqa: S108 - in a /tmp of its own
+TOOLS = ("COLBENCH_VLLM", "COLBENCH_BROWSER")
+"""Variables that name a program which an agent may start."""
 SHOW, WRITE, PRIVATE, HIDE = "show", "write", "private", "hide"
 """Rules for a place: read, read and write, a private empty folder, nothing."""
 _OPTIONS = {
