@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.asking.failure_class import failure_class
+from colbench.asking.measures import measured
 from colbench.config import RunConfig
 from colbench.domain import Domain
 from colbench.errors import UserError
@@ -115,7 +117,8 @@ class Run:
         `agent_words`, `agent_prompt_tokens`, `agent_completion_tokens`, `human_prompt_tokens`,
         `human_completion_tokens` (None where no server counted), `seconds`, and every metric of the
         domain by its name (None where it was not taken; `success` is 1.0 or 0.0). Metrics of a
-        scoring mode other than `default` are named MODE_METRIC.
+        scoring mode other than `default` are named MODE_METRIC. Then those of the asking, such as `ask_f1`, and
+        `failure_class` (None if the dialogue did not fail).
         """
         families = {task.id: task.family for task in self._known_tasks()}
         for rollout in self.rollouts:
@@ -136,6 +139,8 @@ class Run:
                 **_tokens("human", [turn.human_usage for turn in rollout.turns]),
                 "seconds": rollout.seconds,
                 **_metrics(rollout),
+                **measured(rollout.asking),
+                "failure_class": failure_class(rollout),
             }
 
     def to_pandas(self) -> pandas.DataFrame:

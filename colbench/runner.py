@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.asking.derive import with_asking
 from colbench.clock import Abandon, Clock, supervised
 from colbench.config import digest
 from colbench.dialogue import Ending, opened, play
@@ -139,7 +140,7 @@ class Runner(Struct, frozen=True, kw_only=True):
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
         """Return the rollout with its verdicts; where the agent failed, with those of a failure."""
         if rollout.answer is None:
-            return replace(rollout, scores=_scores_of_failure(rollout))
+            return with_asking(task, replace(rollout, scores=_scores_of_failure(rollout)))
         return await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
 
 
@@ -229,7 +230,7 @@ def make_rollout(
 
 
 async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: str) -> Rollout:
-    """Return the rollout with the verdicts on its answer and, where the scorer has any, on its turns.
+    """Return the rollout with the verdicts on its answer and its asking and, where the scorer has any, on its turns.
 
     A failure of the scorer becomes the rollout's failure.
     """
@@ -243,7 +244,7 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
                 turns = tuple(map(_with_score, turns, verdicts))
     except InfrastructureError as error:
         return replace(rollout, failure=failure_of(error), scores={})
-    return replace(rollout, failure=None, turns=turns, scores=scores)
+    return with_asking(task, replace(rollout, failure=None, turns=turns, scores=scores))
 
 
 def _with_score(turn: Turn, score: Score | None) -> Turn:

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from colbench.config import RunConfig
 from colbench.registry import get_domain
 from colbench.report import dialogues, scores, verdicts
+from colbench.report.asking import asking_report, failed_report
 from colbench.report.baseline import Baseline, compare
 from colbench.report.cells import Cells, leading_metric, plan, unjudged
 from colbench.report.model import DomainReport, RunReport
@@ -90,5 +91,9 @@ def _domain(
         floors=verdicts.floors(cells, domain, metrics),
         notes=verdicts.notes(rollouts, mode, domain),
         win_rate=compare(tasks, cells, baseline, mode) if baseline else None,
+        asking=asking_report(
+            tasks, cells, max_turns=config.max_turns, mode=mode, lead=lead, baseline=baseline
+        ),
+        failed=failed_report(tasks, cells, mode) if domain.success else None,
         **asdict(modes[mode]),
     )
