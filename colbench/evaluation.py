@@ -40,7 +40,7 @@ from colbench.participants import (
 )
 from colbench.plugins import require_method
 from colbench.registry import get_domain
-from colbench.report.baseline import load_baseline
+from colbench.report.baseline import load_others
 from colbench.resources import RunResources
 from colbench.rollout import Rollout
 from colbench.run import Run
@@ -112,7 +112,7 @@ class Evaluation:
         require_domains(self.agent, config, self.tasks)
         require_tokens(self.agent, config)
         self.human: Any = human or find_participant("human", config)
-        self.baseline = load_baseline(config, self.tasks)
+        self.others = load_others(config, self.tasks)
         self.resources = RunResources(config, self.tasks)
         resolved = {
             "agent": describe_for(self.agent, domains) | {"process": process_of(self.agent)},
@@ -148,7 +148,13 @@ class Evaluation:
                     lines = b"".join(encode_lines(self.tasks))
                     self.folder.write(self.folder.tasks_path.name, lines)
                 earlier = {rollout.key: rollout for rollout in self._earlier()}
-                cells = plan(self.tasks, self.config.trials, record.digest, self.config.seed)
+                cells = plan(
+                    self.tasks,
+                    self.config.trials,
+                    record.digest,
+                    self.config.seed,
+                    self.config.told,
+                )
                 pending = [cell for cell in cells if not _settled(earlier.get(cell.key))]
                 kept = [earlier[cell.key] for cell in cells if _settled(earlier.get(cell.key))]
                 observer.on_resume(kept, len(cells))

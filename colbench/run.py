@@ -17,7 +17,7 @@ from colbench.errors import UserError
 from colbench.hub import push
 from colbench.messages import Usage
 from colbench.registry import get_domain
-from colbench.report.baseline import Baseline, load_baseline
+from colbench.report.baseline import Baseline, Others, load_others
 from colbench.report.dialogues import agent_words, human_words
 from colbench.report.model import RunReport, WinRate
 from colbench.report.summary import summarize
@@ -91,15 +91,15 @@ class Run:
     @cached_property
     def report(self) -> RunReport:
         """The report: every number with its interval, as in `report.json`."""
-        baseline = load_baseline(self.config, self.tasks)
-        return summarize(self.tasks, self.config.trials, self.rollouts, self.config, baseline)
+        others = load_others(self.config, self.tasks)
+        return summarize(self.tasks, self.config.trials, self.rollouts, self.config, others)
 
     def write_report(self) -> RunReport:
         """Write `report.json`, `report.html` and the pages of its domains into the folder, and return the report."""
         from colbench.report.write import write_report
 
-        baseline = load_baseline(self.config, self.tasks)
-        return write_report(self.folder, self.tasks, self.config, baseline)
+        others = load_others(self.config, self.tasks)
+        return write_report(self.folder, self.tasks, self.config, others)
 
     def print_report(self) -> RunReport:
         """Write the report, print its table, its warnings and its pages, as `colbench eval` does, and return it."""
@@ -216,7 +216,9 @@ def compare(run: Run, baseline: Run) -> dict[str, WinRate]:
         agent=baseline.config.agent,
         rollouts=tuple(baseline.rollouts),
     )
-    report = summarize(run.tasks, run.config.trials, run.rollouts, run.config, other)
+    report = summarize(
+        run.tasks, run.config.trials, run.rollouts, run.config, Others(baseline=other)
+    )
     return {name: each.win_rate for name, each in report.domains.items() if each.win_rate}
 
 

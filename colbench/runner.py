@@ -10,8 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.asking.derive import with_asking
+from colbench.asking.opening import opening
 from colbench.clock import Abandon, Clock, supervised
-from colbench.config import digest
+from colbench.config import Told, digest
 from colbench.dialogue import Ending, opened, play
 from colbench.errors import (
     AgentError,
@@ -52,16 +53,21 @@ class Cell(Struct, frozen=True, kw_only=True):
     trial: int
     key: str
     seed: int
+    request: str = ""
+    """The first message; by default the task's request."""
 
 
-def plan(tasks: Sequence[Task], trials: int, config_digest: str, seed: int) -> list[Cell]:
-    """Return all cells of a run: every task once, then every task again."""
+def plan(
+    tasks: Sequence[Task], trials: int, config_digest: str, seed: int, told: Told = "asked"
+) -> list[Cell]:
+    """Return all cells of a run: every task once, then every task again; `told` is the configuration's."""
     return [
         Cell(
             task=task,
             trial=trial,
             key=digest([task.id, task.hash, trial, config_digest]),
             seed=cell_seed(seed, task.id, task.hash, trial),
+            request=opening(task, told),
         )
         for trial in range(trials)
         for task in tasks
@@ -135,6 +141,7 @@ class Runner(Struct, frozen=True, kw_only=True):
                     max_turns=self.max_turns,
                     clock=clock,
                     turns=turns,
+                    request=cell.request,
                 )
 
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
@@ -219,7 +226,7 @@ def make_rollout(
         domain=cell.task.domain,
         trial=cell.trial,
         seed=cell.seed,
-        request=cell.task.request,
+        request=cell.request or cell.task.request,
         turns=audit_turns(cell.task, turns),
         answer=ending.answer if ending else None,
         ended_by=ending.ended_by if ending else "failure",

@@ -56,8 +56,8 @@ def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking |
     """
     if rollout.ended_by == "failure" and not rollout.agent_failed:
         return None
-    stated = frozenset(fact.name for fact in decisions if fact.stated)
-    hidden = [fact for fact in decisions if not fact.stated]
+    stated = frozenset(f.name for f in decisions if f.stated or f.statement in rollout.request)
+    hidden = [fact for fact in decisions if fact.name not in stated]
     questions = _questions(rollout.turns, stated)
     known = stated.union(*(question.told for question in questions))
     heard = [fact for fact in hidden if fact.name in known]

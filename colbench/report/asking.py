@@ -29,7 +29,11 @@ class _Known(Struct, frozen=True):
     def hidden(self) -> list[str]:
         """Names of the decisions that the request does not state."""
         decisions = get_domain(self.task.domain).decisions(self.task)
-        return [fact.name for fact in decisions if not fact.stated]
+        return [
+            fact.name
+            for fact in decisions
+            if not fact.stated and fact.statement not in self.rollout.request
+        ]
 
     def told_at(self, number: int) -> set[str]:
         """Return the hidden decisions that were told in a turn, counted from 0."""

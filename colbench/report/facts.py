@@ -130,6 +130,7 @@ def _scores(domain: Domain, report: DomainReport) -> Iterator[Fact]:
         )
         yield from _rates(domain, report.lead, report.unscored_as_zero, ", as 0")
     yield from _other_modes(domain, report)
+    yield from _ceiling(domain, report)
     yield from _delta(domain, report)
     yield from _by_turn(domain, report)
     for scorer, verdicts in report.scorers.items():
@@ -169,6 +170,21 @@ def _by_turn(domain: Domain, report: DomainReport) -> Iterator[Fact]:
     shown = " ".join(NOTHING if each.mean is None else f"{each.mean * 100:.0f}" for each in values)
     if values:
         yield Fact(label=f"{name} by turn", value=f"1 to {len(values)}", note=f"{shown} %")
+
+
+def _ceiling(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    """Yield the scores of the same agent told everything, with its own on the same tasks."""
+    ceiling = report.ceiling
+    if ceiling is None:
+        return
+    pairs = [(metric_label(domain, report.lead), ceiling.value, ceiling.own_value)]
+    if domain.success and ceiling.success_rate and ceiling.own_success_rate:
+        pairs.insert(0, (domain.success.label, ceiling.success_rate, ceiling.own_success_rate))
+    for label, told, own in pairs:
+        note = (
+            f"{percent_range(told)}; {percent(own.mean)} on the same {count(ceiling.tasks, 'task')}"
+        )
+        yield Fact(label=f"{label}, all told", value=percent(told.mean), note=note)
 
 
 def _delta(domain: Domain, report: DomainReport) -> Iterator[Fact]:

@@ -204,6 +204,19 @@ class FailedReport(Struct, frozen=True, kw_only=True):
     """By family and class."""
 
 
+class Ceiling(Struct, frozen=True, kw_only=True):
+    """The scores of the agent when the first message tells it everything, next to its own on the same tasks."""
+
+    run: str
+    """The folder of that run, as given."""
+    tasks: int
+    """Tasks that both runs have scored."""
+    value: Interval
+    success_rate: Interval | None
+    own_value: Interval
+    own_success_rate: Interval | None
+
+
 class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Everything about one domain; the numbers at the top are those of the leading mode."""
 
@@ -249,6 +262,8 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """None without a baseline that holds tasks of this domain."""
     asking: AskingReport | None = None
     """None if no dialogue tells which decisions were asked for."""
+    ceiling: Ceiling | None = None
+    """None without a run of the agent that was told everything."""
     failed: FailedReport | None = None
     """None in a domain without success."""
 

@@ -11,7 +11,9 @@ from msgspec.structs import replace
 import colbench
 from colbench.asking.derive import with_asking
 from colbench.asking.failure_class import failure_class
-from colbench.errors import Boundary
+from colbench.asking.opening import opening
+from colbench.cli import main
+from colbench.errors import Boundary, UserError
 from colbench.rollout import Failure, Rollout, Turn
 from colbench.score import Check, Score
 from colbench.task import Fact, Hidden, Task
@@ -273,3 +275,49 @@ def test_the_report_counts_by_class_family_and_decision(runs):
     assert sum(row.hidden for row in decisions) == hidden
     told = sum(rollout.asking.told for rollout in runs["demonstrator"].rollouts)
     assert sum(row.told for row in decisions) == told
+
+
+def test_all_told_is_said_before_the_signature_and_leaves_nothing_to_ask():
+    said = opening(TASK, "all")
+    assert said == f"Pick the items. An empty list gives None. {LIMIT} {ORDER} \n\ndef pick(items):"
+    assert opening(TASK, "asked") == TASK.request
+    asking = dialogue(request=said).asking
+    assert (asking.hidden, asking.ask_recall, asking.ask_f1) == (0, None, None)
+
+
+def test_of_a_task_whose_decisions_are_not_known_nothing_can_be_told():
+    page = replace(TASK, domain="frontend", hidden=Hidden(reference="<p>hi</p>"))
+    with pytest.raises(UserError, match="--told all: the hidden decisions of t are not known"):
+        opening(page, "all")
+
+
+def test_the_ceiling_stands_next_to_the_score(runs, tmp_path, capsys):
+    told = colbench.evaluate(
+        agent="demonstrator",
+        tasks="bundled:backend/test",
+        limit=40,
+        told="all",
+        out=tmp_path / "told",
+    )
+    run = colbench.load_run(runs["demonstrator"].path)
+    assert main(["report", str(run.path), "--ceiling", str(told.path), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)["domains"]["backend"]["ceiling"]
+    ours = [r.scores["default"].value for r in run.rollouts[:40]]
+    theirs = [r.scores["default"].value for r in told.rollouts]
+    assert report["tasks"] == 40
+    assert report["value"]["mean"] == pytest.approx(sum(theirs) / 40)
+    assert report["own_value"]["mean"] == pytest.approx(sum(ours) / 40)
+    assert report["value"]["mean"] > report["own_value"]["mean"]
+
+
+def test_a_ceiling_that_is_none_is_refused(runs, capsys):
+    plain = str(runs["guesser"].path)
+    assert main(["report", str(runs["demonstrator"].path), "--ceiling", plain]) == 2
+    assert f"--ceiling {plain}: is no folder of a run with --told all" in capsys.readouterr().err
+
+
+def test_what_is_told_pins_a_run(tmp_path, capsys):
+    argv = ["eval", "--agent", "guesser", "--limit", "1", "--out", str(tmp_path / "out")]
+    assert main(argv) == 0
+    assert main([*argv, "--told", "all"]) == 2
+    assert "told: " in capsys.readouterr().err
