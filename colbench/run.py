@@ -79,7 +79,7 @@ class Run:
         They have the order of the plan: all tasks in their order, then all of them again for the next trial. Those of
         unknown tasks come last, in the order in which they ended; a source may no longer give its tasks.
         """
-        places = {task.id: number for number, task in enumerate(self._known_tasks())}
+        places = {task.id: number for number, task in enumerate(self.known_tasks())}
 
         def place(rollout: Rollout) -> tuple[bool, int, int]:
             if rollout.task_id not in places:
@@ -120,7 +120,7 @@ class Run:
         scoring mode other than `default` are named MODE_METRIC. Then those of the asking, such as `ask_f1`, and
         `failure_class` (None if the dialogue did not fail).
         """
-        families = {task.id: task.family for task in self._known_tasks()}
+        families = {task.id: task.family for task in self.known_tasks()}
         for rollout in self.rollouts:
             yield {
                 "task_id": rollout.task_id,
@@ -186,7 +186,7 @@ class Run:
         shutil.copytree(self.path, target, ignore=shutil.ignore_patterns(".lock"))
         return Run(RunFolder(target), tasks=self._tasks)
 
-    def _known_tasks(self) -> list[Task]:
+    def known_tasks(self) -> list[Task]:
         """Return the tasks, or none where their source no longer gives them."""
         try:
             return self.tasks

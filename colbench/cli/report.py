@@ -71,8 +71,9 @@ def write_and_show(
     others: Others | None = None,
     *,
     as_json: bool = False,
+    short: bool = False,
 ) -> RunReport:
-    """Write report.json and report.html, print the table or the JSON, and return the report."""
+    """Write report.json and report.html, print the table or the JSON, and return the report; see `print_report`."""
     from colbench.report.console import print_report
     from colbench.report.write import write_report
 
@@ -80,5 +81,5 @@ def write_and_show(
     if as_json:
         sys.stdout.write((folder.path / "report.json").read_text("utf-8"))
     else:
-        print_report(report, folder.path)
+        print_report(report, folder.path, short=short)
     return report

@@ -321,3 +321,39 @@ def test_what_is_told_pins_a_run(tmp_path, capsys):
     assert main(argv) == 0
     assert main([*argv, "--told", "all"]) == 2
     assert "told: " in capsys.readouterr().err
+
+
+def test_the_table_after_a_run_is_a_screen_of_facts_and_names_the_next_commands(tmp_path, capsys):
+    out = str(tmp_path / "out")
+    assert main(["eval", "--agent", "demonstrator", "--limit", "30", "--out", out]) == 0
+    printed = capsys.readouterr().out
+    lines = printed[printed.index("Backend programming:") :].splitlines()
+    assert len(lines) <= 20
+    assert max(map(len, lines[:-2])) <= 80
+    for label in ("success rate", "tests passed", "ask F1", "failed", "turns"):
+        assert any(line.strip().startswith(label) for line in lines), label
+    assert f"colbench report {out}" in printed
+    assert f"colbench view {out} --failed" in printed
+    assert "not counted" not in printed
+
+
+def test_failed_dialogues_are_listed_with_what_was_never_told(runs, capsys):
+    run = runs["demonstrator"]
+    guessed = [r for r in run.rollouts if failure_class(r) == "guessed"]
+    assert main(["view", str(run.path), "--failed", "guessed"]) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    rows = [line for line in lines if line.split()[0].endswith(tuple("0123456789"))]
+    assert [row.split()[0] for row in rows] == [rollout.task_id for rollout in guessed]
+    assert main(["view", str(run.path), "--failed"]) == 0
+    every = capsys.readouterr().out
+    assert all(r.task_id in every for r in run.rollouts if failure_class(r))
+    assert main(["view", str(runs["interviewer"].path), "--failed"]) == 0
+    assert capsys.readouterr().out == "no dialogue\n"
+
+
+def test_a_list_is_of_a_whole_run(runs, capsys):
+    run = runs["guesser"]
+    assert main(["view", str(run.path), "--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) >= 1 + len(run.rollouts)
+    assert main(["view", str(run.path), run.rollouts[0].task_id, "--list"]) == 2
+    assert "leave out the task" in capsys.readouterr().err
