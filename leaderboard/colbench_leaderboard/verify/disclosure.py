@@ -9,25 +9,17 @@ or that is right. `evidence` judges whether guessing explains what the answers o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from msgspec import Struct
 
+from colbench.asking.telling import Literals, heard, literals, was_told
 from colbench.facts.human import answer
-from colbench.items import WORD, Items
-from colbench.leaks import STEM, hidden_items, told_items, used_items
+from colbench.leaks import hidden_items, used_items
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.task import Fact, Task
 from colbench_leaderboard.verify.guessing import HALF, GuessRates
-
-MOST_WORDS = 0.6
-"""Share of a statement's words that a paraphrase must hold."""
-LONGEST_REPLY = 20_000
-"""Characters of a human's reply that are searched."""
-
-Literals = frozenset[object]
 
 
 class Disclosure(Struct, frozen=True, kw_only=True):
@@ -59,14 +51,6 @@ class Disclosure(Struct, frozen=True, kw_only=True):
         return prod(self.rates)
 
 
-class Heard(Struct, frozen=True, kw_only=True):
-    """One text of the human, with its hidden items and word stems."""
-
-    text: str
-    literals: Literals
-    stems: frozenset[str]
-
-
 def disclosure(
     task: Task, rollout: Rollout, *, success: bool | None, rates: GuessRates, keyless: bool = True
 ) -> Disclosure:
@@ -81,7 +65,7 @@ def disclosure(
     domain = get_domain(task.domain)
     source = domain.source(rollout.answer or "")
     copied = success is not False and domain.copied(task, source)
-    used = _literals(used_items(task, source))
+    used = literals(used_items(task, source))
     facts = [fact for fact in task.hidden.facts if not fact.stated]
     if facts:
         right = copied if success is None else success
@@ -90,7 +74,7 @@ def disclosure(
         taken = sum(right or _holds(task, fact, used) for fact in untold)
     else:
         right = copied
-        whole = _literals(hidden_items(task))
+        whole = literals(hidden_items(task))
         secret = whole.difference(*(reply.literals for reply in replies))
         hidden, chances = len(whole), (HALF,) * len(secret)
         taken = len(secret & used)
@@ -99,32 +83,6 @@ def disclosure(
     )
 
 
-def heard(task: Task, reply: str) -> Heard:
-    """Return the hidden items and word stems of a text."""
-    text = reply[:LONGEST_REPLY]
-    return Heard(text=text, literals=_literals(told_items(task, text)), stems=_stems(text))
-
-
-def was_told(task: Task, fact: Fact, replies: Sequence[Heard]) -> bool:
-    """Return True if one of the human's replies tells a fact."""
-    statement = heard(task, fact.statement)
-    enough = max(1, MOST_WORDS * len(statement.stems))
-    return any(
-        statement.text in reply.text
-        or (statement.literals and statement.literals <= reply.literals)
-        or len(statement.stems & reply.stems) >= enough
-        for reply in replies
-    )
-
-
 def _holds(task: Task, fact: Fact, used: Literals) -> bool:
-    literals = heard(task, fact.statement).literals
-    return bool(literals) and literals <= used
-
-
-def _literals(items: Items) -> Literals:
-    return frozenset(items.numbers) | frozenset(items.texts)
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(word[:STEM].lower() for word in WORD.findall(text))
+    own = heard(task, fact.statement).literals
+    return bool(own) and own <= used

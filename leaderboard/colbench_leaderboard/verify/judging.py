@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
+from colbench.asking.derive import with_asking
 from colbench.config import RunConfig
 from colbench.errors import InfrastructureError, UserError
 from colbench.interfaces import ProgressScorer
@@ -79,7 +80,9 @@ class Judge:
         rollout = cell.rollout
         same, differs = await replay(self._session.human, task, rollout) if again else (0, "")
         scorer, told = "", None
-        if rollout.answer is not None:
+        if rollout.answer is None:
+            rollout = with_asking(task, rollout)
+        else:
             rollout = await self._session.score(rollout, task)
             if failed := rollout.failure:
                 raise InfrastructureError(f"{task.id}: {failed.boundary}: {failed.reason}")
