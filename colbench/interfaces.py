@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from colbench.messages import Message
 from colbench.pages.render import PageRenderer
+from colbench.rollout import Followed
 from colbench.score import Score
 from colbench.task import BACKEND, Task
 
@@ -128,6 +129,20 @@ class ProgressScorer(Scorer, Protocol):
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
         """The verdict on what the agent showed in one turn; None if it showed nothing to judge."""
+        ...
+
+
+@runtime_checkable
+class ReplyScorer(ProgressScorer, Protocol):
+    """A progress scorer that can also say whether the agent followed what the human pointed out."""
+
+    async def score_replies(
+        self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
+    ) -> list[Followed | None]:
+        """Return for each turn what became of the differences that the human's reply pointed out.
+
+        `shown`: what the agent showed in each turn, in the last one its answer.
+        """
         ...
 
 

@@ -85,6 +85,27 @@ class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return 2 * precision * recall / (precision + recall) if precision and recall else 0.0
 
 
+class Followed(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of the differences that the human pointed out, on what the agent showed next (frontend design)."""
+
+    fixed: int = 0
+    kept: int = 0
+    """Still there, though perhaps smaller."""
+    worse: int = 0
+
+    def __add__(self, other: Followed) -> Followed:
+        return Followed(
+            fixed=self.fixed + other.fixed,
+            kept=self.kept + other.kept,
+            worse=self.worse + other.worse,
+        )
+
+    @property
+    def pointed_out(self) -> int:
+        """Differences that the human pointed out."""
+        return self.fixed + self.kept + self.worse
+
+
 class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One reply of the agent and what the human said to it."""
 
@@ -112,6 +133,8 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     included; None if the task's decisions are not known."""
     told: tuple[str, ...] | None = None
     """Names of the decisions that the human's reply told; None as for `asked`, and where there is no reply."""
+    followed: Followed | None = None
+    """What became of the differences that the human's reply pointed out; None if it named none word for word."""
     score: Score | None = None
     """The verdict on what the agent showed in this turn (frontend design: its page), in the last turn on the answer.
 
@@ -159,6 +182,12 @@ class Rollout(Struct, frozen=True, kw_only=True):
     asking: Asking | None = None
     """What the questions were worth; None if the task's decisions are not known or the dialogue was cut short by a
     failure that is not the agent's."""
+
+    @property
+    def followed(self) -> Followed | None:
+        """What became of the differences that the human pointed out in all turns; None if none is known."""
+        known = [turn.followed for turn in self.turns if turn.followed]
+        return sum(known, Followed()) if known else None
 
     @property
     def agent_failed(self) -> bool:

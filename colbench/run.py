@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.asking.derive import complete
 from colbench.asking.failure_class import failure_class
-from colbench.asking.measures import measured
+from colbench.asking.measures import followed_shares, measured
 from colbench.config import RunConfig
 from colbench.domain import Domain
 from colbench.errors import UserError
@@ -86,7 +87,7 @@ class Run:
                 return True, 0, 0
             return False, rollout.trial, places[rollout.task_id]
 
-        return sorted(self.folder.rollouts(), key=place)
+        return complete(self.known_tasks(), sorted(self.folder.rollouts(), key=place))
 
     @cached_property
     def report(self) -> RunReport:
@@ -117,8 +118,9 @@ class Run:
         `agent_words`, `agent_prompt_tokens`, `agent_completion_tokens`, `human_prompt_tokens`,
         `human_completion_tokens` (None where no server counted), `seconds`, and every metric of the
         domain by its name (None where it was not taken; `success` is 1.0 or 0.0). Metrics of a
-        scoring mode other than `default` are named MODE_METRIC. Then those of the asking, such as `ask_f1`, and
-        `failure_class` (None if the dialogue did not fail).
+        scoring mode other than `default` are named MODE_METRIC. Then those of the asking, such as `ask_f1`, the
+        shares of what the human pointed out, such as `differences_fixed`, and `failure_class` (None if the dialogue did
+        not fail).
         """
         families = {task.id: task.family for task in self.known_tasks()}
         for rollout in self.rollouts:
@@ -140,6 +142,7 @@ class Run:
                 "seconds": rollout.seconds,
                 **_metrics(rollout),
                 **measured(rollout.asking),
+                **followed_shares(rollout.followed),
                 "failure_class": failure_class(rollout),
             }
 

@@ -28,13 +28,14 @@ from colbench.interfaces import (
     Episode,
     HumanSimulator,
     ProgressScorer,
+    ReplyScorer,
     Scorer,
     StatefulAgent,
 )
 from colbench.leaks import audit_turns
 from colbench.loop_watch import watched_loop
 from colbench.registry import get_domain
-from colbench.rollout import Failure, Rollout, Turn, cell_seed, failure_of
+from colbench.rollout import Failure, Followed, Rollout, Turn, cell_seed, failure_of
 from colbench.run_folder import now
 from colbench.score import Score
 from colbench.task import Task
@@ -249,6 +250,10 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
                 shown = [*(turn.said for turn in turns[:-1]), answer]
                 verdicts = [await scorer.score_turn(task, text) for text in shown]
                 turns = tuple(map(_with_score, turns, verdicts))
+            if isinstance(scorer, ReplyScorer):
+                replies = [turn.human for turn in turns]
+                found = await scorer.score_replies(task, shown, replies)
+                turns = tuple(map(_with_followed, turns, found))
     except InfrastructureError as error:
         return replace(rollout, failure=failure_of(error), scores={})
     return with_asking(task, replace(rollout, failure=None, turns=turns, scores=scores))
@@ -256,6 +261,10 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
 
 def _with_score(turn: Turn, score: Score | None) -> Turn:
     return replace(turn, score=score)
+
+
+def _with_followed(turn: Turn, followed: Followed | None) -> Turn:
+    return replace(turn, followed=followed)
 
 
 def _crashed(rollout: Rollout) -> bool:

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from colbench.domain import Metric
 from colbench.errors import ScorerError, UserError, boundary, describe_exception
-from colbench.interfaces import ProgressScorer, Scorer
+from colbench.interfaces import ProgressScorer, ReplyScorer, Scorer
+from colbench.rollout import Followed
 from colbench.score import Score
 from colbench.task import Task
 
@@ -119,6 +120,8 @@ def with_extras(scorer: Scorer, extras: Sequence[ExtraScorer]) -> Scorer:
     """Return a scorer that also takes the metrics of the extra scorers; without any, the scorer itself."""
     if not extras:
         return scorer
+    if isinstance(scorer, ReplyScorer):
+        return _RepliesWithExtras(scorer, extras)
     both = _ProgressWithExtras if isinstance(scorer, ProgressScorer) else _WithExtras
     return both(scorer, extras)
 
@@ -145,3 +148,12 @@ class _ProgressWithExtras(_WithExtras):
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
         return await self._scorer.score_turn(task, said)
+
+
+class _RepliesWithExtras(_ProgressWithExtras):
+    _scorer: ReplyScorer
+
+    async def score_replies(
+        self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
+    ) -> list[Followed | None]:
+        return await self._scorer.score_replies(task, shown, replies)

@@ -32,6 +32,24 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
     return replace(marked, asking=_asking(task, decisions, marked))
 
 
+def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout]:
+    """Return rollouts in their order, with the asking derived for those that were written before it was stored.
+
+    A rollout of another task than the given ones, or of another version of its task, stays as it is.
+    """
+    by_hash = {task.hash: task for task in tasks}
+    return [
+        with_asking(task, each)
+        if _unmarked(each) and (task := by_hash.get(each.task_hash))
+        else each
+        for each in rollouts
+    ]
+
+
+def _unmarked(rollout: Rollout) -> bool:
+    return rollout.asking is None and all(turn.asked is None for turn in rollout.turns)
+
+
 def _marked(task: Task, turn: Turn) -> Turn:
     said, reply = turn.said[:READ], turn.human
     asked = tuple(fact.name for fact in get_domain(task.domain).asked(task, said))

@@ -8,7 +8,7 @@ from math import inf
 from msgspec import Struct
 
 from colbench.domain import Metric
-from colbench.rollout import Asking
+from colbench.rollout import Asking, Followed
 
 
 class Measure(Struct, frozen=True):
@@ -44,3 +44,22 @@ MEASURES = (
 def measured(asking: Asking | None) -> dict[str, float | None]:
     """Return every measure of one dialogue by name; all None where the asking is not known."""
     return {each.metric.name: each.take(asking) if asking else None for each in MEASURES}
+
+
+FOLLOWED = (
+    Metric(name="differences_fixed", label="fixed"),
+    Metric(name="differences_kept", label="kept"),
+    Metric(name="differences_worse", label="worse", direction="lower"),
+)
+"""Shares of the differences that the human pointed out in a dialogue."""
+
+
+def followed_shares(followed: Followed | None) -> dict[str, float | None]:
+    """Return every measure of `FOLLOWED` by name; all None where nothing is known to have been pointed out."""
+    if followed is None:
+        return {metric.name: None for metric in FOLLOWED}
+    counts = (followed.fixed, followed.kept, followed.worse)
+    return {
+        metric.name: number / followed.pointed_out
+        for metric, number in zip(FOLLOWED, counts, strict=True)
+    }

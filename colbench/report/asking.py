@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from colbench.asking.failure_class import FAILURE_CLASSES, failure_class
-from colbench.asking.measures import MEASURES, Measure
+from colbench.asking.measures import FOLLOWED, MEASURES, Measure, followed_shares
 from colbench.domain import Metric
 from colbench.registry import get_domain
 from colbench.report.baseline import Baseline
 from colbench.report.cells import Cells, value
-from colbench.report.model import AskingReport, DecisionReport, FailedReport
+from colbench.report.model import AskingReport, DecisionReport, FailedReport, FollowedReport
 from colbench.rollout import Rollout
 from colbench.stats import Interval, mean_interval
 from colbench.task import Task
@@ -133,6 +133,22 @@ def _decisions(dialogues: Iterable[_Known]) -> tuple[DecisionReport, ...]:
         for (family, name), found in counts.items()
     ]
     return tuple(sorted(rows, key=lambda row: (row.asked / row.hidden, row.family, row.decision)))
+
+
+def followed_report(cells: Cells) -> FollowedReport | None:
+    """Return what became of the differences that the human pointed out; None if no dialogue tells."""
+    known = [found for rollout in cells.rollouts if (found := rollout.followed)]
+    if not known:
+        return None
+
+    def mean(name: str) -> Interval:
+        return mean_interval(cells.clusters(lambda each: followed_shares(each.followed)[name]))
+
+    return FollowedReport(
+        dialogues=len(known),
+        differences=sum(each.pointed_out for each in known),
+        metrics={metric.name: mean(metric.name) for metric in FOLLOWED},
+    )
 
 
 def failed_report(tasks: Sequence[Task], cells: Cells, mode: str) -> FailedReport:

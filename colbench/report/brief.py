@@ -30,6 +30,7 @@ def brief(domain: Domain, report: DomainReport) -> list[Fact]:
     return [
         *_scores(domain, report),
         *_asking(report),
+        *_followed(report),
         *_failed(report),
         *_effort(report),
         *_leaks(report),
@@ -79,6 +80,15 @@ def _asking(report: DomainReport) -> Iterator[Fact]:
     if rare:
         named = (f"{row.family} {row.decision} {row.asked} of {row.hidden}" for row in rare)
         yield Fact(label="asked most rarely", value="", note=", ".join(named))
+
+
+def _followed(report: DomainReport) -> Iterator[Fact]:
+    if report.followed is None:
+        return
+    found = report.followed.metrics
+    kept, worse = (percent(found[f"differences_{name}"].mean) for name in ("kept", "worse"))
+    note = f"of the differences that the human pointed out; {kept} kept, {worse} made worse"
+    yield Fact(label="fixed next", value=percent(found["differences_fixed"].mean), note=note)
 
 
 def _failed(report: DomainReport) -> Iterator[Fact]:

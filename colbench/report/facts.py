@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from colbench.asking.measures import MEASURES
+from colbench.asking.measures import FOLLOWED, MEASURES
 from colbench.domain import Domain, Metric
 from colbench.numbers import (
     NOTHING,
@@ -26,6 +26,7 @@ from colbench.numbers import (
 from colbench.report.model import (
     AskingReport,
     DomainReport,
+    FollowedReport,
     LeakShare,
     Rates,
     Replies,
@@ -79,6 +80,11 @@ def sections(domain: Domain, report: DomainReport) -> list[Section]:
         Section(title="Dialogues", facts=tuple(_dialogues(report))),
         Section(
             title="Asking", heads=("mean", "95 % interval"), facts=tuple(_asking(report.asking))
+        ),
+        Section(
+            title="Differences pointed out",
+            heads=("mean", "95 % interval"),
+            facts=tuple(_followed(report.followed)),
         ),
         Section(title="Failed dialogues", facts=tuple(_failed(report))),
         Section(title="Replies of model servers", facts=tuple(_replies(report))),
@@ -261,6 +267,15 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
     if asking.estimated:
         note = "the tasks have no facts; decisions were read from the references"
         yield Fact(label="estimated", value="", note=note)
+
+
+def _followed(followed: FollowedReport | None) -> Iterator[Fact]:
+    if followed is None:
+        return
+    for metric in FOLLOWED:
+        yield measured(metric, followed.metrics[metric.name])
+    note = f"in {count(followed.dialogues, 'dialogue')}; as shares of those of one dialogue"
+    yield Fact(label="pointed out", value=f"{followed.differences:,}", note=note)
 
 
 def _failed(report: DomainReport) -> Iterator[Fact]:

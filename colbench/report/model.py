@@ -196,6 +196,16 @@ class AskingReport(Struct, frozen=True, kw_only=True):
     """By family and decision, those that are asked for most rarely first."""
 
 
+class FollowedReport(Struct, frozen=True, kw_only=True):
+    """What became of the differences that the human pointed out, on the page that the agent showed next."""
+
+    dialogues: int
+    """Those in which a difference was pointed out."""
+    differences: int
+    metrics: dict[str, Interval]
+    """Shares of a dialogue's differences, by name."""
+
+
 class FailedReport(Struct, frozen=True, kw_only=True):
     """Failed dialogues by class; see `colbench.asking.failure_class`."""
 
@@ -262,6 +272,8 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """None without a baseline that holds tasks of this domain."""
     asking: AskingReport | None = None
     """None if no dialogue tells which decisions were asked for."""
+    followed: FollowedReport | None = None
+    """None if no dialogue tells which differences the human pointed out."""
     ceiling: Ceiling | None = None
     """None without a run of the agent that was told everything."""
     failed: FailedReport | None = None

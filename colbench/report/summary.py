@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
+from colbench.asking.derive import complete
 from colbench.config import RunConfig
 from colbench.registry import get_domain
 from colbench.report import dialogues, scores, verdicts
-from colbench.report.asking import asking_report, failed_report
+from colbench.report.asking import asking_report, failed_report, followed_report
 from colbench.report.baseline import Others, ceiling, compare
 from colbench.report.cells import Cells, leading_metric, plan, unjudged
 from colbench.report.model import DomainReport, RunReport
@@ -36,6 +37,7 @@ def summarize(
     }
     others = others or Others()
     others.require(tasks)
+    rollouts = complete(tasks, rollouts)
     return RunReport(
         agent=config.agent,
         human=config.human,
@@ -92,6 +94,7 @@ def _domain(tasks: Sequence[Task], cells: Cells, config: RunConfig, others: Othe
         asking=asking_report(
             tasks, cells, max_turns=config.max_turns, mode=mode, lead=lead, baseline=others.baseline
         ),
+        followed=followed_report(cells),
         ceiling=ceiling(tasks, cells, others.ceiling, mode, lead) if others.ceiling else None,
         failed=failed_report(tasks, cells, mode) if domain.success else None,
         **asdict(modes[mode]),

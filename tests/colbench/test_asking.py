@@ -14,7 +14,10 @@ from colbench.asking.failure_class import failure_class
 from colbench.asking.opening import opening
 from colbench.cli import main
 from colbench.errors import Boundary, UserError
-from colbench.rollout import Failure, Rollout, Turn
+from colbench.report.asking import followed_report
+from colbench.report.cells import Cells
+from colbench.report.summary import summarize
+from colbench.rollout import Failure, Followed, Rollout, Turn
 from colbench.score import Check, Score
 from colbench.task import Fact, Hidden, Task
 
@@ -275,6 +278,50 @@ def test_the_report_counts_by_class_family_and_decision(runs):
     assert sum(row.hidden for row in decisions) == hidden
     told = sum(rollout.asking.told for rollout in runs["demonstrator"].rollouts)
     assert sum(row.told for row in decisions) == told
+
+
+def test_runs_from_before_the_asking_was_stored_have_it_derived(runs, tmp_path):
+    old = runs["demonstrator"].save(tmp_path / "old")
+    file = old.path / "rollouts.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for row in rows:
+        del row["asking"]
+        for turn in row["turns"]:
+            turn.pop("asked", None)
+            turn.pop("told", None)
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert file.read_text().count('"asked"') == 0
+    old = colbench.load_run(old.path)
+    assert old.rollouts == runs["demonstrator"].rollouts
+    rollouts = old.folder.rollouts()
+    report = summarize(old.tasks, 1, rollouts, old.config)
+    assert report.domains["backend"].asking == runs["demonstrator"].report.domains["backend"].asking
+    changed = [replace(rollout, task_hash="another") for rollout in rollouts]
+    assert summarize(old.tasks, 1, changed, old.config).domains["backend"].asking is None
+
+
+def test_the_report_has_the_shares_of_what_the_human_pointed_out():
+    followed = (
+        [Followed(fixed=3, worse=1), None, Followed(fixed=1, kept=1)],
+        [None],
+        [Followed(kept=2)],
+    )
+    cells = Cells(grid=tuple((pointed(*each),) for each in followed))
+    report = followed_report(cells)
+    assert (report.dialogues, report.differences) == (2, 8)
+    means = {name: interval.mean for name, interval in report.metrics.items()}
+    assert means == {
+        "differences_fixed": pytest.approx((4 / 6 + 0 / 2) / 2),
+        "differences_kept": pytest.approx((1 / 6 + 2 / 2) / 2),
+        "differences_worse": pytest.approx((1 / 6 + 0 / 2) / 2),
+    }
+    assert followed_report(Cells(grid=((pointed(None),),))) is None
+
+
+def pointed(*followed: Followed | None) -> Rollout:
+    """A dialogue about a page with what became of what the human pointed out in each turn."""
+    turns = tuple(Turn(raw="", said="", human="", followed=each) for each in followed)
+    return replace(dialogue(), domain="frontend", turns=turns)
 
 
 def test_all_told_is_said_before_the_signature_and_leaves_nothing_to_ask():

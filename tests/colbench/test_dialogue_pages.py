@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from colbench.clock import Clock
 from colbench.dialogue import play
 from colbench.errors import RenderError
 from colbench.messages import Message
-from colbench.rollout import Rollout, Turn
+from colbench.rollout import Followed, Rollout, Turn
 from colbench.runner import score_rollout
 from colbench.score import Score
+from colbench.scorers import FunctionScorer, with_extras
 from colbench.task import Hidden, Task
 
 TASK = Task(
@@ -128,3 +130,26 @@ async def test_every_turn_with_a_page_is_scored_and_the_last_by_the_answer():
 async def test_a_browser_that_fails_leaves_the_dialogue_unscored():
     scored = await score_rollout(Judge(RenderError("gone")), TASK, rollout(SECOND), SECOND)
     assert (scored.scores, scored.failure.boundary, scored.settled) == ({}, "render", False)
+
+
+class FollowingJudge(Judge):
+    """Says that each reply pointed out as many differences as it has words, and that all were fixed."""
+
+    async def score_replies(self, task, shown, replies):
+        assert len(shown) == len(replies)
+        return [reply and Followed(fixed=len(reply.split())) for reply in replies]
+
+
+async def test_every_turn_says_what_became_of_what_the_human_pointed_out():
+    talked = rollout(SECOND)
+    turns = tuple(
+        replace(turn, human=human)
+        for turn, human in zip(talked.turns, ("Darker.", "Larger text.", None), strict=True)
+    )
+    longer = FunctionScorer("longer", lambda task, answer: len(answer) + 1)
+    for judge in (FollowingJudge(), with_extras(FollowingJudge(), [longer])):
+        scored = await score_rollout(judge, TASK, replace(talked, turns=turns), SECOND)
+        followed = [turn.followed for turn in scored.turns]
+        assert followed == [Followed(fixed=1), Followed(fixed=2), None]
+        assert scored.followed == Followed(fixed=3)
+    assert (await score_rollout(Judge(), TASK, talked, SECOND)).followed is None

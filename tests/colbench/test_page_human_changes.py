@@ -10,8 +10,10 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from colbench.domains.frontend.human.differences import differences
+from colbench.domains.frontend.human.followed import all_followed
 from colbench.domains.frontend.human.human import CONTENT, compare
 from colbench.pages.render import Render
+from colbench.rollout import Followed
 from colbench.sandbox.browser import Renderer
 
 
@@ -301,3 +303,54 @@ async def test_what_is_repaired_is_not_said_again(renderer: Renderer) -> None:
     assert len(said[0]) == 3
     for earlier, later in pairwise(said):
         assert later < earlier
+
+
+async def test_what_was_pointed_out_is_fixed_as_a_page_is_repaired(renderer: Renderer) -> None:
+    """One decision is repaired a turn, so a difference is fixed where its sentence is no longer true."""
+    wrong = replace(LOOKS[0], title="Something else", nav="#8b5cf6", button_color="#10b981")
+    aim, *pages = await _renders(renderer, [LOOKS[0], *repairs(LOOKS[0], wrong)])
+    said = [compare(aim, page) for page in pages]
+    true = [{one.sentence for one in differences(aim, page)} for page in pages]
+    expected = [
+        Followed(fixed=len(before - after), kept=len(before & after))
+        for before, after in pairwise(true)
+    ]
+    assert all_followed(aim, pages, [*said[:-1], None]) == [*expected, None]
+    assert sum(each.fixed for each in expected) == 3
+
+
+async def test_of_a_page_shown_twice_all_is_kept_and_of_the_target_all_is_fixed(
+    renderer: Renderer,
+) -> None:
+    for target, wrong in zip(LOOKS, (*LOOKS[1:], LOOKS[0]), strict=True):
+        aim, page = await _renders(renderer, [target, wrong])
+        said = compare(aim, page)
+        number = sum(one.sentence in said for one in differences(aim, page))
+        found = all_followed(aim, [page, None, page, aim], [said, said, said, None])
+        assert found == [Followed(kept=number), None, Followed(fixed=number), None]
+
+
+async def test_what_is_further_off_or_gone_or_does_not_show_is_worse(renderer: Renderer) -> None:
+    looks = [
+        LOOKS[0],
+        replace(LOOKS[0], title_size=32),
+        replace(LOOKS[0], title_size=20),
+        replace(LOOKS[0], order=LOOKS[0].order[1:]),
+    ]
+    aim, small, smaller, without = await _renders(renderer, looks)
+    said = compare(aim, small)
+    assert "smaller" not in said
+    assert said.count("heading") == 1
+    for page in (smaller, without, await renderer.render("<html>" + " " * 9_000_000 + "</html>")):
+        (found, _) = all_followed(aim, [small, page], [said, None])
+        assert found is not None
+        assert found.worse >= 1
+
+
+async def test_words_that_are_not_those_of_the_keyless_human_say_nothing(
+    renderer: Renderer,
+) -> None:
+    aim, page = await _renders(renderer, list(LOOKS[:2]))
+    said = "Make it look more like mine."
+    assert all_followed(aim, [page, aim], [said, None]) == [None, None]
+    assert all_followed(aim, [page, None], [compare(aim, page), None]) == [None, None]

@@ -16,6 +16,7 @@ import msgspec
 
 from colbench.config import ScoringMode
 from colbench.domains.frontend.clip import ClipEncoder
+from colbench.domains.frontend.human.followed import all_followed
 from colbench.domains.frontend.known import Known
 from colbench.domains.frontend.layout import compare_layout
 from colbench.domains.frontend.pictures import View
@@ -23,6 +24,7 @@ from colbench.domains.frontend.ssim import picture_ssim
 from colbench.errors import ScorerError, boundary
 from colbench.pages.extract import extract_page, target_page
 from colbench.pages.render import PageRenderer, Render
+from colbench.rollout import Followed
 from colbench.score import Score
 from colbench.task import Task
 
@@ -69,6 +71,23 @@ class FrontendScorer:
     async def score_turn(self, task: Task, said: str) -> Score | None:
         """The default verdict on the page of one turn, without floors; None if it shows none."""
         return await self._default(task, said) if extract_page(said) else None
+
+    async def score_replies(
+        self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
+    ) -> list[Followed | None]:
+        """Return for each turn what became of the differences that the human pointed out, on the next page.
+
+        Known for a human who names them as the keyless one does. Raises RenderError when the browser failed.
+        """
+        pages = [extract_page(text) for text in shown]
+        target, *made = await asyncio.gather(
+            self._target(task, "default"),
+            *(self._renderer.render(page, "default") for page in pages if page),
+        )
+        renders = iter(made)
+        seen = [next(renders) if page else None for page in pages]
+        with boundary(ScorerError):
+            return await asyncio.to_thread(all_followed, target, seen, replies)
 
     async def _score(self, task: Task, answer: str, mode: ScoringMode) -> Score:
         if mode == "official":

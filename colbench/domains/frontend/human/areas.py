@@ -9,7 +9,7 @@ from colbench.domains.frontend.human.colors import distance, name
 from colbench.domains.frontend.human.match import Pair
 from colbench.domains.frontend.human.page import Page, area_of, holds, middle, weight
 from colbench.domains.frontend.human.places import vertical
-from colbench.domains.frontend.human.scene import Difference, Scene
+from colbench.domains.frontend.human.scene import PAGE, Difference, Scene, identify
 from colbench.domains.frontend.human.things import wanted
 from colbench.domains.frontend.human.words import quote
 from colbench.pages.render import Block
@@ -32,6 +32,8 @@ def area_differences(scene: Scene) -> Iterator[Difference]:
         yield Difference(
             severity=0.1 + 0.9 * min(1.0, apart / _STRIKING),
             sentence=f"The background of the page should be {shade(theirs.background, mine.background)}.",
+            aspect="background",
+            subjects=PAGE,
         )
     for pair in scene.matching.pairs:
         if pair.theirs.kind not in _OWN_GROUND and pair.mine.kind not in _OWN_GROUND:
@@ -66,6 +68,8 @@ def _behind(pair: Pair, scene: Scene) -> Iterator[Difference]:
     yield Difference(
         severity=min(1.0, apart / _STRIKING) * (0.15 + 0.9 * _share(spread, scene.mine)),
         sentence=said,
+        aspect="background",
+        subjects=identify(theirs),
         group=f"behind {area and (area.x, area.y)} {theirs.background} {mine.background}",
         about=mine.text,
     )
@@ -107,6 +111,8 @@ def _empty_areas(scene: Scene) -> Iterator[Difference]:
             yield Difference(
                 severity=0.1 + 0.8 * weight(area, scene.mine),
                 sentence=f"I did not ask for the area {scene.place(area)}.",
+                aspect="surplus",
+                subjects=identify(area),
             )
 
 
@@ -119,6 +125,8 @@ def _area_looks(theirs: Block, mine: Block, scene: Scene) -> Iterator[Difference
                 f"The background of the area {scene.place(mine)} should be "
                 f"{shade(theirs.background, mine.background)}."
             ),
+            aspect="background",
+            subjects=identify(theirs),
         )
 
 

@@ -12,7 +12,7 @@ from colbench.domains.frontend.human.looks import look_differences
 from colbench.domains.frontend.human.match import match
 from colbench.domains.frontend.human.page import take_in
 from colbench.domains.frontend.human.positions import position_differences
-from colbench.domains.frontend.human.scene import Difference, Scene
+from colbench.domains.frontend.human.scene import PAGE, Difference, Scene
 from colbench.domains.frontend.human.things import missing, surplus
 from colbench.domains.frontend.human.words import roughly
 from colbench.pages.render import Render
@@ -49,7 +49,11 @@ def _merged(found: Iterable[Difference]) -> list[Difference]:
 
 def _together(group: list[Difference]) -> Difference:
     weights = [one.severity for one in group]
-    return replace(group[0], severity=max(weights) + _REST * (sum(weights) - max(weights)))
+    return replace(
+        group[0],
+        severity=max(weights) + _REST * (sum(weights) - max(weights)),
+        subjects=frozenset().union(*(one.subjects for one in group)),
+    )
 
 
 def _height(scene: Scene) -> Iterator[Difference]:
@@ -58,4 +62,6 @@ def _height(scene: Scene) -> Iterator[Difference]:
         yield Difference(
             severity=min(0.3, abs(theirs - mine) / theirs),
             sentence=f"The page should be about {roughly(theirs)} pixels tall; it is {roughly(mine)}.",
+            aspect="size",
+            subjects=PAGE,
         )

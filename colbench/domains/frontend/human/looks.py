@@ -9,7 +9,7 @@ from colbench.domains.frontend.human.areas import JUST_SEEN, shade
 from colbench.domains.frontend.human.colors import distance
 from colbench.domains.frontend.human.match import Pair, similarity
 from colbench.domains.frontend.human.page import weight
-from colbench.domains.frontend.human.scene import Difference, Scene
+from colbench.domains.frontend.human.scene import Difference, Scene, identify
 from colbench.domains.frontend.human.words import KINDS, quote, roughly
 
 _STRIKING = 40.0
@@ -46,6 +46,8 @@ def _words(pair: Pair, scene: Scene) -> Iterator[Difference]:
     yield Difference(
         severity=0.06 + (0.2 + 0.9 * much) * (0.25 + 1.3 * weight(pair.theirs, scene.theirs)),
         sentence=f"The {scene.called(pair.mine)} {said}.",
+        aspect="words",
+        subjects=identify(pair.theirs),
         rewords=mine,
         about=mine,
     )
@@ -70,6 +72,8 @@ def _colors(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
         yield Difference(
             severity=min(1.0, apart / _STRIKING) * loud,
             sentence=f"The {scene.called(mine)} should be {shade(theirs.color, mine.color)}.",
+            aspect="color",
+            subjects=identify(theirs),
             group=f"color {band} {theirs.color} {mine.color}",
             about=mine.text,
         )
@@ -80,6 +84,8 @@ def _colors(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
         yield Difference(
             severity=min(1.0, apart / _STRIKING) * (0.1 + loud),
             sentence=f"The background of the {scene.called(mine)} should be {color}.",
+            aspect="background",
+            subjects=identify(theirs),
             group=f"ground {band} {theirs.background} {mine.background}",
             about=mine.text,
         )
@@ -96,6 +102,8 @@ def _letters(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
         yield Difference(
             severity=min(1.0, math.log(much) / 0.7) * (0.15 + weight(mine, scene.mine)),
             sentence=f"The {scene.called(mine)} should be {how}.",
+            aspect="size",
+            subjects=identify(theirs),
             group=f"size {band} {theirs.font_size} {mine.font_size}",
             about=mine.text,
         )
@@ -104,6 +112,8 @@ def _letters(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
         yield Difference(
             severity=0.06 + 0.2 * weight(mine, scene.mine),
             sentence=f"The text of the {scene.called(mine)} should {how}.",
+            aspect="bold",
+            subjects=identify(theirs),
             group=f"bold {band} {theirs.bold}",
             about=mine.text,
         )
@@ -129,5 +139,7 @@ def _measures(pair: Pair, scene: Scene) -> Iterator[Difference]:
                 f"The {scene.called(mine)} should be about {roughly(theirs.width)} by "
                 f"{roughly(theirs.height)} pixels."
             ),
+            aspect="size",
+            subjects=identify(theirs),
             about=mine.text if mine.kind in KINDS and mine.kind != "picture" else "",
         )

@@ -8,7 +8,7 @@ from statistics import median
 from colbench.domains.frontend.human.match import Pair
 from colbench.domains.frontend.human.page import Page, weight
 from colbench.domains.frontend.human.places import spot
-from colbench.domains.frontend.human.scene import Difference, Scene
+from colbench.domains.frontend.human.scene import Difference, Scene, identify
 from colbench.domains.frontend.human.words import roughly
 from colbench.pages.render import Block
 
@@ -139,6 +139,8 @@ def _difference(scene: Scene, pair: Pair, words: str, off: float, group: str) ->
     return Difference(
         severity=0.02 + 0.6 * min(1.0, off / _FAR) * (0.15 + weight(pair.mine, scene.mine)),
         sentence=f"The {scene.called(pair.mine)} should be {words}.",
+        aspect="place",
+        subjects=identify(pair.theirs),
         group=group,
         about=pair.mine.text,
     )

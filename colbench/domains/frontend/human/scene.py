@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
+from typing import Literal
 
 from msgspec import Struct
 
@@ -13,6 +14,8 @@ from colbench.domains.frontend.human.places import place
 from colbench.domains.frontend.human.words import KINDS, quote
 from colbench.pages.render import Block
 
+Aspect = Literal["missing", "surplus", "background", "words", "color", "size", "bold", "place"]
+
 
 class Difference(Struct, frozen=True, kw_only=True):
     """One thing that a person would say."""
@@ -20,6 +23,9 @@ class Difference(Struct, frozen=True, kw_only=True):
     severity: float
     """How much it matters to the eye; about 1 for half a window."""
     sentence: str
+    aspect: Aspect
+    subjects: frozenset[str]
+    """Blocks that it is about, as `identify` names them: those of the target, of something surplus the agent's."""
     group: str = ""
     """Differences of one group go together: only the first is said."""
     rewords: str = ""
@@ -63,5 +69,12 @@ class Scene:
         return f"{KINDS[block.kind]} {self.place(block)}"
 
 
+def identify(*blocks: Block) -> frozenset[str]:
+    """Return names of blocks that are the same on every page where the blocks are."""
+    return frozenset(f"{block.kind} {block.x} {block.y}" for block in blocks)
+
+
+PAGE = frozenset({"page"})
+"""The subject of a difference that is about the page as a whole."""
 _WORDLESS = ("picture", "box")
 _ON_BOTH = 2

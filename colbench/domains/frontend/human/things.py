@@ -8,7 +8,7 @@ from math import inf
 
 from colbench.domains.frontend.human.colors import distance, name
 from colbench.domains.frontend.human.page import Page, holds, middle, weight
-from colbench.domains.frontend.human.scene import Difference, Scene
+from colbench.domains.frontend.human.scene import Difference, Scene, identify
 from colbench.domains.frontend.human.words import KINDS, quote, size
 from colbench.pages.render import Block
 
@@ -41,6 +41,8 @@ def surplus(scene: Scene) -> Iterator[Difference]:
         yield Difference(
             severity=_SURPLUS + weight(block, scene.mine),
             sentence=f"I did not ask for the {scene.called(heading or block)}.",
+            aspect="surplus",
+            subjects=frozenset({f"{block.kind} {block.text or scene.place(block)}"}),
         )
 
 
@@ -53,6 +55,8 @@ def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Differ
         yield Difference(
             severity=_MISSING + _ROW * several + 1.2 * together + high,
             sentence=f"There should be {_what(group, page, where)}.",
+            aspect="missing",
+            subjects=identify(*group),
         )
 
 

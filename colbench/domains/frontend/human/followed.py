@@ -1,0 +1,63 @@
+"""What became of the differences that the human pointed out, on the page that the agent showed next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from colbench.domains.frontend.human.differences import differences
+from colbench.domains.frontend.human.scene import Difference
+from colbench.pages.render import Render
+from colbench.rollout import Followed
+
+WORSE = 1.1
+"""From this ratio of severities on a difference has become worse; less is the weight of what is around."""
+
+Outcome = Literal["fixed", "kept", "worse"]
+
+
+def all_followed(
+    target: Render, pages: Sequence[Render | None], replies: Sequence[str | None]
+) -> list[Followed | None]:
+    """Return, for each turn, what became of the differences that the reply to its page names word for word.
+
+    `pages` has the page of each turn, None for a turn without one. None is returned for a turn whose reply names no
+    difference or is not followed by a page. On a page that does not show, everything is worse.
+    """
+    found = [differences(target, page) if page and page.picture else None for page in pages]
+    return [
+        _followed(found, pages, number, reply or "") if page else None
+        for number, (page, reply) in enumerate(zip(pages, replies, strict=True))
+    ]
+
+
+def _followed(
+    found: Sequence[list[Difference] | None],
+    pages: Sequence[Render | None],
+    number: int,
+    reply: str,
+) -> Followed | None:
+    pointed = [one for one in found[number] or () if one.sentence in reply]
+    after = next((n for n in range(number + 1, len(pages)) if pages[n]), None)
+    if not pointed or after is None:
+        return None
+    left = found[after]
+    if left is None:
+        return Followed(worse=len(pointed))
+    counts = Counter(_outcome(one, left) for one in pointed)
+    return Followed(fixed=counts["fixed"], kept=counts["kept"], worse=counts["worse"])
+
+
+def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
+    """Return what became of a difference, given those that are left.
+
+    If what it is about is now missing altogether, it has become worse.
+    """
+    alike = [other for other in left if other.subjects & one.subjects]
+    same = [other.severity for other in alike if other.aspect == one.aspect]
+    if one.aspect != "missing" and any(other.aspect == "missing" for other in alike):
+        return "worse"
+    if not same:
+        return "fixed"
+    return "worse" if max(same) >= WORSE * one.severity else "kept"
