@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from colbench.asking.failure_class import FAILURE_CLASSES, failure_class
+from colbench.asking.untold import untold_decisions
 from colbench.command import describe
 from colbench.domain import Domain, Metric
 from colbench.errors import UserError
@@ -18,7 +19,6 @@ from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
 from colbench.run import Run, load_run
 from colbench.score import Score
-from colbench.task import Task
 
 LONGEST = 20_000
 """Most characters shown of one text; the run folder has all of it."""
@@ -71,14 +71,14 @@ def show_list(run: Run, wanted: str | None) -> None:
 
     from colbench.console import console, printable
 
-    decisions = {task.id: decisions_of(task) for task in run.known_tasks()}
+    tasks = {task.id: task for task in run.known_tasks()}
     table = Table(
         "task", "trial", "failed", "turns", "score", "never told", box=None, pad_edge=False
     )
     for rollout in run.rollouts:
         found = failure_class(rollout)
         if wanted is None or (found and wanted in ("", found)):
-            untold = open_decisions(rollout, decisions.get(rollout.task_id, ()))
+            untold = untold_decisions(tasks.get(rollout.task_id), rollout)
             cells = (
                 rollout.task_id,
                 str(rollout.trial),
@@ -89,19 +89,6 @@ def show_list(run: Run, wanted: str | None) -> None:
             )
             table.add_row(*(Text(printable(cell)) for cell in cells))
     console().print(table if table.row_count else "no dialogue", highlight=False)
-
-
-def decisions_of(task: Task) -> Sequence[str]:
-    """Return the names of a task's hidden decisions; none where they were only estimated."""
-    return [fact.name for fact in task.hidden.facts if not fact.stated]
-
-
-def open_decisions(rollout: Rollout, decisions: Sequence[str]) -> list[str]:
-    """Return those of the decisions that no reply told; none where that is not known."""
-    if rollout.asking is None:
-        return []
-    told = {name for turn in rollout.turns for name in turn.told or ()}
-    return [name for name in decisions if name not in told]
 
 
 def _brief_score(rollout: Rollout) -> str:
