@@ -1,5 +1,7 @@
 """`colbench view`: show a dialogue of a run in the terminal, with its answer and its scores, or list dialogues.
 
+--web serves the dialogues of one or more runs as pages at 127.0.0.1 until interrupted, and shows what running runs add.
+
 --list prints a line for each dialogue, --failed one for each that failed: its task and trial, why it failed, its turns
 and score, and the decisions that were never told.
 """
@@ -20,6 +22,7 @@ from colbench.rollout import Rollout, Turn
 from colbench.run import Run, load_run
 from colbench.score import Score
 
+PORT = 8642
 LONGEST = 20_000
 """Most characters shown of one text; the run folder has all of it."""
 
@@ -31,12 +34,23 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     parser.add_argument(
-        "task", metavar="TASK", nargs="?", help="the task's id (default: the first one of the run)"
+        "more",
+        metavar="TASK",
+        nargs="*",
+        help="the task's id (default: the first one of the run); with --web, more runs",
     )
     parser.add_argument(
         "--trial", type=int, metavar="N", default=0, help="the trial, counted from 0 (default: 0)"
     )
+    parser.add_argument(
+        "--port",
+        type=int,
+        metavar="N",
+        default=PORT,
+        help=f"of --web; 0: a free one (default: {PORT})",
+    )
     listed = parser.add_mutually_exclusive_group()
+    listed.add_argument("--web", action="store_true", help="serve the dialogues as web pages")
     listed.add_argument("--list", action="store_true", help="print a line for each dialogue")
     listed.add_argument(
         "--failed",
@@ -50,17 +64,32 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one dialogue, or a line for each."""
+    """Print one dialogue, or a line for each, or serve all as web pages."""
+    if args.web:
+        return serve_pages([args.folder, *args.more], args.port)
+    if len(args.more) > 1:
+        raise UserError(f"{args.more[1]}: one task at a time; several runs are shown with --web")
+    task = args.more[0] if args.more else None
     found = load_run(args.folder)
     if args.list or args.failed is not None:
-        if args.task:
-            raise UserError(
-                f"{args.task}: a list is of the whole run; leave out the task, or the flag"
-            )
+        if task:
+            raise UserError(f"{task}: a list is of the whole run; leave out the task, or the flag")
         show_list(found, args.failed)
         return 0
-    rollouts = found.folder.rollouts() if args.task else found.rollouts
-    show(choose(rollouts, args.task, args.trial, args.folder))
+    rollouts = found.folder.rollouts() if task else found.rollouts
+    show(choose(rollouts, task, args.trial, args.folder))
+    return 0
+
+
+def serve_pages(folders: Sequence[str], port: int) -> int:
+    """Serve runs as web pages until interrupted."""
+    from colbench.viewer.index import index_runs
+    from colbench.viewer.server import serve
+
+    def announce(address: str) -> None:
+        line(f"{address} (Ctrl+C ends it)", "bold")
+
+    serve(index_runs(folders), port, announce)
     return 0
 
 

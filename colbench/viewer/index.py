@@ -69,7 +69,8 @@ class RunIndex:
         self.folder = run.folder
         self.agent = printable(run.config.agent)
         self._tasks = {task.id: task for task in run.known_tasks()}
-        self._clear()
+        self._rows: dict[str, Row] = {}
+        self._inode, self._end, self._lines = -1, 0, 0
         self.refresh()
 
     @property
@@ -109,9 +110,8 @@ class RunIndex:
             self._end, self._lines = placed.start + placed.length, placed.line
 
     def _clear(self) -> None:
-        self._rows: dict[str, Row] = {}
-        self._inode = -1
-        self._end = self._lines = 0
+        self._rows = {}
+        self._inode, self._end, self._lines = -1, 0, 0
 
     def _summarize(self, rollout: Rollout, start: int, length: int) -> Row:
         task = self.task(rollout)
