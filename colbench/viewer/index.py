@@ -67,7 +67,8 @@ class RunIndex:
         run = load_run(folder)
         self.name = name
         self.folder = run.folder
-        self.agent = printable(run.config.agent)
+        agent = printable(run.config.agent)
+        self.title = name if agent in name else f"{name} ({agent})"
         self._tasks = {task.id: task for task in run.known_tasks()}
         self._rows: dict[str, Row] = {}
         self._inode, self._end, self._lines = -1, 0, 0

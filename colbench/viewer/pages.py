@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from jinja2 import Environment
 from markupsafe import Markup
 
+from colbench.asking.failure_class import FAILURE_CLASSES
 from colbench.command import printable
 from colbench.messages import PUBLIC_MARKER
 from colbench.registry import get_domain
@@ -79,6 +80,7 @@ def list_page(runs: Sequence[RunIndex], filters: Filters, links: Links) -> str:
         pages=pages,
         counts=counts,
         failed=FAILED,
+        failures=sum(counts.get(outcome, 0) for outcome in FAILURE_CLASSES),
         domains=sorted({row.domain for row in rows}),
         families=sorted({row.family for row in rows if row.family}),
         decisions=sorted({name for row in rows for name in row.untold}),
