@@ -1,6 +1,7 @@
 """`colbench view`: show a dialogue of a run in the terminal, with its answer and its scores, or list dialogues.
 
---web serves the dialogues of one or more runs as pages at 127.0.0.1 until interrupted, and shows what running runs add.
+--web serves the dialogues of one or more runs as pages at 127.0.0.1 until interrupted, and shows what running runs add;
+--export writes the same pages as files.
 
 --list prints a line for each dialogue, --failed one for each that failed: its task and trial, why it failed, its turns
 and score, and the decisions that were never told.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from colbench.asking.failure_class import FAILURE_CLASSES, failure_class
@@ -37,7 +39,7 @@ def add_to(commands: Any) -> None:
         "more",
         metavar="TASK",
         nargs="*",
-        help="the task's id (default: the first one of the run); with --web, more runs",
+        help="the task's id (default: the first one of the run); with --web or --export, more runs",
     )
     parser.add_argument(
         "--trial", type=int, metavar="N", default=0, help="the trial, counted from 0 (default: 0)"
@@ -60,6 +62,7 @@ def add_to(commands: Any) -> None:
         metavar="CLASS",
         help=f"print a line for each failed dialogue, or for those of a class: {', '.join(FAILURE_CLASSES)}",
     )
+    listed.add_argument("--export", metavar="DIR", help="write the web pages into a new folder")
     parser.set_defaults(run=run)
 
 
@@ -67,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
     """Print one dialogue, or a line for each, or serve all as web pages."""
     if args.web:
         return serve_pages([args.folder, *args.more], args.port)
+    if args.export is not None:
+        return export_pages([args.folder, *args.more], args.export)
     if len(args.more) > 1:
         raise UserError(f"{args.more[1]}: one task at a time; several runs are shown with --web")
     task = args.more[0] if args.more else None
@@ -90,6 +95,16 @@ def serve_pages(folders: Sequence[str], port: int) -> int:
         line(f"{address} (Ctrl+C ends it)", "bold")
 
     serve(index_runs(folders), port, announce)
+    return 0
+
+
+def export_pages(folders: Sequence[str], target: str) -> int:
+    """Write runs as web pages."""
+    from colbench.viewer.index import index_runs
+    from colbench.viewer.static import write_pages
+
+    number = write_pages(index_runs(folders), Path(target))
+    line(f"{Path(target) / 'index.html'}: {number:,} dialogues", "bold")
     return 0
 
 

@@ -26,8 +26,15 @@ LONGEST = 100_000
 """Characters of any one text that a page shows."""
 
 
+Neighbors = tuple[Row | None, Row | None]
+"""The dialogues before and after one in a list; None at its ends."""
+
+
 class Links(Protocol):
     """Where the pages are."""
+
+    live: bool
+    """True if a server answers, with filters and with what runs add."""
 
     def list(self, filters: Filters) -> str:
         """Return the address of a list."""
@@ -57,7 +64,10 @@ TEMPLATES = _templates()
 STYLE = read_asset("colbench.report", "page.css") + read_asset("colbench.viewer", "viewer.css")
 SCRIPT = read_asset("colbench.viewer", "viewer.js")
 POLICY = content_security_policy(
-    style_src=csp_hash(STYLE), script_src=csp_hash(SCRIPT), form_action="'self'"
+    style_src=csp_hash(STYLE),
+    script_src=csp_hash(SCRIPT),
+    connect_src="'self'",
+    form_action="'self'",
 )
 """Content security policy of every page."""
 
@@ -67,7 +77,7 @@ def list_page(runs: Sequence[RunIndex], filters: Filters, links: Links) -> str:
     rows = [row for run in runs for row in run.rows]
     found = filters.select(rows)
     counts = filters.count(rows)
-    pages = max(1, -(-len(found) // PER_PAGE))
+    pages = page_count(found)
     page = min(filters.page, pages)
     return _render(
         "list.html",
@@ -76,6 +86,7 @@ def list_page(runs: Sequence[RunIndex], filters: Filters, links: Links) -> str:
         runs=runs,
         rows=found[(page - 1) * PER_PAGE : page * PER_PAGE],
         total=len(found),
+        everything=len(rows),
         page=page,
         pages=pages,
         counts=counts,
@@ -87,13 +98,18 @@ def list_page(runs: Sequence[RunIndex], filters: Filters, links: Links) -> str:
     )
 
 
+def page_count(rows: Sequence[Row]) -> int:
+    """Return the number of pages of a list; one if it is empty."""
+    return max(1, -(-len(rows) // PER_PAGE))
+
+
 def dialogue_page(
-    runs: Sequence[RunIndex], run: RunIndex, row: Row, filters: Filters, links: Links
+    run: RunIndex, row: Row, neighbors: Neighbors, filters: Filters, links: Links
 ) -> str:
     """Return the page of one dialogue, with links to its neighbors in the list."""
     rollout = run.rollout(row)
     task = run.task(rollout)
-    before, after = _neighbors(runs, row, filters)
+    before, after = neighbors
     return _render(
         "dialogue.html",
         links=links,
@@ -120,10 +136,8 @@ def _render(template: str, **values: Any) -> str:
     )
 
 
-def _neighbors(
-    runs: Sequence[RunIndex], row: Row, filters: Filters
-) -> tuple[Row | None, Row | None]:
-    """Return the dialogues before and after one in the list; None at its ends and outside of it."""
+def find_neighbors(runs: Sequence[RunIndex], row: Row, filters: Filters) -> Neighbors:
+    """Return the neighbors of a dialogue in a list; none outside of it."""
     found = filters.select(each for run in runs for each in run.rows)
     place = next((n for n, each in enumerate(found) if each is row), None)
     if place is None:

@@ -14,7 +14,7 @@ from colbench import event_loop
 from colbench.errors import UserError
 from colbench.viewer.filters import Filters, read_filters
 from colbench.viewer.index import Row, RunIndex
-from colbench.viewer.pages import POLICY, dialogue_page, error_page, list_page
+from colbench.viewer.pages import POLICY, dialogue_page, error_page, find_neighbors, list_page
 
 HOST = "127.0.0.1"
 HOSTS = (HOST, "localhost")
@@ -31,6 +31,8 @@ HEADERS = {
 
 class ServerLinks:
     """The addresses that the server answers."""
+
+    live = True
 
     def list(self, filters: Filters) -> str:
         """Return the address of a list."""
@@ -62,7 +64,8 @@ class Viewer:
         if run is None or row is None:
             return _error(404, "No such dialogue", f"{name} has no dialogue {key}.")
         filters = read_filters(request.query)
-        return _html(dialogue_page(self._runs, run, row, filters, self._links))
+        neighbors = find_neighbors(self._runs, row, filters)
+        return _html(dialogue_page(run, row, neighbors, filters, self._links))
 
     async def count(self, request: web.Request) -> web.Response:
         """Return the number of dialogues of all runs; the list asks for it while a run goes on."""

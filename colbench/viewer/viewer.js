@@ -23,3 +23,25 @@ document.addEventListener("keydown", (event) => {
     search.focus();
   }
 });
+
+/* While a run goes on, the list says how many dialogues were added. */
+const EVERY = 3000;
+const news = document.querySelector("#news");
+
+async function look() {
+  try {
+    const { dialogues } = await (await fetch("/count")).json();
+    const added = dialogues - Number(news.dataset.dialogues);
+    if (added > 0) {
+      const link = document.createElement("a");
+      link.href = location.href;
+      link.textContent = `${added} more; show`;
+      news.replaceChildren(link);
+    }
+  } catch {
+    return; // the server has ended
+  }
+  setTimeout(look, EVERY);
+}
+
+if (news) setTimeout(look, EVERY);

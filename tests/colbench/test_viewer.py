@@ -305,3 +305,21 @@ def test_mistakes_of_the_command_line_are_named(played, capsys, tmp_path):
     assert "is no run folder" in capsys.readouterr().err
     assert main(["view", folder, "one", "two"]) == 2
     assert "several runs are shown with --web" in capsys.readouterr().err
+
+
+def test_exported_pages_link_to_one_another_and_to_nothing_else(played, tmp_path, capsys):
+    target = tmp_path / "pages"
+    assert main(["view", *map(str, played), "--export", str(target)]) == 0
+    assert "12 dialogues" in capsys.readouterr().out
+    files = sorted(target.rglob("*.html"))
+    assert len([file for file in files if file.parent.name == "dialogues"]) == 12
+    assert target / "failed.html" in files
+    for file in files:
+        elements = Elements(file.read_text("utf-8"))
+        assert elements.links
+        for link in elements.links:
+            place, _, part = link.partition("#")
+            assert not place or (file.parent / place).is_file(), (file, link)
+            assert not part or f'id="{part}"' in file.read_text("utf-8")
+    assert main(["view", str(played[0]), "--export", str(target)]) == 2
+    assert "name a new or empty folder" in capsys.readouterr().err
