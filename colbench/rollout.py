@@ -227,24 +227,44 @@ def iter_rollouts(path: Path) -> Iterator[Rollout]:
 
     Raises DataError naming the line if one other than a torn last line is malformed.
     """
+    return (placed.rollout for placed in placed_rollouts(path))
+
+
+class PlacedRollout(Struct, frozen=True, kw_only=True):
+    """A rollout and its place in a file."""
+
+    rollout: Rollout
+    line: int
+    """Counted from 1."""
+    start: int
+    """Byte offset of its line."""
+    length: int
+    """Bytes of its line, newline included."""
+
+
+def placed_rollouts(path: Path, *, start: int = 0, line: int = 1) -> Iterator[PlacedRollout]:
+    """Yield the rollouts of a file from a byte offset on, at which the given line begins; see `iter_rollouts`."""
     decoder = msgspec.json.Decoder(Rollout)
     in_a_run = path.with_name("run.json").exists()
     fix = f"; `colbench repair {path.parent}` drops such lines" if in_a_run else ""
-    for number, line in enumerate(_whole_lines(path), start=1):
+    for number, content in enumerate(_whole_lines(path, start), start=line):
         try:
-            rollout = decoder.decode(line)
+            rollout = decoder.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
             raise DataError(f"{path}, line {number}: not a rollout: {cause}{fix}") from cause
         if rollout.schema != SCHEMA:
             raise DataError(
                 f"{path}, line {number}: schema {rollout.schema}, expected {SCHEMA}{fix}"
             )
-        yield rollout
+        yield PlacedRollout(rollout=rollout, line=number, start=start, length=len(content))
+        start += len(content)
 
 
-def _whole_lines(path: Path) -> Iterator[bytes]:
+def _whole_lines(path: Path, start: int) -> Iterator[bytes]:
+    """Yield the lines with their newlines; a torn last line is left out."""
     try:
         with path.open("rb") as file:
-            yield from (line[:-1] for line in file if line.endswith(b"\n"))
+            file.seek(start)
+            yield from (line for line in file if line.endswith(b"\n"))
     except OSError as cause:
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause

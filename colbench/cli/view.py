@@ -1,5 +1,8 @@
 """`colbench view`: show a dialogue of a run in the terminal, with its answer and its scores, or list dialogues.
 
+--web serves the dialogues of one or more runs as pages at 127.0.0.1 until interrupted, and shows what running runs add;
+--export writes the same pages as files.
+
 --list prints a line for each dialogue, --failed one for each that failed: its task and trial, why it failed, its turns
 and score, and the decisions that were never told.
 """
@@ -8,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from colbench.asking.failure_class import FAILURE_CLASSES, failure_class
+from colbench.asking.untold import untold_decisions
 from colbench.command import describe
 from colbench.domain import Domain, Metric
 from colbench.errors import UserError
@@ -18,8 +23,8 @@ from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
 from colbench.run import Run, load_run
 from colbench.score import Score
-from colbench.task import Task
 
+PORT = 8642
 LONGEST = 20_000
 """Most characters shown of one text; the run folder has all of it."""
 
@@ -31,12 +36,23 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     parser.add_argument(
-        "task", metavar="TASK", nargs="?", help="the task's id (default: the first one of the run)"
+        "more",
+        metavar="TASK",
+        nargs="*",
+        help="the task's id (default: the first one of the run); with --web or --export, more runs",
     )
     parser.add_argument(
         "--trial", type=int, metavar="N", default=0, help="the trial, counted from 0 (default: 0)"
     )
+    parser.add_argument(
+        "--port",
+        type=int,
+        metavar="N",
+        default=PORT,
+        help=f"of --web; 0: a free one (default: {PORT})",
+    )
     listed = parser.add_mutually_exclusive_group()
+    listed.add_argument("--web", action="store_true", help="serve the dialogues as web pages")
     listed.add_argument("--list", action="store_true", help="print a line for each dialogue")
     listed.add_argument(
         "--failed",
@@ -46,21 +62,49 @@ def add_to(commands: Any) -> None:
         metavar="CLASS",
         help=f"print a line for each failed dialogue, or for those of a class: {', '.join(FAILURE_CLASSES)}",
     )
+    listed.add_argument("--export", metavar="DIR", help="write the web pages into a new folder")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one dialogue, or a line for each."""
+    """Print one dialogue, or a line for each, or serve all as web pages."""
+    if args.web:
+        return serve_pages([args.folder, *args.more], args.port)
+    if args.export is not None:
+        return export_pages([args.folder, *args.more], args.export)
+    if len(args.more) > 1:
+        raise UserError(f"{args.more[1]}: one task at a time; several runs are shown with --web")
+    task = args.more[0] if args.more else None
     found = load_run(args.folder)
     if args.list or args.failed is not None:
-        if args.task:
-            raise UserError(
-                f"{args.task}: a list is of the whole run; leave out the task, or the flag"
-            )
+        if task:
+            raise UserError(f"{task}: a list is of the whole run; leave out the task, or the flag")
         show_list(found, args.failed)
         return 0
-    rollouts = found.folder.rollouts() if args.task else found.rollouts
-    show(choose(rollouts, args.task, args.trial, args.folder))
+    rollouts = found.folder.rollouts() if task else found.rollouts
+    show(choose(rollouts, task, args.trial, args.folder))
+    return 0
+
+
+def serve_pages(folders: Sequence[str], port: int) -> int:
+    """Serve runs as web pages until interrupted."""
+    from colbench.viewer.index import index_runs
+    from colbench.viewer.server import serve
+
+    def announce(address: str) -> None:
+        line(f"{address} (Ctrl+C ends it)", "bold")
+
+    serve(index_runs(folders), port, announce)
+    return 0
+
+
+def export_pages(folders: Sequence[str], target: str) -> int:
+    """Write runs as web pages."""
+    from colbench.viewer.index import index_runs
+    from colbench.viewer.static import write_pages
+
+    number = write_pages(index_runs(folders), Path(target))
+    line(f"{Path(target) / 'index.html'}: {number:,} dialogues", "bold")
     return 0
 
 
@@ -71,14 +115,14 @@ def show_list(run: Run, wanted: str | None) -> None:
 
     from colbench.console import console, printable
 
-    decisions = {task.id: decisions_of(task) for task in run.known_tasks()}
+    tasks = {task.id: task for task in run.known_tasks()}
     table = Table(
         "task", "trial", "failed", "turns", "score", "never told", box=None, pad_edge=False
     )
     for rollout in run.rollouts:
         found = failure_class(rollout)
         if wanted is None or (found and wanted in ("", found)):
-            untold = open_decisions(rollout, decisions.get(rollout.task_id, ()))
+            untold = untold_decisions(tasks.get(rollout.task_id), rollout)
             cells = (
                 rollout.task_id,
                 str(rollout.trial),
@@ -89,19 +133,6 @@ def show_list(run: Run, wanted: str | None) -> None:
             )
             table.add_row(*(Text(printable(cell)) for cell in cells))
     console().print(table if table.row_count else "no dialogue", highlight=False)
-
-
-def decisions_of(task: Task) -> Sequence[str]:
-    """Return the names of a task's hidden decisions; none where they were only estimated."""
-    return [fact.name for fact in task.hidden.facts if not fact.stated]
-
-
-def open_decisions(rollout: Rollout, decisions: Sequence[str]) -> list[str]:
-    """Return those of the decisions that no reply told; none where that is not known."""
-    if rollout.asking is None:
-        return []
-    told = {name for turn in rollout.turns for name in turn.told or ()}
-    return [name for name in decisions if name not in told]
 
 
 def _brief_score(rollout: Rollout) -> str:

@@ -20,6 +20,8 @@ def csp_hash(text: str) -> str:
 
 
 def content_security_policy(**sources: str) -> str:
-    """Return a policy that allows these sources (`style_src`, `img_src`, ...) and nothing else."""
-    allowed = "".join(f"{kind.replace('_', '-')} {source}; " for kind, source in sources.items())
-    return f"default-src 'none'; {allowed}base-uri 'none'; form-action 'none'"
+    """Return a policy that allows these sources (`style_src`, `img_src`, `form_action`, ...) and nothing else."""
+    allowed = {"default_src": "'none'", **sources}
+    for kind in ("base_uri", "form_action"):  # these do not fall back on `default-src`
+        allowed.setdefault(kind, "'none'")
+    return "; ".join(f"{kind.replace('_', '-')} {source}" for kind, source in allowed.items())

@@ -1,0 +1,17 @@
+"""Which of a task's hidden decisions a dialogue never told."""
+
+from __future__ import annotations
+
+from colbench.rollout import Rollout
+from colbench.task import Task
+
+
+def untold_decisions(task: Task | None, rollout: Rollout) -> tuple[str, ...]:
+    """Return the names of the hidden decisions that no reply told, in the task's order.
+
+    Empty where that is not known: without the task, or where its decisions were only estimated.
+    """
+    if task is None or rollout.asking is None:
+        return ()
+    told = {name for turn in rollout.turns for name in turn.told or ()}
+    return tuple(f.name for f in task.hidden.facts if not f.stated and f.name not in told)

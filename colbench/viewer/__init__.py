@@ -1,0 +1,1 @@
+"""The dialogues of runs as local web pages: an index of them, the pages, and the server."""

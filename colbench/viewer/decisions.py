@@ -1,0 +1,61 @@
+"""What became of each decision behind a task in one dialogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from colbench.registry import get_domain
+from colbench.rollout import Rollout
+from colbench.task import Fact, Task
+
+State = Literal["stated", "told", "ignored", "guessed", "untold"]
+"""`ignored`: told, and the answer contradicts it. `guessed`: never told, and the answer has it right."""
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """A decision; turns are counted from 1, and None where there is none."""
+
+    name: str
+    statement: str
+    state: State
+    asked: int | None
+    """The turn that asked for it first."""
+    told: int | None
+    """The turn whose reply told it first."""
+
+
+def decisions_of(task: Task, rollout: Rollout) -> list[Decision]:
+    """Return the decisions in the task's order; empty if what was told is not known."""
+    if all(turn.asked is None for turn in rollout.turns):
+        return []
+    return list(_decisions(get_domain(task.domain).decisions(task), rollout))
+
+
+def _decisions(facts: Sequence[Fact], rollout: Rollout) -> Iterator[Decision]:
+    for fact in facts:
+        told = _first([turn.told or () for turn in rollout.turns], fact.name)
+        yield Decision(
+            name=fact.name,
+            statement=fact.statement,
+            state=_state(fact, told is not None, rollout),
+            asked=_first([turn.asked or () for turn in rollout.turns], fact.name),
+            told=told,
+        )
+
+
+def _state(fact: Fact, told: bool, rollout: Rollout) -> State:
+    asking = rollout.asking
+    if asking and fact.name in asking.ignored:
+        return "ignored"
+    if fact.stated or fact.statement in rollout.request:
+        return "stated"
+    if told:
+        return "told"
+    return "guessed" if asking and fact.name in asking.guessed else "untold"
+
+
+def _first(turns: Sequence[Sequence[str]], name: str) -> int | None:
+    return next((n for n, names in enumerate(turns, start=1) if name in names), None)

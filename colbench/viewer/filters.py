@@ -1,0 +1,111 @@
+"""Which dialogues a list shows, in which order: the query of its address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.errors import UserError
+from colbench.viewer.index import OUTCOMES, Row
+
+FAILED = "failed"
+"""In place of an outcome: any class of failure."""
+ORDERS: dict[str, Callable[[Row], Any]] = {
+    "task": lambda row: (row.task_id, row.trial),
+    "turns": lambda row: row.turns,
+    "score": lambda row: -inf if row.score is None else row.score,
+    "untold": lambda row: len(row.untold),
+}
+"""Sort keys by name; `-` before a name reverses. Without one the dialogues have the order in which they ended."""
+
+
+class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The query of a list; every field restricts it further."""
+
+    run: str = ""
+    domain: str = ""
+    outcome: str = ""
+    """An outcome, or `failed`."""
+    family: str = ""
+    decision: str = ""
+    """Name of a decision that was never told."""
+    turns: int | None = None
+    least: float | None = None
+    """Lowest score, in percent."""
+    most: float | None = None
+    """Highest score, in percent."""
+    text: str = ""
+    """Part of the task's id or of the beginning of its request, in any case of letters."""
+    sort: str = ""
+    page: int = 1
+
+    @property
+    def query(self) -> str:
+        """The query, `?` included; empty if nothing is filtered."""
+        given = msgspec.to_builtins(self)
+        return f"?{urlencode(given)}" if given else ""
+
+    def but(self, **changes: Any) -> Filters:
+        """Return the filters with changes, on the first page unless one is given."""
+        return replace(self, **{"page": 1, **changes})
+
+    def matches(self, row: Row) -> bool:
+        """Return True if the list shows a row on one of its pages."""
+        return self._has_outcome(row) and self._matches_rest(row)
+
+    def _has_outcome(self, row: Row) -> bool:
+        return self.outcome in ("", row.outcome) or (self.outcome == FAILED and row.failed)
+
+    def _matches_rest(self, row: Row) -> bool:
+        score = -inf if row.score is None else 100 * row.score
+        bounded = self.least is not None or self.most is not None
+        return (
+            self.run in ("", row.run)
+            and self.domain in ("", row.domain)
+            and self.family in ("", row.family)
+            and (not self.decision or self.decision in row.untold)
+            and self.turns in (None, row.turns)
+            and (not bounded or row.score is not None)
+            and (self.least is None or score >= self.least)
+            and (self.most is None or score <= self.most)
+            and self.text.lower() in f"{row.task_id}\n{row.request}".lower()
+        )
+
+    def select(self, rows: Iterable[Row]) -> list[Row]:
+        """Return the matching rows in the order asked for."""
+        found = [row for row in rows if self.matches(row)]
+        if self.sort:
+            found.sort(key=ORDERS[self.sort.removeprefix("-")], reverse=self.sort.startswith("-"))
+        return found
+
+    def count(self, rows: Iterable[Row]) -> dict[str, int]:
+        """Count the rows by outcome, whatever outcome is filtered; outcomes without a row are left out."""
+        counts = dict.fromkeys(OUTCOMES, 0)
+        for row in rows:
+            if self._matches_rest(row):
+                counts[row.outcome] += 1
+        return {str(outcome): count for outcome, count in counts.items() if count}
+
+
+def read_filters(query: Mapping[str, str]) -> Filters:
+    """Return the filters of a query; empty values are left out. Raises UserError for one that makes no sense."""
+    try:
+        found = msgspec.convert({k: v for k, v in query.items() if v}, Filters, strict=False)
+    except msgspec.ValidationError as cause:
+        raise UserError(f"the address has a filter that makes no sense: {cause}") from cause
+    _refuse_other("outcome", found.outcome, [FAILED, *OUTCOMES])
+    _refuse_other("sort", found.sort.removeprefix("-"), list(ORDERS))
+    if found.page < 1:
+        raise UserError(f"page={found.page}: pages are counted from 1")
+    return found
+
+
+def _refuse_other(name: str, value: str, known: Sequence[str]) -> None:
+    if value and value not in known:
+        raise UserError(f"{name}={value}: unknown; one of {', '.join(known)}")

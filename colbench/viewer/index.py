@@ -1,0 +1,154 @@
+"""An index of a run's dialogues: one small row each, with the place of the dialogue in `rollouts.jsonl`.
+
+The file is read once, dialogue by dialogue; a dialogue itself is read when it is shown. What a run has added since is
+read on `refresh`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+from colbench.asking.failure_class import FAILURE_CLASSES, FailureClass, failure_class
+from colbench.asking.untold import untold_decisions
+from colbench.command import printable
+from colbench.rollout import Rollout, placed_rollouts
+from colbench.run import load_run
+from colbench.task import Task
+
+REQUEST = 160
+"""Characters of a request that are kept in a row."""
+
+Unfailed = Literal["succeeded", "scored", "unscored"]
+"""`scored`: in a domain in which answers do not just succeed or fail. `unscored`: no verdict yet, or none possible."""
+Outcome = FailureClass | Unfailed
+OUTCOMES: tuple[Outcome, ...] = (*FAILURE_CLASSES, *get_args(Unfailed))
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """What the list shows of a dialogue, and where the dialogue is."""
+
+    run: str
+    """Name of the run's index."""
+    key: str
+    """The rollout's key."""
+    task_id: str
+    trial: int
+    domain: str
+    family: str
+    """Empty if the task has none."""
+    request: str
+    """The beginning of the request."""
+    outcome: Outcome
+    turns: int
+    score: float | None
+    """The value of the default mode; None if there is none."""
+    untold: tuple[str, ...]
+    """Hidden decisions that were never told; empty where that is not known."""
+    start: int
+    """Byte offset of the dialogue in the file."""
+    length: int
+    """Bytes, newline included."""
+
+    @property
+    def failed(self) -> bool:
+        """True if the dialogue failed."""
+        return self.outcome in FAILURE_CLASSES
+
+
+class RunIndex:
+    """The rows of one run, the last one of each key, in the order in which the dialogues ended first."""
+
+    def __init__(self, folder: str | Path, name: str) -> None:
+        """Index a run's folder under a name. Raises DataError if it holds no run or a malformed dialogue."""
+        run = load_run(folder)
+        self.name = name
+        self.folder = run.folder
+        agent = printable(run.config.agent)
+        self.title = name if agent in name else f"{name} ({agent})"
+        self._tasks = {task.id: task for task in run.known_tasks()}
+        self._rows: dict[str, Row] = {}
+        self._inode, self._end, self._lines = -1, 0, 0
+        self.refresh()
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The rows as of the last refresh."""
+        return list(self._rows.values())
+
+    def row(self, key: str) -> Row | None:
+        """Return the row of a key; None if there is none."""
+        return self._rows.get(key)
+
+    def rollout(self, row: Row) -> Rollout:
+        """Read a dialogue."""
+        placed = next(placed_rollouts(self.folder.rollouts_path, start=row.start))
+        return placed.rollout
+
+    def task(self, rollout: Rollout) -> Task | None:
+        """Return the task of a dialogue; None where its source no longer gives it as it was."""
+        task = self._tasks.get(rollout.task_id)
+        return task if task is not None and task.hash == rollout.task_hash else None
+
+    def refresh(self) -> None:
+        """Read what was added; read everything anew if the file was replaced, as by `colbench score`."""
+        path = self.folder.rollouts_path
+        if not path.exists():
+            self._clear()
+            return
+        state = path.stat()
+        if state.st_ino != self._inode or state.st_size < self._end:
+            self._clear()
+            self._inode = state.st_ino
+        if state.st_size == self._end:
+            return
+        for placed in placed_rollouts(path, start=self._end, line=self._lines + 1):
+            row = self._summarize(placed.rollout, placed.start, placed.length)
+            self._rows[row.key] = row
+            self._end, self._lines = placed.start + placed.length, placed.line
+
+    def _clear(self) -> None:
+        self._rows = {}
+        self._inode, self._end, self._lines = -1, 0, 0
+
+    def _summarize(self, rollout: Rollout, start: int, length: int) -> Row:
+        task = self.task(rollout)
+        score = rollout.scores.get("default")
+        return Row(
+            run=self.name,
+            key=rollout.key,
+            task_id=rollout.task_id,
+            trial=rollout.trial,
+            domain=rollout.domain,
+            family=task.family if task else "",
+            request=rollout.request[:REQUEST],
+            outcome=outcome_of(rollout),
+            turns=len(rollout.turns),
+            score=score.value if score else None,
+            untold=untold_decisions(task, rollout),
+            start=start,
+            length=length,
+        )
+
+
+def outcome_of(rollout: Rollout) -> Outcome:
+    """Return how a dialogue failed, or what it is instead."""
+    score = rollout.scores.get("default")
+    if found := failure_class(rollout):
+        return found
+    if score is None or score.value is None:
+        return "unscored"
+    return "succeeded" if score.success else "scored"
+
+
+def index_runs(folders: Sequence[str | Path]) -> list[RunIndex]:
+    """Index runs under the names of their folders; a repeated name gets `-2`, `-3` …"""
+    names: list[str] = []
+    for folder in folders:
+        name = printable(Path(folder).resolve().name) or "run"
+        count = sum(other == name or other.rpartition("-")[0] == name for other in names)
+        names.append(name if name not in names else f"{name}-{count + 1}")
+    return [RunIndex(folder, name) for folder, name in zip(folders, names, strict=True)]
