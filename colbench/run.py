@@ -15,9 +15,9 @@ from colbench.errors import UserError
 from colbench.hub import push
 from colbench.messages import Usage
 from colbench.registry import get_domain
-from colbench.report.baseline import Baseline, load_baseline
+from colbench.report.baseline import load_baseline
 from colbench.report.dialogues import agent_words, human_words
-from colbench.report.model import RunReport, WinRate
+from colbench.report.model import RunReport
 from colbench.report.summary import summarize
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
@@ -77,7 +77,7 @@ class Run:
         They have the order of the plan: all tasks in their order, then all of them again for the next trial. Those of
         unknown tasks come last, in the order in which they ended; a source may no longer give its tasks.
         """
-        places = {task.id: number for number, task in enumerate(self._known_tasks())}
+        places = {task.id: number for number, task in enumerate(self.known_tasks())}
 
         def place(rollout: Rollout) -> tuple[bool, int, int]:
             if rollout.task_id not in places:
@@ -117,7 +117,7 @@ class Run:
         domain by its name (None where it was not taken; `success` is 1.0 or 0.0). Metrics of a
         scoring mode other than `default` are named MODE_METRIC.
         """
-        families = {task.id: task.family for task in self._known_tasks()}
+        families = {task.id: task.family for task in self.known_tasks()}
         for rollout in self.rollouts:
             yield {
                 "task_id": rollout.task_id,
@@ -181,8 +181,8 @@ class Run:
         shutil.copytree(self.path, target, ignore=shutil.ignore_patterns(".lock"))
         return Run(RunFolder(target), tasks=self._tasks)
 
-    def _known_tasks(self) -> list[Task]:
-        """Return the tasks, or none where their source no longer gives them."""
+    def known_tasks(self) -> list[Task]:
+        """Return the tasks; an empty list where their source no longer gives them."""
         try:
             return self.tasks
         except UserError:
@@ -198,21 +198,6 @@ class Run:
 def load_run(path: str | Path) -> Run:
     """Return the run in a folder. Raises DataError if the folder holds none."""
     return Run(RunFolder(Path(path)))
-
-
-def compare(run: Run, baseline: Run) -> dict[str, WinRate]:
-    """Return, by domain, the share of the common tasks on which `run` scores higher than `baseline`.
-
-    It is the win rate of `colbench report --baseline`: a tie counts half, and `rate` has a 95 % interval.
-    A domain in which the runs have no task in common is left out. Raises UserError if they have none at all.
-    """
-    other = Baseline(
-        source=str(baseline.path),
-        agent=baseline.config.agent,
-        rollouts=tuple(baseline.rollouts),
-    )
-    report = summarize(run.tasks, run.config.trials, run.rollouts, run.config, other)
-    return {name: each.win_rate for name, each in report.domains.items() if each.win_rate}
 
 
 def _metrics(rollout: Rollout) -> dict[str, float | None]:

@@ -96,13 +96,14 @@ def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
     the task, so a task's share is that of all pairs of a trial of mine with a trial of theirs.
     """
     return mean_interval(
-        [_wins(ours, others, epsilon)]
+        [win_share(ours, others, epsilon)]
         for ours, others in zip(mine, theirs, strict=True)
         if len(ours) and len(others)
     )
 
 
-def _wins(mine: Sequence[float], theirs: Sequence[float], epsilon: float) -> float:
+def win_share(mine: Sequence[float], theirs: Sequence[float], epsilon: float) -> float:
+    """Return the share of pairs of a trial of mine and one of theirs that mine wins on a task; ties count half."""
     tie = epsilon + ROUNDING
     leads = [a - b for a in mine for b in theirs]
     halves = sum(lead > tie for lead in leads) + sum(lead >= -tie for lead in leads)
