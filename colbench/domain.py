@@ -21,7 +21,7 @@ from colbench.checks import Bar, Diagnosis, Examination, TaskCheck
 from colbench.config import RunConfig
 from colbench.copies import is_copy, token_parts
 from colbench.errors import UserError
-from colbench.facts.human import FactsHuman
+from colbench.facts.human import FactsHuman, asked_facts
 from colbench.interfaces import ChatModel, HumanSimulator, RejectedError, Scorer
 from colbench.items import Items, source_items
 from colbench.models.human import TextHuman, Voice
@@ -30,7 +30,7 @@ from colbench.pages.store import RenderStore
 from colbench.presentation import AnswerPictures, Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.score import Score
-from colbench.task import Task
+from colbench.task import Fact, Task
 
 FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 
@@ -204,6 +204,17 @@ class Domain:
         By them two entries' answers are compared; by default its words, numbers and signs.
         """
         return token_parts(source)
+
+    def decisions(self, task: Task) -> tuple[Fact, ...]:
+        """Return the decisions behind a task, those that its request states included; empty if they are not known.
+
+        By default these are its facts. They may be estimated where a task has none; see `Asking.estimated`.
+        """
+        return task.hidden.facts
+
+    def asked(self, task: Task, said: str) -> tuple[Fact, ...]:
+        """Return the decisions that an agent's message asks for, as the keyless human hears it."""
+        return asked_facts(self.decisions(task), said)
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
         """Return what an agent that ends on `text` is judged by; `said` holds all its messages."""

@@ -117,10 +117,15 @@ def ngrams(text: str) -> Iterator[Words]:
 def numbers_of(text: str) -> Iterator[float]:
     """Yield the numbers of a text by value; a percentage also as a fraction, as a cut and as a rise."""
     for digits, percent in NUMBER.findall(text):
-        value = float(digits.replace(",", ""))
-        yield value
-        if percent:
-            yield from (round(of, 9) for of in (value / 100, 1 - value / 100, 1 + value / 100))
+        yield from number_forms(digits, percent)
+
+
+def number_forms(digits: str, percent: str) -> Iterator[float]:
+    """Yield the values that one number of a text may stand for; see `NUMBER` for its two parts."""
+    value = float(digits.replace(",", ""))
+    yield value
+    if percent:
+        yield from (round(of, 9) for of in (value / 100, 1 - value / 100, 1 + value / 100))
 
 
 def _share(part: int, whole: int) -> float:

@@ -32,6 +32,59 @@ class Leak(Struct, frozen=True, kw_only=True):
     ngrams: float
 
 
+class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the questions of one dialogue were worth; docs/metrics.md defines each number.
+
+    A question is a turn of the agent that the human replied to. Its classes may overlap, but a hit is not redundant
+    and not unanswerable.
+    """
+
+    questions: int = 0
+    hits: int = 0
+    """Questions whose reply told a hidden decision that was still open."""
+    redundant: int = 0
+    """Questions that asked only for what the request or an earlier reply had told."""
+    unanswerable: int = 0
+    """Questions that asked for no decision of the task and whose reply told none."""
+    late: int = 0
+    """Questions that came after every hidden decision was told."""
+    hidden: int = 0
+    """Decisions that the request does not state."""
+    told: int = 0
+    """Hidden decisions that were told before the answer."""
+    needed_questions: int = 0
+    """Fewest questions in which a person who tells two decisions a reply can tell all that is hidden."""
+    guessed: tuple[str, ...] = ()
+    """Hidden decisions that the answer has right although they were never told."""
+    ignored: tuple[str, ...] = ()
+    """Hidden decisions that were told and that the answer contradicts."""
+    estimated: bool = False
+    """True if the decisions were read from the reference because the task has no facts."""
+
+    @property
+    def open(self) -> int:
+        """Hidden decisions that were never told."""
+        return self.hidden - self.told
+
+    @property
+    def ask_precision(self) -> float | None:
+        """Share of the questions that were hits; None without a question."""
+        return self.hits / self.questions if self.questions else None
+
+    @property
+    def ask_recall(self) -> float | None:
+        """Share of the hidden decisions that were told before the answer; None if nothing is hidden."""
+        return self.told / self.hidden if self.hidden else None
+
+    @property
+    def ask_f1(self) -> float | None:
+        """Harmonic mean of precision and recall, 0 without a question or a hit; None if nothing is hidden."""
+        precision, recall = self.ask_precision or 0.0, self.ask_recall
+        if recall is None:
+            return None
+        return 2 * precision * recall / (precision + recall) if precision and recall else 0.0
+
+
 class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One reply of the agent and what the human said to it."""
 
@@ -54,6 +107,11 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     agent_seconds: float = 0.0
     human_seconds: float = 0.0
     leak: Leak | None = None
+    asked: tuple[str, ...] | None = None
+    """Names of the task's decisions (`Fact.name`) that the agent's message asked for, those that the request states
+    included; None if the task's decisions are not known."""
+    told: tuple[str, ...] | None = None
+    """Names of the decisions that the human's reply told; None as for `asked`, and where there is no reply."""
     score: Score | None = None
     """The verdict on what the agent showed in this turn (frontend design: its page), in the last turn on the answer.
 
@@ -98,6 +156,9 @@ class Rollout(Struct, frozen=True, kw_only=True):
     started: str = ""
     """UTC, ISO 8601."""
     seconds: float = 0.0
+    asking: Asking | None = None
+    """What the questions were worth; None if the task's decisions are not known or the dialogue was cut short by a
+    failure that is not the agent's."""
 
     @property
     def agent_failed(self) -> bool:

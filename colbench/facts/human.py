@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
+from typing import NamedTuple
 
 from colbench.config import derive_seed
 from colbench.facts.match import Matcher
@@ -82,27 +83,50 @@ class FactsHuman:
     """Answers from `task.hidden.facts`; the same question to the same task gets the same answer."""
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """The human's answer to the last message of the dialogue."""
+        """Return the human's answer to the last message of the dialogue."""
         return Message(role="user", content=answer(task, dialogue[-1].content))
 
 
 def answer(task: Task, said: str) -> str:
-    """What the human says to a message, from the facts of the task."""
-    words = CODE_LINE.sub("", FENCE.sub("\n", said))
-    asked = [q for i, q in enumerate(questions(words[-HEARD:])) if not i or not FURTHER.match(q)]
-    found = [list(_about(task.hidden.facts, q, first=not i)) for i, q in enumerate(asked)]
-    facts = list(dict.fromkeys(fact.statement for answers in found for fact in answers))
-    if facts:
-        unanswered = len(facts) < MOST_FACTS and not all(found)
-        return " ".join([*facts[:MOST_FACTS], *([REST_UNKNOWN] if unanswered else [])])
-    if words != said:
+    """Return what the human says to a message, from the facts of the task."""
+    heard = _hear(task.hidden.facts, said)
+    told = list(dict.fromkeys(fact.statement for facts in heard.asked for fact in facts))
+    if told:
+        unanswered = len(told) < MOST_FACTS and not all(heard.asked)
+        return " ".join([*told[:MOST_FACTS], *([REST_UNKNOWN] if unanswered else [])])
+    if heard.code:
         return NO_CODE
-    replies = UNKNOWN if found else WHAT
+    replies = UNKNOWN if heard.asked else WHAT
     return replies[derive_seed(task.hash, " ".join(said.lower().split())) % len(replies)]
 
 
+def asked_facts(facts: tuple[Fact, ...], said: str) -> tuple[Fact, ...]:
+    """Return the facts that a message asks for, each once, in the order in which it asks for them.
+
+    The human decides by the same function which facts to tell, and tells the first `MOST_FACTS`.
+    """
+    return tuple(dict.fromkeys(fact for found in _hear(facts, said).asked for fact in found))
+
+
+class _Heard(NamedTuple):
+    """One message of the agent as the human hears it."""
+
+    asked: tuple[tuple[Fact, ...], ...]
+    """For each question the facts that it asks for."""
+    code: bool
+    """True if the message holds code."""
+
+
+@lru_cache(maxsize=4096)
+def _hear(facts: tuple[Fact, ...], said: str) -> _Heard:
+    words = CODE_LINE.sub("", FENCE.sub("\n", said))
+    asked = [q for i, q in enumerate(questions(words[-HEARD:])) if not i or not FURTHER.match(q)]
+    found = tuple(tuple(_about(facts, q, first=not i)) for i, q in enumerate(asked))
+    return _Heard(found, words != said)
+
+
 def questions(text: str) -> list[str]:
-    """The questions in a text, one by one, without those of empty words ("can you help me?").
+    """Return the questions in a text, one by one, without those of empty words ("can you help me?").
 
     An empty one that follows a sentence ("how is that handled?") takes that sentence along.
     """

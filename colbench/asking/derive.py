@@ -1,0 +1,105 @@
+"""What was asked and told in a dialogue, turn by turn, and what its questions were worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.asking.answer import guessed, ignored
+from colbench.asking.telling import told
+from colbench.facts.human import MOST_FACTS
+from colbench.registry import get_domain
+from colbench.rollout import Asking, Rollout, Turn
+from colbench.task import Task
+
+READ = 50_000
+"""Characters of a message that are read."""
+
+
+def asked_and_told(
+    task: Task, said: str, reply: str | None
+) -> tuple[tuple[str, ...], tuple[str, ...] | None] | None:
+    """Return the names of the decisions that a message asks for and of those that the reply tells.
+
+    Without a reply the second is None; the whole is None if the task's decisions are not known.
+    """
+    domain = get_domain(task.domain)
+    if not domain.decisions(task):
+        return None
+    asked = tuple(fact.name for fact in domain.asked(task, said[:READ]))
+    if reply is None:
+        return asked, None
+    return asked, tuple(fact.name for fact in told(task, said[:READ], reply))
+
+
+def mark_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """Return the turns of a dialogue with the decisions that each asked for and was told."""
+    return tuple(_marked(task, turn) for turn in turns)
+
+
+def _marked(task: Task, turn: Turn) -> Turn:
+    found = asked_and_told(task, turn.said, turn.human)
+    return replace(turn, asked=found and found[0], told=found and found[1])
+
+
+class _Question(Struct, frozen=True):
+    """What is known of one question."""
+
+    asked: frozenset[str]
+    told: frozenset[str]
+    known: frozenset[str]
+    """Decisions that were known when it was asked, those that the request states included."""
+
+
+def derive_asking(task: Task, rollout: Rollout) -> Asking | None:
+    """Return what the questions of a dialogue were worth; its turns have been marked.
+
+    None if the task's decisions are not known, or if a failure that is not the agent's cut the dialogue short.
+    """
+    decisions = get_domain(task.domain).decisions(task)
+    if not decisions or (rollout.ended_by == "failure" and not rollout.agent_failed):
+        return None
+    stated = frozenset(fact.name for fact in decisions if fact.stated)
+    hidden = [fact for fact in decisions if not fact.stated]
+    questions = _questions(rollout.turns, stated)
+    known = stated.union(*(question.told for question in questions))
+    heard = [fact for fact in hidden if fact.name in known]
+    untold = [fact for fact in hidden if fact.name not in known]
+    answer, right = rollout.answer, _is_right(rollout)
+    everything = stated.union(fact.name for fact in hidden)
+    return Asking(
+        questions=len(questions),
+        hits=sum(bool(q.told - q.known) for q in questions),
+        redundant=sum(bool(q.asked) and q.asked <= q.known and q.told <= q.known for q in questions),
+        unanswerable=sum(not q.asked and not q.told for q in questions),
+        late=sum(q.known >= everything for q in questions),
+        hidden=len(hidden),
+        told=len(heard),
+        needed_questions=math.ceil(len(hidden) / MOST_FACTS),
+        guessed=_names(guessed(task, answer, untold, right=right)) if answer else (),
+        ignored=_names(ignored(task, answer, heard, right=right)) if answer else (),
+        estimated=not task.hidden.facts,
+    )
+
+
+def _questions(turns: Sequence[Turn], known: frozenset[str]) -> list[_Question]:
+    """Return the turns that the human replied to."""
+    found = []
+    for turn in turns:
+        if turn.human is not None:
+            told = frozenset(turn.told or ())
+            found.append(_Question(frozenset(turn.asked or ()), told, known))
+            known |= told
+    return found
+
+
+def _is_right(rollout: Rollout) -> bool:
+    score = rollout.scores.get("default")
+    return bool(score and score.success)
+
+
+def _names(facts: Iterable) -> tuple[str, ...]:
+    return tuple(fact.name for fact in facts)

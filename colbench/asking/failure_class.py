@@ -1,0 +1,50 @@
+"""Why a dialogue failed, as one class of five, without a judge."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from colbench.rollout import Rollout
+from colbench.score import Score
+
+FailureClass = Literal["no_answer", "crashed", "guessed", "ignored", "wrong_code"]
+"""In the order in which they are tried:
+
+`no_answer`: the agent gave no answer before the turn limit, or an empty one.
+`crashed`: the agent failed, or its answer could not be run on any test.
+`guessed`: the agent answered although decisions were open.
+`ignored`: everything was told, and the answer contradicts something of it.
+`wrong_code`: everything was told, nothing of it is visibly contradicted, and the answer is wrong; also where the
+decisions behind the task are not known.
+"""
+FAILURE_CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)
+
+
+def failure_class(rollout: Rollout, mode: str = "default") -> FailureClass | None:
+    """Return the class of a failed dialogue; None if it succeeded, is unscored, or its domain has no success.
+
+    A failure of the agent itself is `crashed` in every domain.
+    """
+    if rollout.agent_failed:
+        return "crashed"
+    score = rollout.scores.get(mode)
+    if score is None or score.success is not False:
+        return None
+    if rollout.ended_by == "limit" or not (rollout.answer or "").strip():
+        return "no_answer"
+    if _never_ran(score):
+        return "crashed"
+    asking = rollout.asking
+    if asking is not None and asking.open:
+        return "guessed"
+    return "ignored" if asking is not None and asking.ignored else "wrong_code"
+
+
+def _never_ran(score: Score) -> bool:
+    """Return True if no test of the answer gave a value."""
+    counted = [check.outcome for check in score.checks if check.outcome not in LEFT_OUT]
+    return bool(counted) and all(outcome in CRASHES for outcome in counted)
+
+
+CRASHES = frozenset({"error", "timeout", "skipped"})
+LEFT_OUT = frozenset({"unstable", "unscorable"})

@@ -1,0 +1,90 @@
+"""Which of a task's decisions a reply of the human tells.
+
+A reply tells a decision that it states word for word. A model that plays the human has words of its own: there a reply
+also tells a decision if it holds all numbers and texts of its statement that the request lacks, or most of its words,
+or if the message asked for just that and the reply gives an answer, such as "no".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from colbench.facts.human import MOST_FACTS, NO_CODE, REST_UNKNOWN, UNKNOWN, WHAT
+from colbench.items import WORD, Items
+from colbench.leaks import STEM, told_items
+from colbench.registry import get_domain
+from colbench.task import Fact, Task
+
+MOST_WORDS = 0.6
+"""Share of a statement's words that a paraphrase must hold."""
+LONGEST_REPLY = 20_000
+"""Characters of a human's reply that are searched."""
+CANNED = frozenset((*UNKNOWN, *WHAT, NO_CODE, REST_UNKNOWN))
+"""What the keyless human says when it tells nothing."""
+DECLINES = re.compile(
+    r"\b(?:don['’]?t|do not|doesn['’]?t|does not|not|never) (?:really )?(?:know|sure|understand|decided?|thought)\b"
+    r"|\bno idea\b|\b(?:can['’]?t|cannot|could not) (?:say|tell|answer)\b|\bunsure\b|\bnot certain\b",
+    re.IGNORECASE,
+)
+"""Marks a reply that gives no answer."""
+
+Literals = frozenset[object]
+
+
+class Heard(Struct, frozen=True, kw_only=True):
+    """One text of the human, with its hidden items and word stems."""
+
+    text: str
+    literals: Literals
+    stems: frozenset[str]
+
+
+def told(task: Task, said: str, reply: str) -> tuple[Fact, ...]:
+    """Return the decisions that a reply to an agent's message tells, in the order of the task's."""
+    domain = get_domain(task.domain)
+    reply = reply[:LONGEST_REPLY]
+    decisions = domain.decisions(task)
+    found = {fact.name for fact in decisions if fact.statement in reply}
+    rest = _without(reply, (fact.statement for fact in decisions if fact.name in found))
+    if rest and rest not in CANNED:
+        words = [heard(task, rest)]
+        found.update(fact.name for fact in decisions if was_told(task, fact, words))
+        if not found and not DECLINES.search(rest):
+            found.update(fact.name for fact in domain.asked(task, said)[:MOST_FACTS])
+    return tuple(fact for fact in decisions if fact.name in found)
+
+
+def _without(reply: str, statements: Iterable[str]) -> str:
+    for statement in statements:
+        reply = reply.replace(statement, " ")
+    return " ".join(reply.split())
+
+
+def heard(task: Task, reply: str) -> Heard:
+    """Return the hidden items and word stems of a text."""
+    text = reply[:LONGEST_REPLY]
+    return Heard(text=text, literals=literals(told_items(task, text)), stems=_stems(text))
+
+
+def was_told(task: Task, fact: Fact, replies: Sequence[Heard]) -> bool:
+    """Return True if one of the human's replies tells a fact."""
+    statement = heard(task, fact.statement)
+    enough = max(1, MOST_WORDS * len(statement.stems))
+    return any(
+        statement.text in reply.text
+        or (statement.literals and statement.literals <= reply.literals)
+        or len(statement.stems & reply.stems) >= enough
+        for reply in replies
+    )
+
+
+def literals(items: Items) -> Literals:
+    """Return the numbers and texts of items."""
+    return frozenset(items.numbers) | frozenset(items.texts)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word[:STEM].lower() for word in WORD.findall(text))
