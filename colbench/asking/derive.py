@@ -73,7 +73,9 @@ def derive_asking(task: Task, rollout: Rollout) -> Asking | None:
     return Asking(
         questions=len(questions),
         hits=sum(bool(q.told - q.known) for q in questions),
-        redundant=sum(bool(q.asked) and q.asked <= q.known and q.told <= q.known for q in questions),
+        redundant=sum(
+            bool(q.asked) and q.asked <= q.known and q.told <= q.known for q in questions
+        ),
         unanswerable=sum(not q.asked and not q.told for q in questions),
         late=sum(q.known >= everything for q in questions),
         hidden=len(hidden),

@@ -15,7 +15,9 @@ MOST = 26
 """Runs that are compared at once: each has a letter."""
 
 
-def compare(first: Run, second: Run, *more: Run, force: bool = False, scoring: str = "default") -> Comparison:
+def compare(
+    first: Run, second: Run, *more: Run, force: bool = False, scoring: str = "default"
+) -> Comparison:
     """Compare runs on the same tasks, paired by task and trial: every metric, the asking, and what both cost.
 
     Args:
@@ -38,7 +40,9 @@ def compare(first: Run, second: Run, *more: Run, force: bool = False, scoring: s
         if found := compare_domain(get_domain(name), runs, scoring):
             domains[name] = found
     if not domains:
-        raise UserError(f"{_paths(runs)}: the runs have no task in common; compare runs on the same tasks")
+        raise UserError(
+            f"{_paths(runs)}: the runs have no task in common; compare runs on the same tasks"
+        )
     return Comparison(
         runs=tuple(run_names(runs)),
         mismatches=tuple(differ),
@@ -55,7 +59,11 @@ def run_names(runs: Sequence[Run]) -> list[RunName]:
         lambda run: str(run.path),
     )
     names = next(
-        (each for choice in choices if len(set(each := [choice(run) for run in runs])) == len(runs)),
+        (
+            each
+            for choice in choices
+            if len(set(each := [choice(run) for run in runs])) == len(runs)
+        ),
         [str(run.path) for run in runs],
     )
     return [
@@ -78,7 +86,9 @@ def _require(runs: Sequence[Run]) -> None:
         raise UserError(f"{len(runs)} runs are too many to compare at once; name at most {MOST}")
     for run in runs:
         if not run.rollouts:
-            raise UserError(f"{run.path}: has no dialogue yet; run `colbench eval` again to continue it")
+            raise UserError(
+                f"{run.path}: has no dialogue yet; run `colbench eval` again to continue it"
+            )
 
 
 def _paths(runs: Sequence[Run]) -> str:

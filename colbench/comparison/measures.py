@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from colbench.messages import Usage
 from colbench.report.cells import leading_metric, value
 from colbench.report.dialogues import agent_words, human_words
 from colbench.report.verdicts import reported_metrics
-from colbench.rollout import Rollout, Turn
+from colbench.rollout import Asking, Rollout
 
 UNBOUNDED = (0.0, inf)
 Taken = float | None
@@ -31,7 +31,9 @@ def takers(domain: Domain, mode: str, rollouts: Sequence[Rollout]) -> list[Taker
     lead = leading_metric(domain, rollouts)
     metrics = reported_metrics(domain, lead, rollouts)
     order = sorted(metrics, key=lambda metric: (metric.role != "success", metric != lead))
-    return [*(_of_answer(metric, mode) for metric in order), *_of_effort()]
+    answer = [_of_answer(metric, mode) for metric in order]
+    informed = [_when_told(domain.success, mode)] if domain.success else []
+    return [*answer, *informed, *_of_asking(), *_of_effort()]
 
 
 def _of_answer(metric: Metric, mode: str) -> Taker:
@@ -46,23 +48,66 @@ def _of_answer(metric: Metric, mode: str) -> Taker:
     return Taker(measure, lambda rollout, _: value(rollout, mode, metric))
 
 
+def _when_told(metric: Metric, mode: str) -> Taker:
+    """Return success where every hidden decision was told: the writing apart from the asking."""
+
+    def take(rollout: Rollout, _: RunConfig) -> Taken:
+        asking = rollout.asking
+        known = asking is not None and asking.hidden > 0 and not asking.open
+        return value(rollout, mode, metric) if known else None
+
+    label = f"{metric.name}, all told"
+    measure = Measure(name=f"{metric.name}_when_told", label=label, group="answer", bounds=(0, 1))
+    return Taker(measure, take)
+
+
+def _of_asking() -> Iterator[Taker]:
+    """Yield what the questions of a dialogue were worth; none of it where the task's decisions are not known."""
+    yield _asking("ask_f1", "ask F1", lambda each: each.ask_f1)
+    yield _asking("ask_precision", "ask precision", lambda each: each.ask_precision)
+    yield _asking("ask_recall", "ask recall", lambda each: each.ask_recall)
+    yield _counted("redundant_questions", "redundant", lambda each: each.redundant)
+    yield _counted("unanswerable_questions", "unanswerable", lambda each: each.unanswerable)
+    yield _counted("late_questions", "late questions", lambda each: each.late)
+    yield _counted("guessed_decisions", "guessed decisions", lambda each: len(each.guessed))
+    yield _counted("ignored_decisions", "ignored decisions", lambda each: len(each.ignored))
+
+
+def _asking(name: str, label: str, take: Callable[[Asking], Taken]) -> Taker:
+    measure = Measure(name=name, label=label, group="asking", bounds=(0.0, 1.0))
+    return Taker(measure, lambda each, _: take(each.asking) if each.asking else None)
+
+
+def _counted(name: str, label: str, take: Callable[[Asking], Taken]) -> Taker:
+    measure = Measure(
+        name=name, label=label, group="asking", unit="", direction="lower", bounds=UNBOUNDED
+    )
+    return Taker(measure, lambda each, _: take(each.asking) if each.asking else None)
+
+
 def _of_effort() -> Iterator[Taker]:
     """Yield what a dialogue cost. Dialogues that failed were cut short and have none of it."""
     yield _effort("turns", "turns", "", lambda rollout, _: len(rollout.turns))
-    yield _effort("human_words", "words the human wrote", "", lambda each, _: human_words(each))
-    yield _effort("agent_words", "words the human had to read", "", lambda each, _: agent_words(each))
-    yield _effort("agent_tokens", "agent's tokens", "", lambda each, _: _tokens(_agent(each)))
-    yield _effort("human_tokens", "human's tokens", "", lambda each, _: _tokens(_human(each)))
+    yield _effort("questions", "questions", "", lambda each, _: _questions(each))
+    yield _effort("human_words", "words by the human", "", lambda each, _: human_words(each))
+    yield _effort("agent_words", "words to read", "", lambda each, _: agent_words(each))
+    yield _effort("agent_tokens", "agent tokens", "", lambda each, _: _tokens(_agent(each)))
+    yield _effort("human_tokens", "human tokens", "", lambda each, _: _tokens(_human(each)))
     yield _effort("cost", "cost", "$", _cost)
 
 
-def _effort(
-    name: str, label: str, unit: str, take: Callable[[Rollout, RunConfig], Taken]
-) -> Taker:
+def _effort(name: str, label: str, unit: str, take: Callable[[Rollout, RunConfig], Taken]) -> Taker:
     measure = Measure(
         name=name, label=label, group="effort", unit=unit, direction="lower", bounds=UNBOUNDED
     )
-    return Taker(measure, lambda each, config: None if each.ended_by == "failure" else take(each, config))
+    return Taker(
+        measure, lambda each, config: None if each.ended_by == "failure" else take(each, config)
+    )
+
+
+def _questions(rollout: Rollout) -> int:
+    """Count the turns that the human replied to."""
+    return sum(turn.human is not None for turn in rollout.turns)
 
 
 def _agent(rollout: Rollout) -> list[Usage | None]:

@@ -74,7 +74,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     differences: dict[str, Difference]
     """By measure; without those that no common cell has."""
     theirs_failed: dict[str, int] | None
-    """Cells in which only mine succeeded, by what became of theirs (failure class); None in a domain without success."""
+    """Cells in which mine succeeded and theirs did not, by its failure class; None in a domain without success."""
     mine_failed: dict[str, int] | None
 
 

@@ -30,7 +30,9 @@ class _Task(NamedTuple):
         return [a - b for a, b in zip(self.mine, self.theirs, strict=True)]
 
 
-def compare_values(measure: Measure, mine: Values, theirs: Values, *, binary: bool) -> Difference | None:
+def compare_values(
+    measure: Measure, mine: Values, theirs: Values, *, binary: bool
+) -> Difference | None:
     """Return the difference of two runs by a measure, not adjusted for other pairs; None without a common cell.
 
     `binary`: the values are successes, 0 or 1.
