@@ -50,8 +50,10 @@ def _domain(comparison: Comparison, domain: DomainComparison) -> None:
 
 def _two(comparison: Comparison, domain: DomainComparison, pair: Pair) -> None:
     console().print(_measures_table(comparison, domain, pair))
+    mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
+    verdict = text.who_is_ahead(mine, theirs, pair)
     for line in (
-        text.sentence_of(comparison, domain, pair),
+        f"{verdict}: {text.evidence(domain, pair)}.",
         text.settling(domain, pair),
         *text.reasons(comparison, pair),
     ):

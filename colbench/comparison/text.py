@@ -20,6 +20,7 @@ from colbench.numbers import (
     dollars,
     p_value,
     percent,
+    percent_range,
     points_range,
     signed,
 )
@@ -45,6 +46,15 @@ def measured(measure: Measure, value: float | None) -> str:
     if measure.unit == "$":
         return dollars(value)
     return f"{amount(value, 2 if value and abs(value) < 1 else 1)} {measure.unit}".rstrip()
+
+
+def measured_range(measure: Measure, interval: Interval) -> str:
+    """Return the interval of a mean in the unit of its measure: `39.1 to 45.4 %`."""
+    if interval.low is None or interval.high is None:
+        return NO_INTERVAL
+    if measure.unit == "%":
+        return percent_range(interval)
+    return f"{measured(measure, interval.low)} to {measured(measure, interval.high)}"
 
 
 def difference(measure: Measure, value: float) -> str:
@@ -78,19 +88,26 @@ def with_information(domain: DomainComparison, pair: Pair) -> Iterator[tuple[Mea
             yield measure, found
 
 
-def sentence_of(comparison: Comparison, domain: DomainComparison, pair: Pair) -> str:
-    """Return who is ahead by the headline measure, and how sure that is."""
-    mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
+def who_is_ahead(mine: str, theirs: str, pair: Pair) -> str:
+    """Return the verdict on two runs, which are given as they are called."""
+    if pair.verdict == "not separable":
+        return f"{mine} and {theirs} are not separable"
+    return (
+        f"{mine} is {pair.verdict} of {theirs}"
+        if pair.verdict == "ahead"
+        else f"{mine} is behind {theirs}"
+    )
+
+
+def evidence(domain: DomainComparison, pair: Pair) -> str:
+    """Return the difference by the headline measure, its interval and its test."""
     found = pair.differences.get(domain.headline)
     if found is None:
-        return f"{mine} and {theirs} have no scored dialogue in common."
+        return "no scored dialogue in common"
     measure = domain.measure(domain.headline)
     by = f"{in_words(measure, found.mean.mean or 0.0)} in {measure.label}"
     sure = f"({difference_range(measure, found.mean)}), p {_p(found.test.adjusted)}"
-    test = f"{found.test.name}{_adjusted(found)}"
-    if pair.verdict == "not separable":
-        return f"{mine} and {theirs} are not separable: {by} {sure} ({test})."
-    return f"{mine} is {pair.verdict} of {theirs}: {by} {sure} ({test})."
+    return f"{by} {sure} ({found.test.name}{_adjusted(found)})"
 
 
 def _p(value: float) -> str:
@@ -115,7 +132,7 @@ def settling(domain: DomainComparison, pair: Pair) -> str:
         return f"{text}."
     if found.tasks_needed is None:
         return f"{text}; none was seen."
-    return f"{text}; one of {in_words(measure, seen)} needs {needs(found)}."
+    return f"{text}; one of {in_words(measure, abs(seen)).removeprefix('+')} needs {needs(found)}."
 
 
 def needs(found: Difference) -> str:
