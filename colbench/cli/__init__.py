@@ -19,6 +19,7 @@ from colbench.cli import (
     repair,
     report,
     score,
+    sweep,
     tasks,
     view,
 )
@@ -30,7 +31,20 @@ from colbench.version import __version__
 GROUP = "colbench.commands"
 """Entry points: modules with commands of other packages, such as the leaderboard's. `add_to` adds one to the parser;
 `MOVED`, if there is any, holds its old spellings, each with the command line that replaces it."""
-COMMANDS = (evaluate, play, score, report, compare, repair, view, render, tasks, agents, doctor)
+COMMANDS = (
+    evaluate,
+    sweep,
+    play,
+    score,
+    report,
+    compare,
+    repair,
+    view,
+    render,
+    tasks,
+    agents,
+    doctor,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

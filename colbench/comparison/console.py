@@ -28,7 +28,7 @@ def print_comparison(comparison: Comparison) -> None:
     for run in comparison.runs:
         _line(f"{run.letter}  {run.name}  [{run.human}; {run.path}]")
     for mismatch in comparison.mismatches:
-        _line(f"Not alike, compared by force: {mismatch.pin}: {' | '.join(mismatch.values)}")
+        _line(f"Not alike: {mismatch.pin}: {' | '.join(mismatch.values)}")
     for note in comparison.notes:
         _line(f"Take care: {note}")
     for domain in comparison.domains.values():
