@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import inf
+from math import isfinite
 from typing import NamedTuple
 
 from colbench.comparison.model import Measure
@@ -15,7 +15,6 @@ from colbench.report.dialogues import agent_words, human_words
 from colbench.report.verdicts import reported_metrics
 from colbench.rollout import Asking, Rollout
 
-UNBOUNDED = (0.0, inf)
 Taken = float | None
 
 
@@ -43,7 +42,7 @@ def _of_answer(metric: Metric, mode: str) -> Taker:
         group="answer",
         unit=metric.unit,
         direction=metric.direction,
-        bounds=metric.bounds,
+        bounds=metric.bounds if all(map(isfinite, metric.bounds)) else None,
     )
     return Taker(measure, lambda rollout, _: value(rollout, mode, metric))
 
@@ -57,7 +56,9 @@ def _when_told(metric: Metric, mode: str) -> Taker:
         return value(rollout, mode, metric) if known else None
 
     label = f"{metric.name}, all told"
-    measure = Measure(name=f"{metric.name}_when_told", label=label, group="answer", bounds=(0, 1))
+    measure = Measure(
+        name=f"{metric.name}_when_told", label=label, group="answer", bounds=(0.0, 1.0)
+    )
     return Taker(measure, take)
 
 
@@ -80,7 +81,7 @@ def _asking(name: str, label: str, take: Callable[[Asking], Taken]) -> Taker:
 
 def _counted(name: str, label: str, take: Callable[[Asking], Taken]) -> Taker:
     measure = Measure(
-        name=name, label=label, group="asking", unit="", direction="lower", bounds=UNBOUNDED
+        name=name, label=label, group="asking", unit="", direction="lower", bounds=None
     )
     return Taker(measure, lambda each, _: take(each.asking) if each.asking else None)
 
@@ -98,7 +99,7 @@ def _of_effort() -> Iterator[Taker]:
 
 def _effort(name: str, label: str, unit: str, take: Callable[[Rollout, RunConfig], Taken]) -> Taker:
     measure = Measure(
-        name=name, label=label, group="effort", unit=unit, direction="lower", bounds=UNBOUNDED
+        name=name, label=label, group="effort", unit=unit, direction="lower", bounds=None
     )
     return Taker(
         measure, lambda each, config: None if each.ended_by == "failure" else take(each, config)

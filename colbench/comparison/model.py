@@ -26,7 +26,8 @@ class Measure(Struct, frozen=True, kw_only=True):
     """`%`: a share, shown times 100, and its differences in points; else the unit of a plain number."""
     direction: Literal["higher", "lower"] = "higher"
     """The better values."""
-    bounds: tuple[float, float]
+    bounds: tuple[float, float] | None
+    """Least and greatest possible value; None if it is unbounded."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):

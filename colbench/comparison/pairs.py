@@ -46,13 +46,13 @@ def compare_values(
     won, tied, lost, rate = _wins(measure, tasks)
     only = _only(tasks) if binary else None
     needs = _needs(total, clusters, means)
-    width = measure.bounds[1] - measure.bounds[0]
+    width = measure.bounds and measure.bounds[1] - measure.bounds[0]
     return Difference(
         tasks=len(tasks),
         cells=sum(map(len, clusters)),
         mine=_mean([_mean(task.mine) for task in tasks]),
         theirs=_mean([_mean(task.theirs) for task in tasks]),
-        mean=mean_interval(clusters, bounds=(-width, width)),
+        mean=mean_interval(clusters, bounds=(-width, width) if width else None),
         won=won,
         tied=tied,
         lost=lost,
