@@ -101,7 +101,7 @@ class SideBySide:
         value = (self._domain.metric(lead.name) or self._domain.primary).of(score)
         return Dialogue(
             run=run,
-            messages=list(_messages(rollout)),
+            messages=list(_messages(rollout, self._domain)),
             answer=_cut(rollout.answer or ""),
             score=f"{lead.label} {measured(lead, value)}",
             outcome=found or "",
@@ -131,11 +131,13 @@ class SideBySide:
             yield f"Told and ignored: {_names(asking.ignored)}"
 
 
-def _messages(rollout: Rollout) -> Iterator[Message]:
+def _messages(rollout: Rollout, domain: Domain) -> Iterator[Message]:
     yield Message(role="human", who="Human", text=_cut(rollout.request))
     for number, turn in enumerate(rollout.turns, start=1):
         last = number == len(rollout.turns) and rollout.ended_by == "answer"
-        said = "\n\n".join(filter(None, (turn.said, "[gives the answer]" if last else "")))
+        words = domain.readable(turn.said).strip()
+        shown = "" if words == turn.said.strip() else f"[shows a {domain.noun}]"
+        said = "\n\n".join(filter(None, (words, shown, "[gives the answer]" if last else "")))
         yield Message(
             role="agent",
             who=f"Agent, turn {number}",
