@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from colbench.config_errors import did_you_mean, explain
+from colbench.config_errors import did_you_mean, explain, require_whole
 from colbench.errors import UserError
 from colbench.options import Effect, Option, Setting, read_settings
 
@@ -23,6 +22,7 @@ Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[int, Meta(ge=0)]
 ScoringMode = Literal["default", "official"]
 """The scoring modes of backend and frontend; other domains may have others (`Domain.modes`)."""
+Told = Literal["asked", "all"]
 Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 
 EXECUTION_ARGS = {
@@ -117,6 +117,14 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str | None,
         Option("human", "file with the prompt, for humans that are models", metavar="FILE"),
     ] = None
+    told: Annotated[
+        Told,
+        Option(
+            "human",
+            "hidden decisions that the first message tells: none, for the agent has to ask (asked), or all",
+            metavar="WHAT",
+        ),
+    ] = "asked"
     human_price: Annotated[
         Price | None,
         Option(
@@ -218,6 +226,15 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             effect="execution",
         ),
     ] = None
+    ceiling: Annotated[
+        str | None,
+        Option(
+            "scoring",
+            "run folder of the same agent with --told all, to show next to the score",
+            metavar="RUN",
+            effect="execution",
+        ),
+    ] = None
     clip_weights: Annotated[
         str | None,
         Option(
@@ -304,6 +321,8 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             pins[role] = without_address(pins[role])
             args = pins[f"{role}_args"]
             pins[f"{role}_args"] = {k: args[k] for k in args.keys() - EXECUTION_ARGS}
+        if self.told == "asked":  # as in runs of before there was a choice
+            del pins["told"]
         for name in ("agent_prompt", "human_prompt"):
             pins[name] = _file_hash(pins[name], name) if pins[name] else None
         return pins
@@ -339,7 +358,7 @@ def config_of(
         if name not in known:
             raise UserError(f"{name}: unknown setting{did_you_mean(name, [*known, *others])}")
         if known[name].kind == "whole":
-            _require_whole(places.get(name, name), value)
+            require_whole(places.get(name, name), value)
     try:
         return msgspec.convert(dict(values), RunConfig, strict=False)
     except msgspec.ValidationError as cause:
@@ -348,17 +367,6 @@ def config_of(
         form = f" ({setting.metavar})" if setting.kind == "list" else ""
         place = places.get(problem.field, problem.key)
         raise UserError(f"{place}: {problem.reason}{form}{problem.given}") from cause
-
-
-def _require_whole(place: str, value: object) -> None:
-    """Raise UserError for a whole number that is written as another, such as 1e3 or 1000.0."""
-    try:
-        number = float(str(value))
-    except ValueError:
-        return
-    if not re.fullmatch(r"-?\d+", str(value)):
-        example = f", such as {number:.0f}" if number.is_integer() else ""
-        raise UserError(f"{place}: expected a whole number{example}; given: {value}")
 
 
 def without_address(spec: str) -> str:
@@ -378,13 +386,6 @@ def _file_hash(path: str, field: str) -> str:
 def digest(value: object) -> str:
     """Return the SHA-256 (hex) of a value's canonical JSON: keys sorted, no spaces."""
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
-
-
-def cache_folder() -> Path:
-    """Return the folder for files that can be made again: COLBENCH_CACHE, or ~/.cache/colbench (see XDG_CACHE_HOME)."""
-    own = os.environ.get("COLBENCH_CACHE")
-    caches = os.environ.get("XDG_CACHE_HOME")
-    return Path(own) if own else (Path(caches) if caches else Path.home() / ".cache") / "colbench"
 
 
 def workers(asked: int) -> int:

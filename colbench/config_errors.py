@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import ValidationError, inspect
 
+from colbench.errors import UserError
+
 TYPES = {
     "int": "a whole number",
     "float": "a number",
@@ -161,3 +163,14 @@ def _show(value: Any, quoted: bool) -> str:
 
 def _join(*steps: str) -> str:
     return ".".join(filter(None, steps)).replace(".[", "[")
+
+
+def require_whole(place: str, value: object) -> None:
+    """Raise UserError for a whole number that is written as another, such as 1e3 or 1000.0."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        return
+    if not re.fullmatch(r"-?\d+", str(value)):
+        example = f", such as {number:.0f}" if number.is_integer() else ""
+        raise UserError(f"{place}: expected a whole number{example}; given: {value}")

@@ -79,8 +79,11 @@ async def play(
     max_turns: int,
     clock: Clock,
     turns: list[Turn],
+    request: str = "",
 ) -> Ending:
     """Let agent and human talk about a task; each turn is appended to `turns` as it happens.
+
+    `request` is the first message; by default the task's request.
 
     The agent sees what the human sees: its own private parts are not played back to it. At the turn limit
     the whole last message is the answer; see `Domain.committed`. `clock` counts the agent's time over all its replies;
@@ -88,7 +91,9 @@ async def play(
     Raises AgentError or SimulatorError, whoever's turn it was; `turns` then holds what was said before.
     """
     images = getattr(agent, "accepts_images", False)
-    dialogue = Dialogue(task, human, max_turns=max_turns, images=images, turns=turns)
+    dialogue = Dialogue(
+        task, human, max_turns=max_turns, images=images, turns=turns, request=request
+    )
     while dialogue.ending is None:
         with boundary(AgentError):
             reply, seconds = await listen(lambda: agent.reply(dialogue.messages), clock)
@@ -107,11 +112,17 @@ class Dialogue:
         max_turns: int,
         images: bool = False,
         turns: list[Turn] | None = None,
+        request: str = "",
     ) -> None:
-        """Start with the human's request. `images`: the agent is shown pictures; `turns`: a list to append turns to."""
+        """Start with the human's request, by default the task's.
+
+        `images`: the agent is shown pictures; `turns`: a list to append turns to.
+        """
         self.task = task
         self.turns: list[Turn] = [] if turns is None else turns
-        self.messages: tuple[Message, ...] = (Message(role="user", content=task.request),)
+        self.messages: tuple[Message, ...] = (
+            Message(role="user", content=request or task.request),
+        )
         """Everything said so far, the request first: all that the agent may see."""
         self.ending: Ending | None = None
         self._human = human

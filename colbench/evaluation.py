@@ -11,9 +11,9 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from colbench.errors import UserError
 from colbench.export import encode_lines
 from colbench.failures import matches, read_reasons
 from colbench.interfaces import Agent, HumanSimulator, LogKeeper, StatefulAgent
-from colbench.models.servers import current_servers
+from colbench.models.servers import current_servers, waits_told
 from colbench.participants import (
     Role,
     describe_for,
@@ -40,7 +40,7 @@ from colbench.participants import (
 )
 from colbench.plugins import require_method
 from colbench.registry import get_domain
-from colbench.report.baseline import load_baseline
+from colbench.report.baseline import load_others
 from colbench.resources import RunResources
 from colbench.rollout import Rollout
 from colbench.run import Run
@@ -49,8 +49,6 @@ from colbench.runner import Cell, Runner, plan
 from colbench.selection import find_tasks, require_tasks, select, task_source
 from colbench.task import Task
 
-WAIT_INTERVAL = 1.0
-"""Seconds between two looks at what is waited for."""
 GIVEN = "given"
 """Task source of a run whose tasks were given as objects; they are kept in its folder."""
 BROKEN_AFTER = 10
@@ -114,7 +112,7 @@ class Evaluation:
         require_domains(self.agent, config, self.tasks)
         require_tokens(self.agent, config)
         self.human: Any = human or find_participant("human", config)
-        self.baseline = load_baseline(config, self.tasks)
+        self.others = load_others(config, self.tasks)
         self.resources = RunResources(config, self.tasks)
         resolved = {
             "agent": describe_for(self.agent, domains) | {"process": process_of(self.agent)},
@@ -150,7 +148,13 @@ class Evaluation:
                     lines = b"".join(encode_lines(self.tasks))
                     self.folder.write(self.folder.tasks_path.name, lines)
                 earlier = {rollout.key: rollout for rollout in self._earlier()}
-                cells = plan(self.tasks, self.config.trials, record.digest, self.config.seed)
+                cells = plan(
+                    self.tasks,
+                    self.config.trials,
+                    record.digest,
+                    self.config.seed,
+                    self.config.told,
+                )
                 pending = [cell for cell in cells if not _settled(earlier.get(cell.key))]
                 kept = [earlier[cell.key] for cell in cells if _settled(earlier.get(cell.key))]
                 observer.on_resume(kept, len(cells))
@@ -177,7 +181,7 @@ class Evaluation:
             append(rollout)
             observer.on_rollout(rollout)
 
-        async with waits_told(observer), AsyncExitStack() as stack:
+        async with waits_told(observer.on_wait), AsyncExitStack() as stack:
             runner = await self.start(stack, min(self.config.concurrency, len(pending)))
             try:
                 await runner.run(pending, earlier, done)
@@ -205,26 +209,6 @@ class Evaluation:
             record_tokens=self.config.record_tokens,
             broken_after=BROKEN_AFTER,
         )
-
-
-@asynccontextmanager
-async def waits_told(observer: Observer) -> AsyncIterator[None]:
-    """Tell an observer what model servers are waited for, at once and then every second while it changes."""
-
-    async def watch() -> None:
-        told: list[str] = []
-        while True:
-            await asyncio.sleep(WAIT_INTERVAL)
-            waits = current_servers().waits()
-            if waits != told:
-                told = waits
-                observer.on_wait(waits)
-
-    task = asyncio.create_task(watch())
-    try:
-        yield
-    finally:
-        task.cancel()
 
 
 async def evaluate_async(

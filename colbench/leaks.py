@@ -102,11 +102,17 @@ def _facts(
     """Return for each fact its topics and examples, and what of the secret its statement says."""
     return tuple(
         (
-            frozenset(map(_stems, (*fact.topics, *fact.examples))),
+            _topics(fact.topics, fact.examples),
             mentioned(secret, fact.statement),
         )
         for fact in facts
     )
+
+
+@lru_cache(maxsize=CACHED_TASKS)
+def _topics(topics: tuple[str, ...], examples: tuple[str, ...]) -> frozenset[frozenset[str]]:
+    """Return the stems of each topic and example; tasks of one family and theme share them."""
+    return frozenset(map(_stems, (*topics, *examples)))
 
 
 def _stems(text: str) -> frozenset[str]:

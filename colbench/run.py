@@ -9,13 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.asking.failure_class import failure_class
+from colbench.asking.measures import measured
 from colbench.config import RunConfig
 from colbench.domain import Domain
 from colbench.errors import UserError
 from colbench.hub import push
 from colbench.messages import Usage
 from colbench.registry import get_domain
-from colbench.report.baseline import load_baseline
+from colbench.report.baseline import load_others
 from colbench.report.dialogues import agent_words, human_words
 from colbench.report.model import RunReport
 from colbench.report.summary import summarize
@@ -89,15 +91,15 @@ class Run:
     @cached_property
     def report(self) -> RunReport:
         """The report: every number with its interval, as in `report.json`."""
-        baseline = load_baseline(self.config, self.tasks)
-        return summarize(self.tasks, self.config.trials, self.rollouts, self.config, baseline)
+        others = load_others(self.config, self.tasks)
+        return summarize(self.tasks, self.config.trials, self.rollouts, self.config, others)
 
     def write_report(self) -> RunReport:
         """Write `report.json`, `report.html` and the pages of its domains into the folder, and return the report."""
         from colbench.report.write import write_report
 
-        baseline = load_baseline(self.config, self.tasks)
-        return write_report(self.folder, self.tasks, self.config, baseline)
+        others = load_others(self.config, self.tasks)
+        return write_report(self.folder, self.tasks, self.config, others)
 
     def print_report(self) -> RunReport:
         """Write the report, print its table, its warnings and its pages, as `colbench eval` does, and return it."""
@@ -115,7 +117,8 @@ class Run:
         `agent_words`, `agent_prompt_tokens`, `agent_completion_tokens`, `human_prompt_tokens`,
         `human_completion_tokens` (None where no server counted), `seconds`, and every metric of the
         domain by its name (None where it was not taken; `success` is 1.0 or 0.0). Metrics of a
-        scoring mode other than `default` are named MODE_METRIC.
+        scoring mode other than `default` are named MODE_METRIC. Then those of the asking, such as `ask_f1`, and
+        `failure_class` (None if the dialogue did not fail).
         """
         families = {task.id: task.family for task in self.known_tasks()}
         for rollout in self.rollouts:
@@ -136,6 +139,8 @@ class Run:
                 **_tokens("human", [turn.human_usage for turn in rollout.turns]),
                 "seconds": rollout.seconds,
                 **_metrics(rollout),
+                **measured(rollout.asking),
+                "failure_class": failure_class(rollout),
             }
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.asking.derive import with_asking
+from colbench.asking.opening import opening
 from colbench.clock import Abandon, Clock, supervised
-from colbench.config import digest
+from colbench.config import Told, digest
 from colbench.dialogue import Ending, opened, play
 from colbench.errors import (
     AgentError,
@@ -51,16 +53,21 @@ class Cell(Struct, frozen=True, kw_only=True):
     trial: int
     key: str
     seed: int
+    request: str = ""
+    """The first message; by default the task's request."""
 
 
-def plan(tasks: Sequence[Task], trials: int, config_digest: str, seed: int) -> list[Cell]:
-    """Return all cells of a run: every task once, then every task again."""
+def plan(
+    tasks: Sequence[Task], trials: int, config_digest: str, seed: int, told: Told = "asked"
+) -> list[Cell]:
+    """Return all cells of a run: every task once, then every task again; `told` is the configuration's."""
     return [
         Cell(
             task=task,
             trial=trial,
             key=digest([task.id, task.hash, trial, config_digest]),
             seed=cell_seed(seed, task.id, task.hash, trial),
+            request=opening(task, told),
         )
         for trial in range(trials)
         for task in tasks
@@ -134,12 +141,13 @@ class Runner(Struct, frozen=True, kw_only=True):
                     max_turns=self.max_turns,
                     clock=clock,
                     turns=turns,
+                    request=cell.request,
                 )
 
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
         """Return the rollout with its verdicts; where the agent failed, with those of a failure."""
         if rollout.answer is None:
-            return replace(rollout, scores=_scores_of_failure(rollout))
+            return with_asking(task, replace(rollout, scores=_scores_of_failure(rollout)))
         return await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
 
 
@@ -218,7 +226,7 @@ def make_rollout(
         domain=cell.task.domain,
         trial=cell.trial,
         seed=cell.seed,
-        request=cell.task.request,
+        request=cell.request or cell.task.request,
         turns=audit_turns(cell.task, turns),
         answer=ending.answer if ending else None,
         ended_by=ending.ended_by if ending else "failure",
@@ -229,7 +237,7 @@ def make_rollout(
 
 
 async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: str) -> Rollout:
-    """Return the rollout with the verdicts on its answer and, where the scorer has any, on its turns.
+    """Return the rollout with the verdicts on its answer and its asking and, where the scorer has any, on its turns.
 
     A failure of the scorer becomes the rollout's failure.
     """
@@ -243,7 +251,7 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
                 turns = tuple(map(_with_score, turns, verdicts))
     except InfrastructureError as error:
         return replace(rollout, failure=failure_of(error), scores={})
-    return replace(rollout, failure=None, turns=turns, scores=scores)
+    return with_asking(task, replace(rollout, failure=None, turns=turns, scores=scores))
 
 
 def _with_score(turn: Turn, score: Score | None) -> Turn:

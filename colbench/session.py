@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from colbench.asking.opening import opening
 from colbench.clock import Clock, supervised
 from colbench.config import RunConfig, config_of, digest
 from colbench.dialogue import Dialogue
@@ -58,7 +59,11 @@ class Talk:
         self._session = session
         self._cell = cell
         self._dialogue = Dialogue(
-            cell.task, session.human, max_turns=config.max_turns, images=images
+            cell.task,
+            session.human,
+            max_turns=config.max_turns,
+            images=images,
+            request=cell.request,
         )
         self._started, self._start = now(), time.perf_counter()
         self._asked = self._start
@@ -214,6 +219,7 @@ class Session:
             trial=trial,
             key=digest([task.id, task.hash, trial, self.config.pins()]),
             seed=cell_seed(self.config.seed, task.id, task.hash, trial),
+            request=opening(task, self.config.told),
         )
 
     def runner(self, agent: Any, *, concurrency: int) -> Runner:

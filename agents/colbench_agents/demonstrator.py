@@ -23,7 +23,7 @@ from colbench_agents.interviewer import MARKER, recognise, stated
 from colbench_agents.reading import read
 from colbench_tasks import generated
 from colbench_tasks.designs import of
-from colbench_tasks.family import Choice, Decision, Family, Theme, fill
+from colbench_tasks.family import Choice, Decision, Family, Theme, fill, statements
 
 HASTE = (0.02, 0.1, 0.25)
 """The chance to answer now, although something is open."""
@@ -121,7 +121,7 @@ class _Speaker:
     def _hear(self, dialogue: Sequence[Message], family: Family, theme: Theme) -> None:
         if len(dialogue) == 1:
             self._settled = stated(dialogue[0].content, family, theme)
-        elif self._asked and (choice := read(self._asked, theme, dialogue[-1].content)):
+        elif self._asked and (choice := read(statements(self._asked, theme), dialogue[-1].content)):
             self._settled[self._asked.name] = choice
 
     def _question(self, family: Family, theme: Theme) -> str | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 
 from colbench.config import derive_seed
 from colbench.errors import UserError
@@ -20,6 +20,8 @@ from colbench_agents.reading import read
 from colbench_tasks.families import FAMILIES
 from colbench_tasks.family import Choice, Decision, Family, Theme, fill, statements
 
+INTERVIEWS = 1024
+"""Tasks whose interviews are kept prepared."""
 MARKER = "I WANT TO ANSWER:"
 NAME = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
 GENERAL = (
@@ -62,25 +64,23 @@ class Interviewer:
 
     def _next(self, request: str, asked: list[tuple[str, str]]) -> str:
         known = recognise(request)
-        interview = self._interview(request, *known) if known else None
+        interview = _interview(request, self._never_asks, self._leaves) if known else None
         question = interview.question(asked) if interview else _general(asked)
         if question and len(asked) < self._max_questions:
             return question
         code = interview.code(asked) if interview else best_effort(request, [s for _, s in asked])
         return f"{MARKER}\n{code}"
 
-    def _interview(self, request: str, family: Family, theme: Theme) -> _Interview:
-        known = stated(request, family, theme)
-        unknown = [decision.name for decision in family.decisions if decision.name not in known]
-        first = derive_seed(request) % max(1, len(unknown))
-        left = (unknown[first:] + unknown[:first])[: self._leaves]
-        return _Interview(request, family, theme, self._never_asks.union(left))
-
 
 def recognise(request: str) -> tuple[Family, Theme] | None:
     """Return the family and theme whose signature ends the request; None for a task of another kind."""
+    return _themes().get(_signature(request))
+
+
+def _signature(request: str) -> str:
+    """Return the signature that ends a request; empty if there is none."""
     start = request.rfind("def ")
-    return _themes().get(request[start:].strip()) if start >= 0 else None
+    return request[start:].strip() if start >= 0 else ""
 
 
 @cache
@@ -93,15 +93,24 @@ def _themes() -> Mapping[str, tuple[Family, Theme]]:
     return themes
 
 
-class _Interview:
-    """What is known about one task of a family after some questions."""
+@lru_cache(maxsize=INTERVIEWS)
+def _interview(request: str, never_asks: frozenset[str], leaves: int) -> _Interview:
+    """Prepare the interview about a request of a family, as each of its dialogues needs it at each turn."""
+    return _Interview(request, never_asks, leaves)
 
-    def __init__(
-        self, request: str, family: Family, theme: Theme, never_asks: frozenset[str]
-    ) -> None:
-        self._family, self._theme, self._never_asks = family, theme, never_asks
+
+class _Interview:
+    """What there is to ask about one task of a family; nothing of a dialogue is kept."""
+
+    def __init__(self, request: str, never_asks: frozenset[str], leaves: int) -> None:
+        self._family, self._theme = _themes()[_signature(request)]
+        decisions = self._family.decisions
+        self._wordings = {each.name: tuple(statements(each, self._theme)) for each in decisions}
+        self._stated = _stated(request, self._wordings)
         self._wording = derive_seed(request)
-        self._stated = stated(request, family, theme)
+        unknown = [each.name for each in decisions if each.name not in self._stated]
+        first = self._wording % max(1, len(unknown))
+        self._never_asks = never_asks.union((unknown[first:] + unknown[:first])[:leaves])
 
     def question(self, asked: list[tuple[str, str]]) -> str | None:
         """The next question: first each decision once, then in other words those still open."""
@@ -122,7 +131,9 @@ class _Interview:
         settled = dict(self._stated)
         for decision in self._family.decisions:
             for attempt in range(2):
-                choice = read(decision, self._theme, said.get(self._ask(decision, attempt), ""))
+                choice = read(
+                    self._wordings[decision.name], said.get(self._ask(decision, attempt), "")
+                )
                 if choice:
                     settled[decision.name] = choice
         return settled
@@ -134,10 +145,16 @@ class _Interview:
 
 def stated(request: str, family: Family, theme: Theme) -> dict[str, Choice]:
     """The decisions that a request of this family gives away, as their authors put them."""
+    return _stated(request, {each.name: statements(each, theme) for each in family.decisions})
+
+
+def _stated(
+    request: str, wordings: Mapping[str, Iterable[tuple[Choice, str]]]
+) -> dict[str, Choice]:
     return {
-        decision.name: choice
-        for decision in family.decisions
-        for choice, words in statements(decision, theme)
+        name: choice
+        for name, each in wordings.items()
+        for choice, words in each
         if f" {words} " in request
     }
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
-from colbench_tasks.family import Choice, Decision, Theme, statements
+from colbench_tasks.family import Choice
 
 WORD = re.compile(r"-?\d+(?:\.\d+)?|\w+")
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -17,11 +18,16 @@ NUMBER = 3
 """A number weighs as much as so many words."""
 
 
-def read(decision: Decision, theme: Theme, said: str) -> Choice | None:
-    """The choice whose wording is most like one of the sentences said; None if none is alike."""
+def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
+    """Return the choice with the wording that is most like one of the sentences said; None if none is alike.
+
+    `wordings` are those of a decision, as `colbench_tasks.family.statements` gives them.
+    """
+    if not said:
+        return None
     sentences = [_bag(sentence) for sentence in SENTENCE.split(said)]
     best, meant = ALIKE, None
-    for choice, words in statements(decision, theme):
+    for choice, words in wordings:
         bag = _bag(words)
         named = (sentence for sentence in sentences if _names(sentence, choice))
         likeness = max((_likeness(bag, sentence) for sentence in named), default=0.0)

@@ -29,6 +29,7 @@ from colbench.agent_process.protocol import (
     Ready,
     Reply,
     ToAgent,
+    Waiting,
     encode,
     read_request,
 )
@@ -37,7 +38,7 @@ from colbench.errors import ColBenchError, EndpointError, UserError, describe_ex
 from colbench.interfaces import ResourceUser, Viewer
 from colbench.loop_watch import watched_loop
 from colbench.messages import clean
-from colbench.models.servers import current_servers
+from colbench.models.servers import current_servers, waits_told
 from colbench.registry import domain_names
 
 
@@ -126,12 +127,13 @@ class Host:
         Thread(target=self._read, args=(loop, requests), daemon=True, name="colbench-read").start()
         self._pace.start()
         with watched_loop():
-            while request := await requests.get():
-                if isinstance(request, Enter):
-                    await self._enter()
-                else:
-                    self._dialogues.take(request)
-            await self._dialogues.stop()
+            async with waits_told(lambda waits: self._wire.say(Waiting(sentences=tuple(waits)))):
+                while request := await requests.get():
+                    if isinstance(request, Enter):
+                        await self._enter()
+                    else:
+                        self._dialogues.take(request)
+                await self._dialogues.stop()
         self._pace.stop()
         await self._leave()
 

@@ -24,6 +24,7 @@ from colbench.agent_process.protocol import (
     Spared,
     Start,
     ToAgent,
+    Waiting,
     as_error,
     decode,
     encode,
@@ -31,6 +32,7 @@ from colbench.agent_process.protocol import (
 )
 from colbench.clock import RUNNING, Clock
 from colbench.errors import AgentError
+from colbench.models.servers import current_servers
 
 
 class AgentProcess(Program):
@@ -87,6 +89,7 @@ class AgentProcess(Program):
         self._ending = True
         await super().stop(at_once=at_once or self.failure is not None)
         await asyncio.wait([self._reading], timeout=LAST_WAIT)
+        current_servers().waits_elsewhere.pop(self, None)
 
     def begin(self, start: Start) -> None:
         """Tell it that a dialogue begins."""
@@ -166,6 +169,8 @@ class AgentProcess(Program):
                     due.spare(seconds)
             case Learned(sentences=sentences):
                 self.learned = sentences
+            case Waiting(sentences=sentences):
+                current_servers().waits_elsewhere[self] = sentences
             case Entered() if self._entering and not self._entering.done():
                 self._entering.set_result(None)
             case Error() as error if self._entering and not self._entering.done():

@@ -112,6 +112,12 @@ class Learned(Struct, frozen=True, kw_only=True, tag="learned"):
     sentences: tuple[str, ...]
 
 
+class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
+    """From the host of a Python agent: what its model servers are waited for now, one line a server."""
+
+    sentences: tuple[str, ...]
+
+
 class Tokens(Struct, frozen=True, kw_only=True):
     """What a reply cost, as a model server counted it."""
 
@@ -149,7 +155,7 @@ class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
 
 
 ToAgent = Start | Enter | Messages | End
-FromAgent = Ready | Entered | Spared | Learned | Reply | Error
+FromAgent = Ready | Entered | Spared | Learned | Waiting | Reply | Error
 _DECODER: msgspec.json.Decoder[FromAgent] = msgspec.json.Decoder(FromAgent)
 _REQUESTS: msgspec.json.Decoder[ToAgent] = msgspec.json.Decoder(ToAgent)
 

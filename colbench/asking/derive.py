@@ -13,36 +13,31 @@ from colbench.asking.telling import told
 from colbench.facts.human import MOST_FACTS
 from colbench.registry import get_domain
 from colbench.rollout import Asking, Rollout, Turn
-from colbench.task import Task
+from colbench.task import Fact, Task
 
 READ = 50_000
 """Characters of a message that are read."""
 
 
-def asked_and_told(
-    task: Task, said: str, reply: str | None
-) -> tuple[tuple[str, ...], tuple[str, ...] | None] | None:
-    """Return the names of the decisions that a message asks for and of those that the reply tells.
+def with_asking(task: Task, rollout: Rollout) -> Rollout:
+    """Return a rollout with the decisions that each turn asked for and was told, and with what the asking was worth.
 
-    Without a reply the second is None; the whole is None if the task's decisions are not known.
+    Everything is derived from the task, the messages and the verdict; what was stored before is replaced.
     """
-    domain = get_domain(task.domain)
-    if not domain.decisions(task):
-        return None
-    asked = tuple(fact.name for fact in domain.asked(task, said[:READ]))
-    if reply is None:
-        return asked, None
-    return asked, tuple(fact.name for fact in told(task, said[:READ], reply))
-
-
-def mark_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Return the turns of a dialogue with the decisions that each asked for and was told."""
-    return tuple(_marked(task, turn) for turn in turns)
+    decisions = get_domain(task.domain).decisions(task)
+    if not decisions:
+        return replace(rollout, asking=None)
+    turns = tuple(_marked(task, turn) for turn in rollout.turns)
+    marked = replace(rollout, turns=turns)
+    return replace(marked, asking=_asking(task, decisions, marked))
 
 
 def _marked(task: Task, turn: Turn) -> Turn:
-    found = asked_and_told(task, turn.said, turn.human)
-    return replace(turn, asked=found and found[0], told=found and found[1])
+    said, reply = turn.said[:READ], turn.human
+    asked = tuple(fact.name for fact in get_domain(task.domain).asked(task, said))
+    if reply is None:
+        return replace(turn, asked=asked, told=None)
+    return replace(turn, asked=asked, told=tuple(fact.name for fact in told(task, said, reply)))
 
 
 class _Question(Struct, frozen=True):
@@ -54,16 +49,15 @@ class _Question(Struct, frozen=True):
     """Decisions that were known when it was asked, those that the request states included."""
 
 
-def derive_asking(task: Task, rollout: Rollout) -> Asking | None:
-    """Return what the questions of a dialogue were worth; its turns have been marked.
+def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking | None:
+    """Return what the questions of a dialogue with marked turns were worth.
 
-    None if the task's decisions are not known, or if a failure that is not the agent's cut the dialogue short.
+    None if a failure that is not the agent's cut the dialogue short.
     """
-    decisions = get_domain(task.domain).decisions(task)
-    if not decisions or (rollout.ended_by == "failure" and not rollout.agent_failed):
+    if rollout.ended_by == "failure" and not rollout.agent_failed:
         return None
-    stated = frozenset(fact.name for fact in decisions if fact.stated)
-    hidden = [fact for fact in decisions if not fact.stated]
+    stated = frozenset(f.name for f in decisions if f.stated or f.statement in rollout.request)
+    hidden = [fact for fact in decisions if fact.name not in stated]
     questions = _questions(rollout.turns, stated)
     known = stated.union(*(question.told for question in questions))
     heard = [fact for fact in hidden if fact.name in known]
@@ -103,5 +97,5 @@ def _is_right(rollout: Rollout) -> bool:
     return bool(score and score.success)
 
 
-def _names(facts: Iterable) -> tuple[str, ...]:
+def _names(facts: Iterable[Fact]) -> tuple[str, ...]:
     return tuple(fact.name for fact in facts)

@@ -91,7 +91,7 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False) -> int:
         say("interrupted; the same command continues")
         return UNSCORED
     report = write_and_show(
-        evaluation.folder, evaluation.tasks, evaluation.config, evaluation.baseline
+        evaluation.folder, evaluation.tasks, evaluation.config, evaluation.others, short=True
     )
     code = exit_code(report)
     latest = {rollout.key: rollout for rollout in evaluation.folder.rollouts()}

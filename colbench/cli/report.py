@@ -12,13 +12,13 @@ from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.flags import add_config_flags, read_config
 from colbench.registry import require_mode
-from colbench.report.baseline import load_baseline
+from colbench.report.baseline import load_others
 from colbench.run_folder import RunFolder
 from colbench.selection import recorded_tasks
 from colbench.task import Task
 
 if TYPE_CHECKING:
-    from colbench.report.baseline import Baseline
+    from colbench.report.baseline import Others
     from colbench.report.model import RunReport
 
 
@@ -34,7 +34,7 @@ def add_to(commands: Any) -> None:
         "--json", action="store_true", help="print report.json instead of the table"
     )
     add_hub_flags(parser)
-    add_config_flags(parser, only=("scoring", "baseline"))
+    add_config_flags(parser, only=("scoring", "baseline", "ceiling"))
     parser.set_defaults(run=run)
 
 
@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
     tasks = recorded_tasks(folder, record)
     for name in sorted({task.domain for task in tasks}):
         require_mode(name, config.scoring)
-    baseline = load_baseline(config, tasks)
-    write_and_show(folder, tasks, config, baseline, as_json=args.json)
+    others = load_others(config, tasks)
+    write_and_show(folder, tasks, config, others, as_json=args.json)
     if args.push_to_hub:
         _push(folder, tasks, args)
     return 0
@@ -68,17 +68,18 @@ def write_and_show(
     folder: RunFolder,
     tasks: list[Task],
     config: RunConfig,
-    baseline: Baseline | None = None,
+    others: Others | None = None,
     *,
     as_json: bool = False,
+    short: bool = False,
 ) -> RunReport:
-    """Write report.json and report.html, print the table or the JSON, and return the report."""
+    """Write report.json and report.html, print the table or the JSON, and return the report; see `print_report`."""
     from colbench.report.console import print_report
     from colbench.report.write import write_report
 
-    report = write_report(folder, tasks, config, baseline)
+    report = write_report(folder, tasks, config, others)
     if as_json:
         sys.stdout.write((folder.path / "report.json").read_text("utf-8"))
     else:
-        print_report(report, folder.path)
+        print_report(report, folder.path, short=short)
     return report

@@ -23,7 +23,7 @@ from colbench.errors import UserError
 from colbench.flags import add_config_flags, read_config
 from colbench.progress import progress
 from colbench.registry import get_domain
-from colbench.report.baseline import load_baseline
+from colbench.report.baseline import load_others
 from colbench.resources import RunResources
 from colbench.rollout import Failure, Rollout, encode_rollout
 from colbench.run_folder import RunFolder
@@ -34,6 +34,7 @@ FLAGS = (
     "scoring",
     "scorers",
     "baseline",
+    "ceiling",
     "clip_weights",
     "clip_device",
     "allow_other_clip",
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     config = read_config(args, base=record.config)
     tasks = recorded_tasks(folder, record)
     by_id = {task.id: task for task in tasks}
-    baseline = load_baseline(config, tasks)
+    others = load_others(config, tasks)
     with folder.lock():
         before = folder.rollouts()
         if not before:
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         folder.save(replace(record, config=config, environments=resources.environments))
     show_delta(before, after)
     show_recorded(folder, record.config, config)
-    code = exit_code(write_and_show(folder, tasks, config, baseline))
+    code = exit_code(write_and_show(folder, tasks, config, others))
     if lost:
         _warn(lost)
     return 1 if lost else code

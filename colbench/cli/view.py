@@ -1,4 +1,8 @@
-"""`colbench view`: show a dialogue of a run in the terminal, with its answer and its scores."""
+"""`colbench view`: show a dialogue of a run in the terminal, with its answer and its scores, or list dialogues.
+
+--list prints a line for each dialogue, --failed one for each that failed: its task and trial, why it failed, its turns
+and score, and the decisions that were never told.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,15 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from colbench.asking.failure_class import FAILURE_CLASSES, failure_class
 from colbench.command import describe
 from colbench.domain import Domain, Metric
 from colbench.errors import UserError
 from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
-from colbench.run import load_run
+from colbench.run import Run, load_run
 from colbench.score import Score
+from colbench.task import Task
 
 LONGEST = 20_000
 """Most characters shown of one text; the run folder has all of it."""
@@ -21,7 +27,7 @@ LONGEST = 20_000
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "view", help="show a dialogue of a run", description=describe(__doc__)
+        "view", help="show or list the dialogues of a run", description=describe(__doc__)
     )
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     parser.add_argument(
@@ -30,15 +36,79 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--trial", type=int, metavar="N", default=0, help="the trial, counted from 0 (default: 0)"
     )
+    listed = parser.add_mutually_exclusive_group()
+    listed.add_argument("--list", action="store_true", help="print a line for each dialogue")
+    listed.add_argument(
+        "--failed",
+        nargs="?",
+        const="",
+        choices=("", *FAILURE_CLASSES),
+        metavar="CLASS",
+        help=f"print a line for each failed dialogue, or for those of a class: {', '.join(FAILURE_CLASSES)}",
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one dialogue."""
+    """Print one dialogue, or a line for each."""
     found = load_run(args.folder)
+    if args.list or args.failed is not None:
+        if args.task:
+            raise UserError(
+                f"{args.task}: a list is of the whole run; leave out the task, or the flag"
+            )
+        show_list(found, args.failed)
+        return 0
     rollouts = found.folder.rollouts() if args.task else found.rollouts
     show(choose(rollouts, args.task, args.trial, args.folder))
     return 0
+
+
+def show_list(run: Run, wanted: str | None) -> None:
+    """Print a line for each dialogue, for each failed one (`wanted` is empty), or for those that failed in one way."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from colbench.console import console, printable
+
+    decisions = {task.id: decisions_of(task) for task in run.known_tasks()}
+    table = Table(
+        "task", "trial", "failed", "turns", "score", "never told", box=None, pad_edge=False
+    )
+    for rollout in run.rollouts:
+        found = failure_class(rollout)
+        if wanted is None or (found and wanted in ("", found)):
+            untold = open_decisions(rollout, decisions.get(rollout.task_id, ()))
+            cells = (
+                rollout.task_id,
+                str(rollout.trial),
+                (found or "").replace("_", " "),
+                str(len(rollout.turns)),
+                _brief_score(rollout),
+                ", ".join(untold),
+            )
+            table.add_row(*(Text(printable(cell)) for cell in cells))
+    console().print(table if table.row_count else "no dialogue", highlight=False)
+
+
+def decisions_of(task: Task) -> Sequence[str]:
+    """Return the names of a task's hidden decisions; none where they were only estimated."""
+    return [fact.name for fact in task.hidden.facts if not fact.stated]
+
+
+def open_decisions(rollout: Rollout, decisions: Sequence[str]) -> list[str]:
+    """Return those of the decisions that no reply told; none where that is not known."""
+    if rollout.asking is None:
+        return []
+    told = {name for turn in rollout.turns for name in turn.told or ()}
+    return [name for name in decisions if name not in told]
+
+
+def _brief_score(rollout: Rollout) -> str:
+    score = rollout.scores.get("default")
+    if score is None:
+        return "unscored"
+    return "–" if score.value is None else f"{100 * score.value:.0f} %"
 
 
 def choose(rollouts: Sequence[Rollout], task: str | None, trial: int, folder: str) -> Rollout:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from typing import NamedTuple
 
+from colbench.asking.measures import MEASURES
+from colbench.asking.measures import Measure as AskingMeasure
 from colbench.comparison.model import Measure
 from colbench.config import RunConfig
 from colbench.domain import Domain, Metric
@@ -13,8 +15,10 @@ from colbench.messages import Usage
 from colbench.report.cells import leading_metric, value
 from colbench.report.dialogues import agent_words, human_words
 from colbench.report.verdicts import reported_metrics
-from colbench.rollout import Asking, Rollout
+from colbench.rollout import Rollout
 
+NOT_COMPARED = {"needed_questions", "questions"}
+"""Measures of the asking that are left out: the task alone decides the one, the other is counted as effort."""
 Taken = float | None
 
 
@@ -64,26 +68,20 @@ def _when_told(metric: Metric, mode: str) -> Taker:
 
 def _of_asking() -> Iterator[Taker]:
     """Yield what the questions of a dialogue were worth; none of it where the task's decisions are not known."""
-    yield _asking("ask_f1", "ask F1", lambda each: each.ask_f1)
-    yield _asking("ask_precision", "ask precision", lambda each: each.ask_precision)
-    yield _asking("ask_recall", "ask recall", lambda each: each.ask_recall)
-    yield _counted("redundant_questions", "redundant", lambda each: each.redundant)
-    yield _counted("unanswerable_questions", "unanswerable", lambda each: each.unanswerable)
-    yield _counted("late_questions", "late questions", lambda each: each.late)
-    yield _counted("guessed_decisions", "guessed decisions", lambda each: len(each.guessed))
-    yield _counted("ignored_decisions", "ignored decisions", lambda each: len(each.ignored))
+    return (_asking(each) for each in MEASURES if each.metric.name not in NOT_COMPARED)
 
 
-def _asking(name: str, label: str, take: Callable[[Asking], Taken]) -> Taker:
-    measure = Measure(name=name, label=label, group="asking", bounds=(0.0, 1.0))
-    return Taker(measure, lambda each, _: take(each.asking) if each.asking else None)
-
-
-def _counted(name: str, label: str, take: Callable[[Asking], Taken]) -> Taker:
+def _asking(each: AskingMeasure) -> Taker:
+    share = each.metric.unit == "%"
     measure = Measure(
-        name=name, label=label, group="asking", unit="", direction="lower", bounds=None
+        name=each.metric.name,
+        label=each.metric.label,
+        group="asking",
+        unit=each.metric.unit,
+        direction="higher" if share else "lower",
+        bounds=each.metric.bounds if share else None,
     )
-    return Taker(measure, lambda each, _: take(each.asking) if each.asking else None)
+    return Taker(measure, lambda rollout, _: each.take(rollout.asking) if rollout.asking else None)
 
 
 def _of_effort() -> Iterator[Taker]:

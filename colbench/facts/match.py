@@ -115,12 +115,16 @@ def _nothing() -> _Class:
     return _Class(text.splitlines())
 
 
+_class_of = lru_cache(maxsize=4096)(_Class)
+"""Tasks of one family and theme share the classes of their facts."""
+
+
 class Matcher:
     """Finds the fact that a question asks for."""
 
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
         """`examples`: for each fact what people say when they ask for it: questions, phrases, words."""
-        self._classes = [_nothing(), *map(_Class, examples)]
+        self._classes = [_nothing(), *(_class_of(tuple(each)) for each in examples)]
         self._proofs: dict[str, tuple[float, ...]] = {}
 
     def best(self, question: str) -> Found | None:

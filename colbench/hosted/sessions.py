@@ -31,6 +31,7 @@ NOT_OURS = {
     "trials",
     "concurrency",
     "baseline",
+    "ceiling",
     "record_tokens",
 }
 """Fields of RunConfig that the other harness has settings of its own for."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from itertools import chain
 from weakref import WeakKeyDictionary
 
 from colbench.errors import EndpointError
@@ -18,6 +19,8 @@ POLL = (1.0, 10.0)
 """Seconds between two looks at a server that cannot be reached: at first, and at most."""
 TOLD_AFTER = 2.0
 """Seconds after which a wait is worth telling."""
+WAIT_INTERVAL = 1.0
+"""Seconds between two looks at what is waited for."""
 
 
 class Server:
@@ -117,6 +120,8 @@ class Servers:
 
     def __init__(self) -> None:
         self.patience = PATIENCE
+        self.waits_elsewhere: dict[object, Sequence[str]] = {}
+        """What other processes wait for, such as an agent's, one line a server, by who says it."""
         self._by_url = dict[str, Server]()
 
     def join(self, url: str, concurrency: int) -> Server:
@@ -139,7 +144,8 @@ class Servers:
 
     def waits(self) -> list[str]:
         """Return what is waited for, one line a server."""
-        return [text for server in self._by_url.values() if (text := server.wait_text())]
+        own = [text for server in self._by_url.values() if (text := server.wait_text())]
+        return list(dict.fromkeys([*own, *chain.from_iterable(self.waits_elsewhere.values())]))
 
 
 _BY_LOOP: WeakKeyDictionary[asyncio.AbstractEventLoop, Servers] = WeakKeyDictionary()
@@ -148,3 +154,23 @@ _BY_LOOP: WeakKeyDictionary[asyncio.AbstractEventLoop, Servers] = WeakKeyDiction
 def current_servers() -> Servers:
     """Return the servers of the running event loop."""
     return _BY_LOOP.setdefault(asyncio.get_running_loop(), Servers())
+
+
+@asynccontextmanager
+async def waits_told(tell: Callable[[Sequence[str]], None]) -> AsyncIterator[None]:
+    """Call `tell` with what the servers of this event loop are waited for, each time that it has changed."""
+
+    async def watch() -> None:
+        told: list[str] = []
+        while True:
+            await asyncio.sleep(WAIT_INTERVAL)
+            waits = current_servers().waits()
+            if waits != told:
+                told = waits
+                tell(waits)
+
+    task = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        task.cancel()

@@ -125,12 +125,12 @@ class OpenAITransport:
         """Send a request with a JSON body."""
         if path != "/chat/completions":
             raise ValueError(path)
-        fields = {**body}
-        model, messages = fields.pop("model"), fields.pop("messages")
+        # `extra_body` is sent as it is. The package would copy what stands in `messages` key by key, for a third of
+        # the CPU time of a call.
         completions = self._client.chat.completions.with_streaming_response
         return await self._send(
             lambda: completions.create(
-                model=model, messages=messages, extra_body=fields, extra_headers=self._headers
+                model=body["model"], messages=[], extra_body=body, extra_headers=self._headers
             )
         )
 

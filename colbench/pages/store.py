@@ -15,7 +15,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.config import ScoringMode, cache_folder
+from colbench.cache import cache_folder
+from colbench.config import ScoringMode
 from colbench.errors import RenderError, UserError
 from colbench.pages.render import Render
 

@@ -1,4 +1,4 @@
-"""The win rate: the share of the tasks on which this run scores higher than another."""
+"""Other runs next to this one: the win rate against a baseline, and the ceiling of an agent that is told everything."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from colbench.config import RunConfig
 from colbench.domain import Domain, Metric
 from colbench.errors import UserError
 from colbench.registry import get_domain
-from colbench.report.cells import Cells, leading_metric, value
-from colbench.report.model import WinRate
+from colbench.report.cells import Cells, leading_metric, success, value
+from colbench.report.model import Ceiling, WinRate
 from colbench.rollout import Rollout, read_rollouts
 from colbench.run_folder import RunFolder
-from colbench.stats import win_rate
+from colbench.stats import Interval, mean_interval, win_rate
 from colbench.stats.comparison import EPSILON
 from colbench.task import Task
 
@@ -33,11 +33,11 @@ class Baseline(Struct, frozen=True, kw_only=True):
     """Empty when a rollout file does not say."""
     rollouts: tuple[Rollout, ...]
 
-    def require(self, tasks: Iterable[Task]) -> None:
-        """Raise UserError if it has none of these tasks."""
+    def require(self, tasks: Iterable[Task], flag: str = "--baseline") -> None:
+        """Raise UserError if it has none of these tasks; `flag` named it."""
         if not any(self.of(tasks)):
             raise UserError(
-                f"--baseline {self.source}: has none of this run's tasks; name a run on the same tasks"
+                f"{flag} {self.source}: has none of this run's tasks; name a run on the same tasks"
             )
 
     def of(self, tasks: Iterable[Task]) -> list[list[Rollout]]:
@@ -48,8 +48,22 @@ class Baseline(Struct, frozen=True, kw_only=True):
         return [by_hash.get(task.hash, []) for task in tasks]
 
 
-def read_baseline(source: str) -> Baseline:
-    """Return the run that a run folder or a rollout file holds.
+class Others(Struct, frozen=True, kw_only=True):
+    """The runs that a report is to compare with."""
+
+    baseline: Baseline | None = None
+    ceiling: Baseline | None = None
+    """A run in which everything was told in the first message."""
+
+    def require(self, tasks: Sequence[Task]) -> None:
+        """Raise UserError if one of them has none of these tasks."""
+        for flag, other in (("--baseline", self.baseline), ("--ceiling", self.ceiling)):
+            if other:
+                other.require(tasks, flag)
+
+
+def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
+    """Return the run that a run folder or a rollout file holds; `flag` named it.
 
     Raises UserError when there is none, DataError when a file of it is malformed.
     """
@@ -58,23 +72,73 @@ def read_baseline(source: str) -> Baseline:
         folder = RunFolder(path)
         agent, path = folder.record().config.agent, folder.rollouts_path
     if not path.is_file():
-        raise UserError(f"--baseline {source}: is neither a run folder nor a file of rollouts")
+        raise UserError(f"{flag} {source}: is neither a run folder nor a file of rollouts")
     rollouts = read_rollouts(path)
     if not rollouts:
-        raise UserError(f"--baseline {source}: holds no rollouts")
+        raise UserError(f"{flag} {source}: holds no rollouts")
     return Baseline(source=source, agent=agent, rollouts=tuple(rollouts))
 
 
-def load_baseline(config: RunConfig, tasks: Sequence[Task]) -> Baseline | None:
-    """Read the run that the win rate is against; None if the configuration names none.
+def read_ceiling(source: str) -> Baseline:
+    """Return a run of `--told all`. Raises UserError if the folder holds another one, DataError if it is malformed."""
+    path = Path(source)
+    if not path.is_dir() or RunFolder(path).record().config.told != "all":
+        raise UserError(f"--ceiling {source}: is no folder of a run with --told all")
+    return read_baseline(source, "--ceiling")
 
-    Raises UserError if it cannot be read, or has none of these tasks.
+
+def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
+    """Read the runs that a configuration names to compare with.
+
+    Raises UserError if one cannot be read, or has none of these tasks.
     """
-    if config.baseline is None:
+    others = Others(
+        baseline=read_baseline(config.baseline) if config.baseline else None,
+        ceiling=read_ceiling(config.ceiling) if config.ceiling else None,
+    )
+    others.require(tasks)
+    return others
+
+
+def ceiling(
+    tasks: Sequence[Task], cells: Cells, other: Baseline, mode: str, lead: Metric
+) -> Ceiling | None:
+    """Return what the agent scores when it is told everything, over the tasks that both runs have scored.
+
+    None if there is no such task.
+    """
+    theirs = Cells(grid=tuple(map(tuple, other.of(tasks))))
+    both = [
+        bool(a and b)
+        for a, b in zip(_values(cells, mode, lead), _values(theirs, mode, lead), strict=True)
+    ]
+    ours, told = _only(cells, both), _only(theirs, both)
+    if not any(both):
         return None
-    baseline = read_baseline(config.baseline)
-    baseline.require(tasks)
-    return baseline
+
+    def mean(chosen: Cells) -> Interval:
+        return mean_interval(_values(chosen, mode, lead), lead.bounds)
+
+    def successes(chosen: Cells) -> Interval | None:
+        rows = chosen.clusters(lambda rollout: success(rollout, mode))
+        return mean_interval(rows) if any(rows) else None
+
+    return Ceiling(
+        run=other.source,
+        tasks=sum(both),
+        value=mean(told),
+        success_rate=successes(told),
+        own_value=mean(ours),
+        own_success_rate=successes(ours),
+    )
+
+
+def _values(cells: Cells, mode: str, lead: Metric) -> list[list[float]]:
+    return cells.clusters(lambda rollout: value(rollout, mode, lead))
+
+
+def _only(cells: Cells, chosen: Sequence[bool]) -> Cells:
+    return Cells(grid=tuple(row for row, keep in zip(cells.grid, chosen, strict=True) if keep))
 
 
 def compare(tasks: Sequence[Task], cells: Cells, baseline: Baseline, mode: str) -> WinRate | None:

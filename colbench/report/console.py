@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ from colbench.command import printable
 from colbench.console import console
 from colbench.numbers import count, sentence
 from colbench.registry import get_domain
-from colbench.report.facts import Section, sections
+from colbench.report.brief import brief
+from colbench.report.facts import Fact, Section, sections
 from colbench.report.model import DomainReport, RunReport
 
 if TYPE_CHECKING:
@@ -18,13 +20,19 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def print_report(report: RunReport, folder: Path) -> None:
-    """Print a report that has been written to a run's folder: its table, its warnings, and where its pages are."""
-    console().print(render_table(report))
+def print_report(report: RunReport, folder: Path, *, short: bool = False) -> None:
+    """Print a report that has been written to a run's folder: its table, its warnings, and where its pages are.
+
+    `short`: the facts to know first, and the commands that show more.
+    """
+    console().print(render_brief(report) if short else render_table(report))
     for warning in report.warnings:
         console().print(f"Take care: {warning}", highlight=False, markup=False, soft_wrap=True)
     for name, page in pages(report, folder).items():
         console().print(f"{sentence(name)}: {page}", highlight=False, soft_wrap=True)
+    if short:
+        more = f"All numbers: colbench report {folder} · failed dialogues: colbench view {folder} --failed"
+        console().print(more, highlight=False, markup=False, soft_wrap=True)
 
 
 def pages(report: RunReport, folder: Path) -> dict[str, Path]:
@@ -40,7 +48,20 @@ def render_table(report: RunReport) -> RenderableType:
     return Group(*(_domain(name, domain) for name, domain in report.domains.items()))
 
 
-def _domain(name: str, domain: DomainReport) -> Table:
+def render_brief(report: RunReport) -> RenderableType:
+    """Return the facts to know first as a table, to be printed by a rich console."""
+    from rich.console import Group
+
+    return Group(*(_brief(name, domain) for name, domain in report.domains.items()))
+
+
+def _brief(name: str, domain: DomainReport) -> Table:
+    table = _table(name, domain)
+    _add_facts(table, brief(get_domain(name), domain))
+    return table
+
+
+def _table(name: str, domain: DomainReport) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -54,6 +75,11 @@ def _domain(name: str, domain: DomainReport) -> Table:
     table.add_column(no_wrap=True, min_width=24)
     table.add_column(no_wrap=True, justify="right", style="bold", min_width=11)
     table.add_column(style="dim", overflow="fold")
+    return table
+
+
+def _domain(name: str, domain: DomainReport) -> Table:
+    table = _table(name, domain)
     for section in sections(get_domain(name), domain):
         _add(table, section)
     return table
@@ -72,6 +98,12 @@ def _add(table: Table, section: Section) -> None:
 
     number, note = section.heads
     table.add_row(Text(section.title, style="bold"), Text(number, style="dim not bold"), Text(note))
-    for fact in section.facts:
-        table.add_row(Text(f"  {fact.label}"), Text(fact.value), Text(printable(fact.note)))
+    _add_facts(table, section.facts)
     table.add_section()
+
+
+def _add_facts(table: Table, facts: Iterable[Fact]) -> None:
+    from rich.text import Text
+
+    for fact in facts:
+        table.add_row(Text(f"  {fact.label}"), Text(fact.value), Text(printable(fact.note)))

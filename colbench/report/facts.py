@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from colbench.asking.measures import MEASURES
 from colbench.domain import Domain, Metric
 from colbench.numbers import (
     NOTHING,
@@ -22,10 +23,27 @@ from colbench.numbers import (
     points_range,
     short,
 )
-from colbench.report.model import DomainReport, LeakShare, Rates, Replies, Tokens, WinRate
+from colbench.report.model import (
+    AskingReport,
+    DomainReport,
+    LeakShare,
+    Rates,
+    Replies,
+    Tokens,
+    WinRate,
+)
 from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
 
+CLASS_NOTES = {
+    "no_answer": "nothing was answered before the turn limit",
+    "crashed": "the agent failed, or its answer ran on no test",
+    "guessed": "answered although decisions were open",
+    "ignored": "all was told, and the answer contradicts it",
+    "wrong_code": "all was told, and the code is wrong all the same",
+}
+RAREST = 5
+"""Decisions that are named as asked for most rarely."""
 FEW_TASKS = 30
 """Below this many tasks a percentile bootstrap interval is too narrow; the report says so."""
 
@@ -59,6 +77,10 @@ def sections(domain: Domain, report: DomainReport) -> list[Section]:
         Section(title="Floors", heads=heads, facts=tuple(_floors(domain, report))),
         Section(title="Win rate", facts=tuple(_wins(domain, report.win_rate, report.tasks))),
         Section(title="Dialogues", facts=tuple(_dialogues(report))),
+        Section(
+            title="Asking", heads=("mean", "95 % interval"), facts=tuple(_asking(report.asking))
+        ),
+        Section(title="Failed dialogues", facts=tuple(_failed(report))),
         Section(title="Replies of model servers", facts=tuple(_replies(report))),
         Section(title="Leak audit", heads=("mean", "maximum"), facts=tuple(_leaks(report))),
         Section(title="Spending", facts=tuple(_spending(report))),
@@ -108,6 +130,7 @@ def _scores(domain: Domain, report: DomainReport) -> Iterator[Fact]:
         )
         yield from _rates(domain, report.lead, report.unscored_as_zero, ", as 0")
     yield from _other_modes(domain, report)
+    yield from _ceiling(domain, report)
     yield from _delta(domain, report)
     yield from _by_turn(domain, report)
     for scorer, verdicts in report.scorers.items():
@@ -147,6 +170,21 @@ def _by_turn(domain: Domain, report: DomainReport) -> Iterator[Fact]:
     shown = " ".join(NOTHING if each.mean is None else f"{each.mean * 100:.0f}" for each in values)
     if values:
         yield Fact(label=f"{name} by turn", value=f"1 to {len(values)}", note=f"{shown} %")
+
+
+def _ceiling(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    """Yield the scores of the same agent told everything, with its own on the same tasks."""
+    ceiling = report.ceiling
+    if ceiling is None:
+        return
+    pairs = [(metric_label(domain, report.lead), ceiling.value, ceiling.own_value)]
+    if domain.success and ceiling.success_rate and ceiling.own_success_rate:
+        pairs.insert(0, (domain.success.label, ceiling.success_rate, ceiling.own_success_rate))
+    for label, told, own in pairs:
+        note = (
+            f"{percent_range(told)}; {percent(own.mean)} on the same {count(ceiling.tasks, 'task')}"
+        )
+        yield Fact(label=f"{label}, all told", value=percent(told.mean), note=note)
 
 
 def _delta(domain: Domain, report: DomainReport) -> Iterator[Fact]:
@@ -204,6 +242,40 @@ def _dialogues(report: DomainReport) -> Iterator[Fact]:
     ended = report.ended_by
     note = f"by the turn limit {ended['limit']:,}, by a failure {ended['failure']:,}"
     yield Fact(label="ended by an answer", value=f"{ended['answer']:,}", note=note)
+
+
+def _asking(asking: AskingReport | None) -> Iterator[Fact]:
+    if asking is None:
+        return
+    for each in MEASURES:
+        found = asking.metrics[each.metric.name]
+        if found.mean is not None:
+            yield measured(each.metric, found)
+    if asking.gain_per_question:
+        gain = asking.gain_per_question
+        yield Fact(label="gain a question", value=points(gain.mean), note=points_range(gain))
+    if len(asking.recall_by_turn) > 1:
+        shown = " ".join(f"{100 * share:.0f}" for share in asking.recall_by_turn)
+        note = f"{shown} %"
+        yield Fact(label="recall by turn", value=f"1 to {len(asking.recall_by_turn)}", note=note)
+    if asking.estimated:
+        note = "the tasks have no facts; decisions were read from the references"
+        yield Fact(label="estimated", value="", note=note)
+
+
+def _failed(report: DomainReport) -> Iterator[Fact]:
+    if report.failed is None:
+        return
+    for name, dialogues in report.failed.classes.items():
+        yield Fact(label=name.replace("_", " "), value=f"{dialogues:,}", note=CLASS_NOTES[name])
+    rare = (
+        [row for row in report.asking.decisions if row.asked < row.hidden] if report.asking else []
+    )
+    if rare:
+        named = [
+            f"{row.family} {row.decision} ({row.asked} of {row.hidden})" for row in rare[:RAREST]
+        ]
+        yield Fact(label="asked for most rarely", value="", note=", ".join(named))
 
 
 def _replies(report: DomainReport) -> Iterator[Fact]:

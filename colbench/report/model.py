@@ -165,6 +165,58 @@ class WinRate(Struct, frozen=True, kw_only=True):
     """Why the two are hard to compare."""
 
 
+class DecisionReport(Struct, frozen=True, kw_only=True):
+    """Over the dialogues in which a decision of a family was hidden: how many asked for it, and what became of it."""
+
+    family: str
+    decision: str
+    hidden: int
+    asked: int
+    told: int
+    guessed: int
+    """It was never told, and the answer has it right."""
+    ignored: int
+    """It was told, and the answer contradicts it."""
+
+
+class AskingReport(Struct, frozen=True, kw_only=True):
+    """What the agent's questions were worth, over the dialogues of which that is known."""
+
+    dialogues: int
+    estimated: bool
+    """True if decisions were read from references because tasks have no facts."""
+    metrics: dict[str, Interval]
+    """By name; a mean leaves out dialogues in which the metric is undefined."""
+    gain_per_question: Interval | None
+    """How much more a dialogue is worth than one without questions, for each question; None without a baseline that
+    asks nothing."""
+    recall_by_turn: tuple[float, ...]
+    """Share of the hidden decisions that had been told after turn 1, 2, …"""
+    decisions: tuple[DecisionReport, ...]
+    """By family and decision, those that are asked for most rarely first."""
+
+
+class FailedReport(Struct, frozen=True, kw_only=True):
+    """Failed dialogues by class; see `colbench.asking.failure_class`."""
+
+    classes: dict[str, int]
+    families: dict[str, dict[str, int]]
+    """By family and class."""
+
+
+class Ceiling(Struct, frozen=True, kw_only=True):
+    """The scores of the agent when the first message tells it everything, next to its own on the same tasks."""
+
+    run: str
+    """The folder of that run, as given."""
+    tasks: int
+    """Tasks that both runs have scored."""
+    value: Interval
+    success_rate: Interval | None
+    own_value: Interval
+    own_success_rate: Interval | None
+
+
 class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Everything about one domain; the numbers at the top are those of the leading mode."""
 
@@ -208,6 +260,12 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """What the verdicts say besides their numbers, the most frequent first."""
     win_rate: WinRate | None = None
     """None without a baseline that holds tasks of this domain."""
+    asking: AskingReport | None = None
+    """None if no dialogue tells which decisions were asked for."""
+    ceiling: Ceiling | None = None
+    """None without a run of the agent that was told everything."""
+    failed: FailedReport | None = None
+    """None in a domain without success."""
 
 
 class RunReport(Struct, frozen=True, kw_only=True):

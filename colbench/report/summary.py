@@ -9,7 +9,8 @@ from msgspec.structs import asdict
 from colbench.config import RunConfig
 from colbench.registry import get_domain
 from colbench.report import dialogues, scores, verdicts
-from colbench.report.baseline import Baseline, compare
+from colbench.report.asking import asking_report, failed_report
+from colbench.report.baseline import Others, ceiling, compare
 from colbench.report.cells import Cells, leading_metric, plan, unjudged
 from colbench.report.model import DomainReport, RunReport
 from colbench.rollout import Rollout
@@ -21,20 +22,20 @@ def summarize(
     trials: int,
     rollouts: Sequence[Rollout],
     config: RunConfig,
-    baseline: Baseline | None = None,
+    others: Others | None = None,
 ) -> RunReport:
-    """Return the report of a run, with the win rate against a baseline if there is one.
+    """Return the report of a run, compared with `others`.
 
     The planned cells are all `tasks` times the trials 0 to `trials` - 1. A cell without a rollout is unscored;
-    rollouts of other cells are ignored and counted. Raises UserError when the baseline has none of the tasks.
+    rollouts of other cells are ignored and counted. Raises UserError when one of `others` has none of the tasks.
     """
     planned = {task.id for task in tasks}
     by_domain = {
         domain: [task for task in tasks if task.domain == domain]
         for domain in sorted({task.domain for task in tasks})
     }
-    if baseline:
-        baseline.require(tasks)
+    others = others or Others()
+    others.require(tasks)
     return RunReport(
         agent=config.agent,
         human=config.human,
@@ -42,16 +43,14 @@ def summarize(
         seed=config.seed,
         max_turns=config.max_turns,
         domains={
-            domain: _domain(chosen, plan(chosen, trials, rollouts), config, baseline)
+            domain: _domain(chosen, plan(chosen, trials, rollouts), config, others)
             for domain, chosen in by_domain.items()
         },
         ignored=sum(r.task_id not in planned or not 0 <= r.trial < trials for r in rollouts),
     )
 
 
-def _domain(
-    tasks: Sequence[Task], cells: Cells, config: RunConfig, baseline: Baseline | None
-) -> DomainReport:
+def _domain(tasks: Sequence[Task], cells: Cells, config: RunConfig, others: Others) -> DomainReport:
     domain, rollouts, whole = get_domain(tasks[0].domain), cells.rollouts, cells.whole
     lead = leading_metric(domain, rollouts)
     metrics = verdicts.reported_metrics(domain, lead, rollouts)
@@ -89,6 +88,11 @@ def _domain(
         wall_seconds=dialogues.wall_seconds(rollouts),
         floors=verdicts.floors(cells, domain, metrics),
         notes=verdicts.notes(rollouts, mode, domain),
-        win_rate=compare(tasks, cells, baseline, mode) if baseline else None,
+        win_rate=compare(tasks, cells, others.baseline, mode) if others.baseline else None,
+        asking=asking_report(
+            tasks, cells, max_turns=config.max_turns, mode=mode, lead=lead, baseline=others.baseline
+        ),
+        ceiling=ceiling(tasks, cells, others.ceiling, mode, lead) if others.ceiling else None,
+        failed=failed_report(tasks, cells, mode) if domain.success else None,
         **asdict(modes[mode]),
     )

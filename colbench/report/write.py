@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from colbench.config import RunConfig
 from colbench.presentation import ReportPages
 from colbench.registry import get_domain
-from colbench.report.baseline import Baseline
+from colbench.report.baseline import Others
 from colbench.report.model import RunReport
 from colbench.report.page import render_page
 from colbench.report.summary import summarize
@@ -24,16 +24,16 @@ def write_report(
     folder: RunFolder,
     tasks: Sequence[Task],
     config: RunConfig,
-    baseline: Baseline | None = None,
+    others: Others | None = None,
 ) -> RunReport:
     """Write `report.json`, `report.html` and the pages that domains add, and return the report.
 
     It follows from the folder's `run.json` and `rollouts.jsonl`. `tasks`: those of the run, hidden parts included.
-    Raises DataError when a file of the run is malformed, UserError when the folder cannot be written, or the
-    baseline has none of the tasks.
+    Raises DataError when a file of the run is malformed, UserError when the folder cannot be written, or one of
+    the `others` has none of the tasks.
     """
     record, rollouts = folder.record(), folder.rollouts()
-    report = summarize(tasks, config.trials, rollouts, config, baseline)
+    report = summarize(tasks, config.trials, rollouts, config, others or Others())
     pages = _pages(folder, record, config, tasks, rollouts)
     report = replace(
         report,

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from colbench.config import cache_folder
+from colbench.cache import cache_folder
 from colbench.errors import UserError
 from colbench.task import Task, read_tasks, row_from_task
 from colbench_tasks.generated import INSTALLED, Query, make

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from colbench.config import cache_folder
+from colbench.cache import cache_folder
 from colbench.errors import DataError, UserError
 from colbench.task import Task, task_from_row
 from colbench_tasks.hub import (

@@ -7,7 +7,7 @@ import pytest
 
 from colbench.config import RunConfig
 from colbench.errors import DataError, UserError
-from colbench.report.baseline import Baseline, read_baseline
+from colbench.report.baseline import Baseline, Others, read_baseline
 from colbench.report.summary import summarize
 from colbench.rollout import Rollout, encode_rollout
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
@@ -48,7 +48,11 @@ def baseline(*rollouts: Rollout) -> Baseline:
 
 def wins(tasks: str, rollouts: list[Rollout], other: Baseline, trials: int = 1):
     chosen = [task(name) for name in tasks]
-    return summarize(chosen, trials, rollouts, RunConfig(), other).domains["frontend"].win_rate
+    return (
+        summarize(chosen, trials, rollouts, RunConfig(), Others(baseline=other))
+        .domains["frontend"]
+        .win_rate
+    )
 
 
 def test_the_win_rate_is_the_share_of_tasks_with_the_higher_cosine_and_ties_count_half():
@@ -163,7 +167,9 @@ def test_backend_runs_are_compared_by_tests_passed_and_a_domain_without_tasks_in
     )
     worse = msgspec.structs.replace(score, value=0.25)
     theirs = baseline(msgspec.structs.replace(mine, scores={"default": worse}))
-    report = summarize([code, task("a")], 1, [mine, cell("a", 0.9)], RunConfig(), theirs)
+    report = summarize(
+        [code, task("a")], 1, [mine, cell("a", 0.9)], RunConfig(), Others(baseline=theirs)
+    )
     found = report.domains["backend"].win_rate
     assert (found.measure, found.tasks, found.rate.mean) == ("tests_passed", 1, 1.0)
     assert report.domains["frontend"].win_rate is None

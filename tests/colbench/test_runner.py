@@ -151,6 +151,10 @@ async def test_a_dialogue_that_takes_too_long_fails_where_it_waits():
     assert (slow.failure.boundary, slow.failure.reason) == ("agent", "no answer in time")
 
 
+def unmarked(turn):
+    return replace(turn, asked=None, told=None)
+
+
 async def test_where_only_the_scoring_failed_the_dialogue_is_kept_and_scored_again():
     lost = await run(scorer=Scorer(SandboxError("worker died twice")))
     assert {r.failure.boundary for r in lost} == {"sandbox"}
@@ -160,7 +164,7 @@ async def test_where_only_the_scoring_failed_the_dialogue_is_kept_and_scored_aga
 
     again = await run(Agent(never), earlier={r.key: r for r in lost})
     assert [replace(r, failure=None, scores={}) for r in lost] == [
-        replace(r, scores={})
+        replace(r, scores={}, asking=None, turns=tuple(map(unmarked, r.turns)))
         for r in sorted(again, key=lambda r: [x.key for x in lost].index(r.key))
     ]
     assert all(r.scores["default"].value == 1.0 for r in again)

@@ -156,15 +156,16 @@ async def test_the_cheat_asks_like_the_interviewer_and_has_the_reference(tmp_pat
 def test_every_sentence_of_every_choice_is_read_as_that_choice() -> None:
     for family in FAMILIES.values():
         for decision in family.decisions:
-            for choice, words in statements(decision, family.themes[0]):
-                assert read(decision, family.themes[0], f"{words} I don't know the rest.") == choice
+            wordings = list(statements(decision, family.themes[0]))
+            for choice, words in wordings:
+                assert read(wordings, f"{words} I don't know the rest.") == choice
 
 
 def test_unrelated_words_are_read_as_nothing() -> None:
     for family in FAMILIES.values():
         for decision in family.decisions:
             for words in ("I don't know.", "What exactly do you want to know?", ""):
-                assert read(decision, family.themes[0], words) is None
+                assert read(statements(decision, family.themes[0]), words) is None
 
 
 async def test_a_question_that_is_not_understood_is_asked_once_more_in_other_words() -> None:

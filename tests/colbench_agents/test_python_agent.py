@@ -25,6 +25,7 @@ from contextlib import asynccontextmanager
 from colbench.clock import waiting
 from colbench.errors import EndpointError, UserError
 from colbench.messages import Message, Usage
+from colbench.models.servers import current_servers
 
 ANSWER = "I WANT TO ANSWER: "
 
@@ -81,6 +82,15 @@ class Waits:
     async def reply(self, dialogue):
         with waiting():
             await asyncio.sleep(1.5)
+        return ANSWER + "x"
+
+class Refused:
+    async def reply(self, dialogue):
+        servers = current_servers()
+        server = servers.join("http://busy.example/v1", 4)
+        with waiting(), server.backing_off("a rate limit"):
+            await asyncio.sleep(4.5)
+        servers.leave(server)
         return ANSWER + "x"
 
 class Blocks:
@@ -313,6 +323,15 @@ def test_the_process_is_recorded_and_pins_the_run(here, capsys):
     assert "agent.process: in-process -> own process" in capsys.readouterr().err
     assert main(["eval", "--limit", "1", "--out", "ours"]) == 0
     assert process_of("ours") == "in-process"
+
+
+@pytest.mark.slow
+def test_what_its_model_server_is_waited_for_is_shown_meanwhile(agent_of, tmp_path, capsys):
+    agent_of("Refused")
+    spec = f"{tmp_path / 'mine.py'}:Refused"
+    assert main(["eval", "--agent", spec, "--limit", "1", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().err
+    assert re.search(r"waiting: http://busy\.example/v1: 1 request waiting for \d s: a rate", shown)
 
 
 def test_without_bubblewrap_the_process_is_its_own_and_the_run_says_so(here, monkeypatch, capsys):

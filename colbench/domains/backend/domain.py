@@ -15,7 +15,7 @@ from colbench.domains.backend.items import python_items
 from colbench.interfaces import HumanSimulator, Scorer
 from colbench.items import Items
 from colbench.presentation import Draft
-from colbench.task import Task
+from colbench.task import Fact, Task
 
 SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
 LONGEST_ANSWER = 200_000
@@ -70,6 +70,18 @@ class BackendDomain(Domain):
         from colbench.domains.backend.human.keyless import BackendHuman
 
         return BackendHuman()
+
+    def decisions(self, task: Task) -> tuple[Fact, ...]:
+        """Return the task's facts or, where it has none, the decisions that its reference shows."""
+        from colbench.domains.backend.human.human import decisions
+
+        return task.hidden.facts or decisions(task)
+
+    def asked(self, task: Task, said: str) -> tuple[Fact, ...]:
+        """Return the decisions that a message asks for, as the keyless human hears it."""
+        from colbench.domains.backend.human.human import asked_decisions
+
+        return super().asked(task, said) if task.hidden.facts else asked_decisions(task, said)
 
     def items(self, source: str) -> Items:
         """Return the names, numbers and texts of Python source."""

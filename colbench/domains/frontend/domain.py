@@ -19,7 +19,7 @@ from colbench.pages.extract import extract_page
 from colbench.pages.store import RenderStore
 from colbench.presentation import AnswerPictures, Draft, ReportPages
 from colbench.rollout import Rollout
-from colbench.task import Task
+from colbench.task import Fact, Task
 
 LONGEST_PAGE = 2_000_000
 """Characters; a longer page is not scored."""
@@ -141,6 +141,10 @@ class FrontendDomain(Domain):
         _, found, clip = scorer.partition(" clip ")
         same = not found or clip == f"{MODEL}@{SHA256[:8]}"
         return () if same else ("--clip-weights", "YOUR_WEIGHTS", "--allow-other-clip")
+
+    def decisions(self, task: Task) -> tuple[Fact, ...]:  # noqa: ARG002
+        """Return nothing: the human speaks of differences between pages, which are no answers to questions."""
+        return ()
 
     def items(self, source: str) -> Items:
         """Return the class names and visible texts of a page."""

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from colbench.config import RunConfig, cache_folder
+from colbench.cache import cache_folder
+from colbench.config import RunConfig
 
 _GROUPS = ("colbench.tasks", "colbench.families")
 _INSTALLED = ("site-packages", "dist-packages")
@@ -59,7 +60,7 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
         *_hub(),
         cache_folder(),
         Path(_RUNS),
-        *(Path(path) for path in (out, config.baseline) if path),
+        *(Path(path) for path in (out, config.baseline, config.ceiling) if path),
     ]
     return Hidden(
         places=tuple(dict.fromkeys(path.expanduser().resolve() for path in places)),

@@ -63,6 +63,10 @@ class Row(Struct, frozen=True, kw_only=True):
     turns: Estimate
     agent_words: Estimate
     human_words: Estimate
+    ask_precision: Estimate | None
+    """Of the questions; see docs/metrics.md. None if the tasks' decisions are not known."""
+    ask_recall: Estimate | None
+    ask_f1: Estimate | None
     answered: float
     success_by_turn: tuple[float, ...]
     undisclosed: float | None

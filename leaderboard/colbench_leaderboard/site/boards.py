@@ -22,7 +22,8 @@ FILTERED = 8
 """Entries above which the ranking has a box to filter them."""
 FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """With these, or their wide forms, a text starts a formula in a spreadsheet."""
-ESTIMATES = ("value", "success", "turns", "agent_words", "human_words")
+SHARES = ("ask_precision", "ask_recall", "ask_f1")
+ESTIMATES = ("value", "success", "turns", "agent_words", "human_words", *SHARES)
 NUMBERS = ("answered", "undisclosed", "tokens", "cost")
 
 
@@ -102,6 +103,7 @@ class _Column(NamedTuple):
 
 
 COLUMNS = (
+    _Column("Ask F1, %", "ask_f1", False),
     _Column("Turns", "turns", True),
     _Column("Human words", "human_words", True),
     _Column("Answered, %", "answered", False),
@@ -159,7 +161,7 @@ def _number(row: Row, field: str) -> Number:
     value = found.mean if isinstance(found, Estimate) else found
     if value is None:
         return Number(amount(None), None)
-    if field in ("answered", "undisclosed"):
+    if field in ("answered", "undisclosed", *SHARES):
         return Number(bare_percent(value), value)
     if field == "cost":
         return Number(dollars(value), value)

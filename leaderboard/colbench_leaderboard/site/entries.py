@@ -88,6 +88,13 @@ def _tiles(row: Row, view: BoardView) -> Iterator[Tile]:
     if len(row.pass_k) > 1:
         shown = percent(row.pass_k[-1])
         yield Tile(name=f"Pass^{len(row.pass_k)}", shown=shown, note="all trials succeed")
+    for name, share in (
+        ("Ask F1", row.ask_f1),
+        ("Ask precision", row.ask_precision),
+        ("Ask recall", row.ask_recall),
+    ):
+        if share:
+            yield _share(name, share)
     yield _mean("Turns", row.turns)
     yield _mean("Human words", row.human_words)
     yield _mean("Agent words", row.agent_words)

@@ -61,6 +61,8 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """As the bundle states them; None if it does not."""
     failure: str = ""
     """The boundary of the failure that makes a cell count 0."""
+    asking: dict[str, float] = {}
+    """What the questions were worth, derived again: `ask_precision`, `ask_recall`, `ask_f1`, as far as defined."""
     by_turn: tuple[float, ...] = ()
     """The value if the dialogue had ended after each turn; empty if the scorer does not judge turns."""
 
@@ -82,6 +84,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     answered: float
     success_by_turn: tuple[float, ...]
     """Share of the dialogues that had succeeded by turn 1, 2, …; without success, the mean value by turn."""
+    asking: dict[str, Estimate] = {}
+    """`ask_precision`, `ask_recall`, `ask_f1`, as means over the dialogues in which they are defined."""
     undisclosed: float | None
     """Mean share of the hidden facts that an answer used before the human had told them."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
+from colbench.asking.measures import measured
 from colbench.domain import Domain
 from colbench.registry import get_domain
 from colbench.report.dialogues import agent_words, human_words
@@ -20,6 +21,8 @@ from colbench_leaderboard.verify.receipt import CellScore, Summary
 ABSENT = "absent"
 """Stands for the boundary of the failure in cells that the bundle lacks."""
 
+ASKING = ("ask_precision", "ask_recall", "ask_f1")
+"""Measures of the asking that an entry shows."""
 Rows = list[list[CellScore]]
 """The cells of each task."""
 Measure = Callable[[CellScore], float]
@@ -66,8 +69,16 @@ def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
         human_words=human_words(rollout),
         agent_tokens=_tokens(rollout),
         failure="" if answered or not rollout.failure else rollout.failure.boundary,
+        asking=_asking(rollout),
         by_turn=tuple(by_turn),
     )
+
+
+def _asking(rollout: Rollout) -> dict[str, float]:
+    """Return what the questions were worth, as far as it is defined."""
+    found = measured(rollout.asking)
+    values = {name: found[name] for name in ASKING}
+    return {name: round(value, DIGITS) for name, value in values.items() if value is not None}
 
 
 def _official(rollout: Rollout, domain: Domain) -> float | None:
@@ -120,6 +131,9 @@ def summarize(
         means = [sum(map(measure, row)) / len(row) for row in rows]
         return round(sum(means) / len(means), digits) if means else 0.0
 
+    def asked(name: str) -> list[list[float]]:
+        return [[cell.asking[name] for cell in row if name in cell.asking] for row in rows]
+
     shares = [share for share in undisclosed if share]
     by_turn = _success_by if success else _value_by
     return Summary(
@@ -133,6 +147,11 @@ def summarize(
         agent_words=mean(lambda cell: cell.agent_words),
         human_words=mean(lambda cell: cell.human_words),
         answered=average(lambda cell: float(cell.answered)),
+        asking={
+            name: _estimate(found, (0.0, 1.0), DIGITS)
+            for name in ASKING
+            if any(found := asked(name))
+        },
         success_by_turn=tuple(average(by_turn(turn)) for turn in range(1, max_turns + 1)),
         undisclosed=_estimate(shares, (0.0, 1.0), digits).mean if shares else None,
     )

@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 import colbench
-from colbench.asking.derive import derive_asking, mark_turns
 from colbench.rollout import Rollout, encode_rollout
 
 Change = Callable[[Rollout], Rollout | None]
@@ -48,17 +47,11 @@ def with_record(tmp_path) -> Callable[..., colbench.Run]:
 
 @pytest.fixture(scope="session")
 def played(tmp_path_factory) -> dict[str, colbench.Run]:
-    """Return runs by name: three agents on 16 tasks, two trials each, with what their asking was worth."""
+    """Return runs by name: three agents on 16 tasks, two trials each."""
     folder = tmp_path_factory.mktemp("runs")
-    tasks = {task.id: task for task in colbench.load_tasks("bundled:backend", limit=16)}
-
-    def mark(rollout: Rollout) -> Rollout:
-        task = tasks[rollout.task_id]
-        marked = replace(rollout, turns=mark_turns(task, rollout.turns))
-        return replace(marked, asking=derive_asking(task, marked))
-
-    found = {}
-    for agent in ("interviewer", "demonstrator", "guesser"):
-        run = colbench.evaluate(agent=agent, tasks="bundled:backend", limit=16, trials=2)
-        found[agent] = changed_copy(run, folder / agent, mark)
-    return found
+    return {
+        agent: colbench.evaluate(
+            agent=agent, tasks="bundled:backend", limit=16, trials=2, out=folder / agent
+        )
+        for agent in ("interviewer", "demonstrator", "guesser")
+    }

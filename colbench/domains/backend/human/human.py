@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from textwrap import shorten
 
 from colbench.config import derive_seed
 from colbench.domains.backend.human.concepts import CONCEPTS, SPECIFIC, asked, telling
@@ -20,7 +21,7 @@ from colbench.errors import SimulatorError
 from colbench.facts.human import AND_ALSO, CODE_LINE, FENCE, UNKNOWN, WHAT, questions
 from colbench.facts.words import SYNONYMS, content, stem
 from colbench.messages import Message
-from colbench.task import Task
+from colbench.task import Fact, Task
 
 MOST_FACTS = 2
 LIMIT = 400
@@ -49,6 +50,8 @@ NEUTRAL = frozenset(
 LONGEST_HEARD = 20_000
 """Characters of a message that are read, and the questions in it that are considered."""
 MOST_QUESTIONS = 20
+NAME_LENGTH = 60
+"""Characters of a sentence that name its decision."""
 
 
 class CodeHuman:
@@ -67,17 +70,56 @@ class CodeHuman:
 
 def answer(task: Task, said: str) -> str:
     """What the human says to a message: one fact for each question, two at most, or that it is not known."""
-    words = CODE_LINE.sub("", FENCE.sub("\n", said[:LONGEST_HEARD]))
-    matcher = _matcher(task.hidden.reference, task.request)
-    parts = [part for question in questions(words) or [words] for part in AND_ALSO.split(question)]
-    found = [fact.sentence for part in parts[:MOST_QUESTIONS] if (fact := matcher.best(part))]
-    facts = list(dict.fromkeys(found))[:MOST_FACTS]
+    parts = _parts(said)
+    facts = list(_found(task, parts))[:MOST_FACTS]
     if facts:
         both = " ".join(facts)
         return both if len(both) <= LIMIT else facts[0][:LIMIT]
     vague = not any(content(part) or asked(part) for part in parts)
     replies = WHAT if vague else UNKNOWN
     return replies[derive_seed(task.hash, " ".join(said.lower().split())) % len(replies)]
+
+
+def decisions(task: Task) -> tuple[Fact, ...]:
+    """Estimate the decisions behind a task by those of its reference, one a sentence, named by their first words.
+
+    Empty if the reference is not Python.
+    """
+    try:
+        return _decisions(task.hidden.reference)
+    except SimulatorError:
+        return ()
+
+
+def asked_decisions(task: Task, said: str) -> tuple[Fact, ...]:
+    """Return the estimated decisions that a message asks for, as the human hears it."""
+    by_sentence = {fact.statement: fact for fact in decisions(task)}
+    return tuple(by_sentence[sentence] for sentence in _found(task, _parts(said)))
+
+
+@lru_cache(maxsize=1024)
+def _decisions(reference: str) -> tuple[Fact, ...]:
+    return tuple(
+        Fact(
+            name=f"{number}: {shorten(fact.sentence, NAME_LENGTH)}",
+            topics=(),
+            statement=fact.sentence,
+        )
+        for number, fact in enumerate(code_facts(reference), start=1)
+    )
+
+
+def _parts(said: str) -> list[str]:
+    """Return the questions in a message, taken apart."""
+    words = CODE_LINE.sub("", FENCE.sub("\n", said[:LONGEST_HEARD]))
+    return [part for question in questions(words) or [words] for part in AND_ALSO.split(question)]
+
+
+def _found(task: Task, parts: Sequence[str]) -> dict[str, None]:
+    """Return the sentences of the decisions that the parts ask for, each once, in their order."""
+    matcher = _matcher(task.hidden.reference, task.request)
+    found = (matcher.best(part) for part in parts[:MOST_QUESTIONS])
+    return dict.fromkeys(fact.sentence for fact in found if fact)
 
 
 @lru_cache(maxsize=1024)

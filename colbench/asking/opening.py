@@ -1,0 +1,31 @@
+"""The first message of a dialogue: the request and, on demand, every hidden decision."""
+
+from __future__ import annotations
+
+import re
+
+from colbench.config import Told
+from colbench.errors import UserError
+from colbench.registry import get_domain
+from colbench.task import Task
+
+SIGNATURE = re.compile(r"(?:(?<=[.!?])\s+|\n+|\A)[^.!?\n]*\bdef [^\n]*\s*\Z")
+"""The sentence with the signature that ends a request."""
+
+
+def opening(task: Task, told: Told) -> str:
+    """Return what the human says first: the request or, if all is told, the request with every hidden decision.
+
+    A signature stays at the end. Raises UserError if all is to be told of a task whose decisions are not known.
+    """
+    if told == "asked":
+        return task.request
+    decisions = task.hidden.facts or get_domain(task.domain).decisions(task)
+    if not decisions:
+        raise UserError(
+            f"--told all: the hidden decisions of {task.id} are not known; leave it out, or choose tasks with facts"
+        )
+    hidden = " ".join(fact.statement for fact in decisions if not fact.stated)
+    found = SIGNATURE.search(task.request)
+    end = found.start() if found else len(task.request)
+    return f"{task.request[:end]} {hidden} {task.request[end:]}".rstrip()

@@ -1,0 +1,13 @@
+"""Where files lie that can be made again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Return the folder for files that can be made again: COLBENCH_CACHE, or ~/.cache/colbench (see XDG_CACHE_HOME)."""
+    own = os.environ.get("COLBENCH_CACHE")
+    caches = os.environ.get("XDG_CACHE_HOME")
+    return Path(own) if own else (Path(caches) if caches else Path.home() / ".cache") / "colbench"

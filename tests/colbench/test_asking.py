@@ -1,0 +1,359 @@
+"""The asking: what each turn asked for and was told, what the questions were worth, and why a dialogue failed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import colbench
+from colbench.asking.derive import with_asking
+from colbench.asking.failure_class import failure_class
+from colbench.asking.opening import opening
+from colbench.cli import main
+from colbench.errors import Boundary, UserError
+from colbench.rollout import Failure, Rollout, Turn
+from colbench.score import Check, Score
+from colbench.task import Fact, Hidden, Task
+
+FACTS = (
+    Fact(
+        name="limit",
+        topics=("limit", "most"),
+        statement="At most 12 items are taken.",
+        examples=("How many items are taken at most?", "Is there a limit on the items?"),
+    ),
+    Fact(
+        name="order",
+        topics=("order", "sorting"),
+        statement="The oldest one comes first.",
+        examples=("In which order do they come?", "Which one comes first?"),
+    ),
+    Fact(
+        name="empty",
+        topics=("empty list",),
+        statement="An empty list gives None.",
+        examples=("What happens with an empty list?",),
+        stated=True,
+    ),
+)
+TASK = Task(
+    id="t",
+    domain="backend",
+    request="Pick the items. An empty list gives None.\n\ndef pick(items):",
+    hidden=Hidden(
+        reference="def pick(items):\n    return sorted(items)[:12] or None\n",
+        tests=("pick([1])",),
+        facts=FACTS,
+    ),
+)
+LIMIT, ORDER, EMPTY = (fact.statement for fact in FACTS)
+ASKS_LIMIT, ASKS_ORDER = "How many items are taken at most?", "In which order do they come?"
+BESIDE = "Which version of Python do you use?"
+RIGHT = Score(scorer="s", value=1.0, success=True)
+WRONG = Score(
+    scorer="s",
+    value=0.0,
+    success=False,
+    checks=(Check(call="pick([1])", outcome="wrong"),),
+)
+
+
+def dialogue(*exchanges: tuple[str, str], answer: str = "def pick(items):\n    return 1\n", **more):
+    turns = [Turn(raw=said, said=said, human=reply) for said, reply in exchanges]
+    rollout = Rollout(
+        key="k",
+        task_id=TASK.id,
+        task_hash=TASK.hash,
+        domain=TASK.domain,
+        trial=0,
+        seed=0,
+        request=TASK.request,
+        turns=(*turns, Turn(raw=answer, said="")),
+        answer=answer,
+        ended_by="answer",
+        scores={"default": WRONG},
+    )
+    return with_asking(TASK, replace(rollout, **more))
+
+
+def test_each_turn_says_what_it_asked_for_and_was_told():
+    turns = dialogue((ASKS_LIMIT, LIMIT), (BESIDE, "I don't know.")).turns
+    assert [turn.asked for turn in turns] == [("limit",), (), ()]
+    assert [turn.told for turn in turns] == [("limit",), (), None]
+
+
+def test_questions_are_counted_by_what_they_brought():
+    asking = dialogue(
+        (ASKS_LIMIT, LIMIT),
+        (ASKS_LIMIT, LIMIT),
+        (BESIDE, "I don't know."),
+        (ASKS_ORDER, ORDER),
+        (BESIDE, "I don't know."),
+    ).asking
+    assert (asking.questions, asking.hits, asking.redundant) == (5, 2, 1)
+    assert (asking.unanswerable, asking.late) == (2, 1)
+    assert (asking.hidden, asking.told, asking.needed_questions) == (2, 2, 1)
+    assert asking.ask_precision == pytest.approx(2 / 5)
+    assert asking.ask_recall == 1
+    assert asking.ask_f1 == pytest.approx(2 * 0.4 / 1.4)
+
+
+def test_what_the_request_states_is_no_hit():
+    asking = dialogue(("What happens with an empty list?", EMPTY)).asking
+    assert (asking.questions, asking.hits, asking.redundant, asking.hidden) == (1, 0, 1, 2)
+
+
+def test_without_a_question_precision_is_undefined_and_f1_is_0():
+    asking = dialogue().asking
+    assert asking.ask_precision is None
+    assert (asking.ask_recall, asking.ask_f1) == (0, 0)
+
+
+def test_a_task_without_decisions_has_no_asking():
+    task = replace(TASK, hidden=replace(TASK.hidden, facts=(), reference="not python ("))
+    assert with_asking(task, dialogue((ASKS_LIMIT, LIMIT))).asking is None
+
+
+def test_a_row_without_facts_is_estimated_by_its_reference():
+    reference = "def pick(items):\n    if len(items) > 12:\n        return None\n    return items\n"
+    task = replace(TASK, hidden=replace(TASK.hidden, facts=(), reference=reference))
+    asking = with_asking(task, dialogue(("What if there are more than 12 items?", "Hm."))).asking
+    assert asking.estimated
+    assert asking.hidden > 0
+
+
+@pytest.mark.parametrize(
+    "reply", ["No more than 12 items can be taken.", "12 items are taken at the most, I think."]
+)
+def test_a_model_tells_a_decision_in_its_own_words(reply):
+    assert dialogue((ASKS_LIMIT, reply)).turns[0].told == ("limit",)
+
+
+@pytest.mark.parametrize("reply", ["I don't know.", "I am not sure about that."])
+def test_who_does_not_know_tells_nothing(reply):
+    assert dialogue((ASKS_LIMIT, reply)).turns[0].told == ()
+
+
+def test_a_right_answer_has_guessed_what_it_was_not_told():
+    asking = dialogue((ASKS_LIMIT, LIMIT), scores={"default": RIGHT}).asking
+    assert asking.guessed == ("order",)
+
+
+def test_an_answer_without_the_number_it_was_told_ignores_it():
+    told = ((ASKS_LIMIT, LIMIT), (ASKS_ORDER, ORDER))
+    assert dialogue(*told).asking.ignored == ("limit",)
+    kept = "def pick(items):\n    return items[:12]\n"
+    assert dialogue(*told, answer=kept).asking.ignored == ()
+
+
+def lost(boundary: Boundary) -> dict:
+    failure = Failure(boundary=boundary, reason="gone")
+    scores = {"default": WRONG} if boundary == "agent" else {}
+    return {"failure": failure, "answer": None, "ended_by": "failure", "scores": scores}
+
+
+ALL = ((ASKS_LIMIT, LIMIT), (ASKS_ORDER, ORDER))
+CRASH = replace(WRONG, checks=(Check(call="pick([1])", outcome="error"),))
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "more", "expected"),
+    [
+        (ALL, {"scores": {"default": RIGHT}}, None),
+        (ALL, lost("endpoint"), None),
+        (ALL, {"scores": {}}, None),
+        (ALL, lost("agent"), "crashed"),
+        ((), {"ended_by": "limit"}, "no_answer"),
+        ((), {"answer": " "}, "no_answer"),
+        (ALL, {"scores": {"default": CRASH}}, "crashed"),
+        (ALL[:1], {}, "guessed"),
+        (ALL, {}, "ignored"),
+        (ALL, {"answer": "def pick(items):\n    return items[:12]\n"}, "wrong_code"),
+    ],
+)
+def test_a_failed_dialogue_has_one_class(exchanges, more, expected):
+    assert failure_class(dialogue(*exchanges, **more)) == expected
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> dict[str, colbench.Run]:
+    folder = tmp_path_factory.mktemp("runs")
+    return {
+        agent: colbench.evaluate(
+            agent=agent, tasks="bundled:backend/test", limit=60, out=folder / agent
+        )
+        for agent in ("interviewer", "guesser", "demonstrator")
+    }
+
+
+def computed_anew(run: colbench.Run) -> dict[str, float]:
+    """Precision, recall and F1 from the file and the tasks alone: a fact is told where its statement is said."""
+    tasks = {task.id: task for task in run.tasks}
+    precisions, recalls, scores = [], [], []
+    for line in Path(run.path, "rollouts.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        hidden = {f.statement for f in tasks[row["task_id"]].hidden.facts if not f.stated}
+        replies = [turn["human"] for turn in row["turns"] if turn.get("human") is not None]
+        open_, hits = set(hidden), 0
+        for reply in replies:
+            said = {statement for statement in open_ if statement in reply}
+            hits += bool(said)
+            open_ -= said
+        recall = 1 - len(open_) / len(hidden)
+        precision = hits / len(replies) if replies else 0
+        precisions += [precision] if replies else []
+        recalls.append(recall)
+        both = precision + recall
+        scores.append(2 * precision * recall / both if both else 0)
+    return {
+        "ask_precision": sum(precisions) / len(precisions) if precisions else None,
+        "ask_recall": sum(recalls) / len(recalls),
+        "ask_f1": sum(scores) / len(scores),
+    }
+
+
+def test_the_report_has_what_a_script_computes_from_the_file(runs):
+    for run in runs.values():
+        found = run.report.domains["backend"].asking.metrics
+        for name, value in computed_anew(run).items():
+            assert found[name].mean == (value if value is None else pytest.approx(value)), name
+
+
+def test_interviewer_guesser_and_demonstrator_are_told_apart(runs):
+    f1 = {
+        name: run.report.domains["backend"].asking.metrics["ask_f1"].mean
+        for name, run in runs.items()
+    }
+    assert f1["interviewer"] >= 0.95
+    assert f1["guesser"] == 0
+    assert 0.2 < f1["demonstrator"] < 0.9
+
+
+def test_tables_have_the_asking_and_the_class_of_each_dialogue(runs):
+    rows = list(runs["demonstrator"].rows())
+    assert all(row["ask_recall"] is not None for row in rows)
+    failed = [row for row in rows if row["success"] == 0]
+    assert failed
+    assert all((row["failure_class"] is None) == (row["success"] == 1) for row in rows)
+
+
+def test_a_question_is_worth_what_it_adds_to_a_run_that_asks_nothing(runs, tmp_path):
+    baseline = str(runs["guesser"].path)
+    run = colbench.evaluate(
+        agent="interviewer", tasks="bundled:backend/test", limit=60, baseline=baseline
+    )
+    asking = run.report.domains["backend"].asking
+    guessed = {r.task_id: r.scores["default"].value for r in runs["guesser"].rollouts}
+    gains = [
+        (r.scores["default"].value - guessed[r.task_id]) / r.asking.questions
+        for r in run.rollouts
+        if r.asking.questions
+    ]
+    assert asking.gain_per_question.mean == pytest.approx(sum(gains) / len(gains))
+    asks = colbench.evaluate(
+        agent="interviewer",
+        tasks="bundled:backend/test",
+        limit=3,
+        baseline=str(runs["demonstrator"].path),
+    )
+    assert asks.report.domains["backend"].asking.gain_per_question is None
+
+
+def test_the_report_counts_by_class_family_and_decision(runs):
+    report = runs["demonstrator"].report.domains["backend"]
+    failed = sum(
+        rollout.scores["default"].success is False for rollout in runs["demonstrator"].rollouts
+    )
+    assert sum(report.failed.classes.values()) == failed
+    families = report.failed.families.values()
+    assert sum(sum(counts.values()) for counts in families) == failed
+    decisions = report.asking.decisions
+    hidden = sum(rollout.asking.hidden for rollout in runs["demonstrator"].rollouts)
+    assert sum(row.hidden for row in decisions) == hidden
+    told = sum(rollout.asking.told for rollout in runs["demonstrator"].rollouts)
+    assert sum(row.told for row in decisions) == told
+
+
+def test_all_told_is_said_before_the_signature_and_leaves_nothing_to_ask():
+    said = opening(TASK, "all")
+    assert said == f"Pick the items. An empty list gives None. {LIMIT} {ORDER} \n\ndef pick(items):"
+    assert opening(TASK, "asked") == TASK.request
+    asking = dialogue(request=said).asking
+    assert (asking.hidden, asking.ask_recall, asking.ask_f1) == (0, None, None)
+
+
+def test_of_a_task_whose_decisions_are_not_known_nothing_can_be_told():
+    page = replace(TASK, domain="frontend", hidden=Hidden(reference="<p>hi</p>"))
+    with pytest.raises(UserError, match="--told all: the hidden decisions of t are not known"):
+        opening(page, "all")
+
+
+def test_the_ceiling_stands_next_to_the_score(runs, tmp_path, capsys):
+    told = colbench.evaluate(
+        agent="demonstrator",
+        tasks="bundled:backend/test",
+        limit=40,
+        told="all",
+        out=tmp_path / "told",
+    )
+    run = colbench.load_run(runs["demonstrator"].path)
+    assert main(["report", str(run.path), "--ceiling", str(told.path), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)["domains"]["backend"]["ceiling"]
+    ours = [r.scores["default"].value for r in run.rollouts[:40]]
+    theirs = [r.scores["default"].value for r in told.rollouts]
+    assert report["tasks"] == 40
+    assert report["value"]["mean"] == pytest.approx(sum(theirs) / 40)
+    assert report["own_value"]["mean"] == pytest.approx(sum(ours) / 40)
+    assert report["value"]["mean"] > report["own_value"]["mean"]
+
+
+def test_a_ceiling_that_is_none_is_refused(runs, capsys):
+    plain = str(runs["guesser"].path)
+    assert main(["report", str(runs["demonstrator"].path), "--ceiling", plain]) == 2
+    assert f"--ceiling {plain}: is no folder of a run with --told all" in capsys.readouterr().err
+
+
+def test_what_is_told_pins_a_run(tmp_path, capsys):
+    argv = ["eval", "--agent", "guesser", "--limit", "1", "--out", str(tmp_path / "out")]
+    assert main(argv) == 0
+    assert main([*argv, "--told", "all"]) == 2
+    assert "told: " in capsys.readouterr().err
+
+
+def test_the_table_after_a_run_is_a_screen_of_facts_and_names_the_next_commands(tmp_path, capsys):
+    out = str(tmp_path / "out")
+    assert main(["eval", "--agent", "demonstrator", "--limit", "30", "--out", out]) == 0
+    printed = capsys.readouterr().out
+    lines = printed[printed.index("Backend programming:") :].splitlines()
+    assert len(lines) <= 20
+    assert max(map(len, lines[:-2])) <= 80
+    for label in ("success rate", "tests passed", "ask F1", "failed", "turns"):
+        assert any(line.strip().startswith(label) for line in lines), label
+    assert f"colbench report {out}" in printed
+    assert f"colbench view {out} --failed" in printed
+    assert "not counted" not in printed
+
+
+def test_failed_dialogues_are_listed_with_what_was_never_told(runs, capsys):
+    run = runs["demonstrator"]
+    guessed = [r for r in run.rollouts if failure_class(r) == "guessed"]
+    assert main(["view", str(run.path), "--failed", "guessed"]) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    rows = [line for line in lines if line.split()[0].endswith(tuple("0123456789"))]
+    assert [row.split()[0] for row in rows] == [rollout.task_id for rollout in guessed]
+    assert main(["view", str(run.path), "--failed"]) == 0
+    every = capsys.readouterr().out
+    assert all(r.task_id in every for r in run.rollouts if failure_class(r))
+    assert main(["view", str(runs["interviewer"].path), "--failed"]) == 0
+    assert capsys.readouterr().out == "no dialogue\n"
+
+
+def test_a_list_is_of_a_whole_run(runs, capsys):
+    run = runs["guesser"]
+    assert main(["view", str(run.path), "--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) >= 1 + len(run.rollouts)
+    assert main(["view", str(run.path), run.rollouts[0].task_id, "--list"]) == 2
+    assert "leave out the task" in capsys.readouterr().err
