@@ -73,7 +73,7 @@ def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair
             table.add_row(title, style="bold")
         for measure, each in rows[:ANSWERS] if group == "answer" else rows:
             table.add_row(
-                f"  {measure.label}",
+                f"  {text.labelled(domain, measure, each)}",
                 text.measured(measure, each.mine),
                 text.measured(measure, each.theirs),
                 text.difference(measure, each.mean.mean or 0.0),
@@ -151,7 +151,7 @@ def _table(*heads: str) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, title_justify="left")
     table.add_column(no_wrap=True, overflow="ellipsis", min_width=5)
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)

@@ -26,6 +26,7 @@ from colbench.rollout import Rollout
 from colbench.run import Run
 from colbench.stats import ROUNDING, mean_interval
 from colbench.stats.comparison import EPSILON, significances, verdict
+from colbench.stats.resampling import shared_bootstrap_means
 from colbench.task import Task
 
 SUCCEEDED = "succeeded"
@@ -95,7 +96,9 @@ class _Domain:
         return RunMeans(
             means={
                 each.name: mean_interval(
-                    [list(row.values()) for row in values[each.name].values()], each.bounds
+                    [list(row.values()) for row in values[each.name].values()],
+                    each.bounds,
+                    shared_bootstrap_means,
                 )
                 for each in self._measures
                 if values[each.name]

@@ -41,6 +41,7 @@ class Line(Struct, frozen=True, kw_only=True):
     """One measure of a pair."""
 
     measure: Measure
+    label: str
     found: Difference
     mine: str
     theirs: str
@@ -180,7 +181,7 @@ def _pair(comparison: Comparison, domain: DomainComparison, pair: Pair) -> PairV
         measure.name: _reach(found) if measure.unit != "%" else 1.0 for measure, found in lines
     }
     groups = [
-        (title, [_line(m, found, reach[m.name]) for m, found in lines if m.group == group])
+        (title, [_line(domain, m, found, reach[m.name]) for m, found in lines if m.group == group])
         for group, title in text.GROUPS.items()
     ]
     left_out = (
@@ -210,11 +211,12 @@ def _pair(comparison: Comparison, domain: DomainComparison, pair: Pair) -> PairV
     )
 
 
-def _line(measure: Measure, found: Difference, reach: float) -> Line:
+def _line(domain: DomainComparison, measure: Measure, found: Difference, reach: float) -> Line:
     mean, low, high = found.mean.mean, found.mean.low, found.mean.high
     known = mean is not None and low is not None and high is not None and reach > 0
     return Line(
         measure=measure,
+        label=sentence(text.labelled(domain, measure, found)),
         found=found,
         mine=text.measured(measure, found.mine),
         theirs=text.measured(measure, found.theirs),

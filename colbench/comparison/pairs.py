@@ -11,7 +11,7 @@ from colbench.stats.comparison import EPSILON, Significance, TestName
 from colbench.stats.intervals import win_share
 from colbench.stats.paired import sign_flips
 from colbench.stats.power import least_detectable, tasks_needed, trials_needed, variances
-from colbench.stats.resampling import flipped_sums
+from colbench.stats.resampling import flipped_sums, shared_bootstrap_means
 
 TaskKey = tuple[str, str]
 """Id and hash of a task."""
@@ -52,11 +52,11 @@ def compare_values(
         cells=sum(map(len, clusters)),
         mine=_mean([_mean(task.mine) for task in tasks]),
         theirs=_mean([_mean(task.theirs) for task in tasks]),
-        mean=mean_interval(clusters, bounds=(-width, width) if width else None),
+        mean=mean_interval(clusters, (-width, width) if width else None, shared_bootstrap_means),
         won=won,
         tied=tied,
         lost=lost,
-        win_rate=mean_interval([[share] for share in rate]),
+        win_rate=mean_interval([[share] for share in rate], resample=shared_bootstrap_means),
         test=_test(means, only if all(len(each) == 1 for each in clusters) else None),
         signs=_significance("signs", sign_test(won, lost)),
         only_mine=only[0] if only else None,

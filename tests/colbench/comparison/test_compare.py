@@ -131,6 +131,25 @@ def test_a_run_compared_with_itself_differs_in_nothing(played, rewrite):
     assert {each.tasks_needed for each in domain.pairs[0].differences.values()} == {None}
 
 
+def test_what_is_not_separable_says_how_many_tasks_or_trials_would_settle_it(
+    played, rewrite, capsys
+):
+    chosen = next(r.key for r in played["interviewer"].rollouts if r.scores["default"].success)
+
+    def fail(rollout):
+        lost = replace(rollout.scores["default"], value=0.0, success=False)
+        return replace(rollout, scores={"default": lost}) if rollout.key == chosen else rollout
+
+    other = rewrite(played["interviewer"], fail)
+    found = colbench.compare(played["interviewer"], other).difference("success")
+    assert (found.won, found.tied, found.lost, found.test.p) == (1, 15, 0, 1.0)
+    assert found.tasks_needed > 16
+    assert main(["compare", str(played["interviewer"].path), str(other.path)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "A and B are not separable: +3.1 points" in printed
+    assert f"needs about {found.tasks_needed} tasks, or {found.trials_needed} trials" in printed
+
+
 @pytest.mark.parametrize(
     ("change", "pin"),
     [
