@@ -41,7 +41,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare the runs; print the tables or the JSON, and write the page if asked to."""
+    """Compare the runs; write the page if asked to, and print the tables or the JSON."""
     from colbench.comparison.compare import compare
     from colbench.run import load_run
 
@@ -51,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"{' '.join(args.folders)}: a run is named twice; name different runs")
     runs = [load_run(folder) for folder in args.folders]
     found = compare(*runs, force=args.force, scoring=args.scoring)
-    show(found, as_json=args.json)
     if args.html:
         write_page(found, runs, Path(args.html), overwrite=args.overwrite)
+    show(found, as_json=args.json)
     return 0
 
 

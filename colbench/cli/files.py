@@ -22,7 +22,7 @@ def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterat
 
     Raises UserError that names the flag if it cannot be written, before any work is done.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
         _check(path, overwrite, flag)
         part.touch()

@@ -248,10 +248,12 @@ def test_the_json_has_every_number(played, capsys):
         (["{a}", "/nowhere"], "/nowhere is no run folder"),
         (["{a}", "{b}", "--scoring", "strict"], "strict"),
         (["{a}", "{b}", "--html", "/nowhere/x.html"], "--html /nowhere/x.html: there is no folder"),
+        (["{a}", "{b}", "--html", "."], "--html .: is a folder; name a file in it"),
     ],
 )
 def test_mistakes_are_named_with_their_fix(played, capsys, words, message):
     a, b = paths(played, "interviewer", "guesser")
     code = main(["compare", *(word.format(a=a, b=b) for word in words)])
-    assert code == 2
-    assert message in capsys.readouterr().err
+    captured = capsys.readouterr()
+    assert (code, captured.out) == (2, "")
+    assert message in captured.err
