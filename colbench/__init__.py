@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from colbench.version import __version__
 
 if TYPE_CHECKING:
+    from colbench.comparison.compare import compare
+    from colbench.comparison.model import Comparison
     from colbench.config import RunConfig
     from colbench.domain import Defaults, Domain, Metric, Resources
     from colbench.errors import (
@@ -30,15 +32,16 @@ if TYPE_CHECKING:
     from colbench.interfaces import Agent, Episode, HumanSimulator, Scorer, StatefulAgent
     from colbench.messages import Message, Usage
     from colbench.progress import ConsoleObserver
-    from colbench.report.model import WinRate
     from colbench.rollout import Rollout, Turn
-    from colbench.run import Run, compare, load_run
+    from colbench.run import Run, load_run
     from colbench.score import Score
     from colbench.selection import load_tasks
     from colbench.session import Session, Step, Talk
     from colbench.task import Fact, Hidden, Task
 
 _PLACES = {
+    "comparison.compare": ("compare",),
+    "comparison.model": ("Comparison",),
     "config": ("RunConfig",),
     "domain": ("Defaults", "Domain", "Metric", "Resources"),
     "errors": (
@@ -53,9 +56,8 @@ _PLACES = {
     "interfaces": ("Agent", "Episode", "HumanSimulator", "Scorer", "StatefulAgent"),
     "messages": ("Message", "Usage"),
     "progress": ("ConsoleObserver",),
-    "report.model": ("WinRate",),
     "rollout": ("Rollout", "Turn"),
-    "run": ("Run", "compare", "load_run"),
+    "run": ("Run", "load_run"),
     "score": ("Score",),
     "selection": ("load_tasks",),
     "session": ("Session", "Step", "Talk"),
@@ -67,6 +69,7 @@ __all__ = [
     "Agent",
     "AgentError",
     "ColBenchError",
+    "Comparison",
     "ConsoleObserver",
     "DataError",
     "Defaults",
@@ -94,7 +97,6 @@ __all__ = [
     "Turn",
     "Usage",
     "UserError",
-    "WinRate",
     "__version__",
     "compare",
     "evaluate",

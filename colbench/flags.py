@@ -7,7 +7,7 @@ import json
 import os
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +93,20 @@ def read_config(
     flag change it. Raises UserError that names the flag, variable or key with the bad value.
     """
     environment = os.environ if environment is None else environment
-    _refuse_misspelled(environment)
+    sources = [environment_values(environment, args if base else None), _flag_values(args)]
+    if base is None and args.config is not None:
+        path = Path(args.config)
+        sources.insert(0, file_values(read_file(path, "--config"), str(path)))
+    return merge_sources(sources, base)
+
+
+def merge_sources(sources: Iterable[Iterable[Found]], base: RunConfig | None = None) -> RunConfig:
+    """Return the configuration that some sources give together, over a base; a later source beats an earlier one.
+
+    Raises UserError that names the place of a bad value.
+    """
     merged: dict[str, Any] = msgspec.to_builtins(base) if base else {}
     places: dict[str, str] = {}
-    sources = [_environment_values(environment, args if base else None), _flag_values(args)]
-    if base is None and args.config is not None:
-        sources.insert(0, _file_values(Path(args.config)))
     for place, name, value in (found for source in sources for found in source):
         merged[name] = _merge(merged.get(name), value)
         places[name] = place
@@ -110,30 +118,43 @@ def _merge(earlier: Any, value: Any) -> Any:
     return earlier | value if isinstance(earlier, dict) and isinstance(value, dict) else value
 
 
-def _file_values(path: Path) -> Iterator[Found]:
+def read_file(path: Path, flag: str) -> dict[str, Any]:
+    """Return the content of a TOML file, or of a JSON file with the name *.json.
+
+    Raises UserError that names the flag or argument by which the file was given.
+    """
     try:
         content = path.read_text("utf-8")
         values = json.loads(content) if path.suffix == ".json" else tomllib.loads(content)
     except OSError as cause:
-        raise UserError(f"--config: {path} cannot be read: {cause.strerror}") from cause
+        raise UserError(f"{flag}: {path} cannot be read: {cause.strerror}") from cause
     except ValueError as cause:
         form = "JSON" if path.suffix == ".json" else "TOML"
-        raise UserError(f"--config: {path} is not {form}: {cause}") from cause
+        raise UserError(f"{flag}: {path} is not {form}: {cause}") from cause
     if not isinstance(values, dict):
-        raise UserError(f"--config: {path} is not an object with the names of fields as keys")
+        raise UserError(f"{flag}: {path} is not an object with the names of fields as keys")
+    return values
+
+
+def file_values(values: Mapping[str, Any], place: str) -> Iterator[Found]:
+    """Yield the settings of a table of a file; `place` names it. Raises UserError for an unknown key."""
     known = settings()
     for key, value in values.items():
         name = key.replace("-", "_")
         if name not in known:
             hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
-            raise UserError(f"{path}: unknown key `{key}`{hint}")
-        yield f"{path}, key `{name}`", name, value
+            raise UserError(f"{place}: unknown key `{key}`{hint}")
+        yield f"{place}, key `{name}`", name, value
 
 
-def _environment_values(
-    environment: Mapping[str, str], args: argparse.Namespace | None
+def environment_values(
+    environment: Mapping[str, str], args: argparse.Namespace | None = None
 ) -> Iterator[Found]:
-    """Yield the values of variables; with `args`, of those for which the command has a flag."""
+    """Yield the values of variables; with `args`, of those for which the command has a flag.
+
+    Raises UserError for a variable that is nearly the name of a known one.
+    """
+    _refuse_misspelled(environment)
     for name, setting in settings().items():
         value = environment.get(setting.variable)
         if value and (args is None or hasattr(args, name)):

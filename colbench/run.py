@@ -18,9 +18,9 @@ from colbench.errors import UserError
 from colbench.hub import push
 from colbench.messages import Usage
 from colbench.registry import get_domain
-from colbench.report.baseline import Baseline, Others, load_others
+from colbench.report.baseline import load_others
 from colbench.report.dialogues import agent_words, human_words
-from colbench.report.model import RunReport, WinRate
+from colbench.report.model import RunReport
 from colbench.report.summary import summarize
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
@@ -190,7 +190,7 @@ class Run:
         return Run(RunFolder(target), tasks=self._tasks)
 
     def known_tasks(self) -> list[Task]:
-        """Return the tasks, or none where their source no longer gives them."""
+        """Return the tasks; an empty list where their source no longer gives them."""
         try:
             return self.tasks
         except UserError:
@@ -206,23 +206,6 @@ class Run:
 def load_run(path: str | Path) -> Run:
     """Return the run in a folder. Raises DataError if the folder holds none."""
     return Run(RunFolder(Path(path)))
-
-
-def compare(run: Run, baseline: Run) -> dict[str, WinRate]:
-    """Return, by domain, the share of the common tasks on which `run` scores higher than `baseline`.
-
-    It is the win rate of `colbench report --baseline`: a tie counts half, and `rate` has a 95 % interval.
-    A domain in which the runs have no task in common is left out. Raises UserError if they have none at all.
-    """
-    other = Baseline(
-        source=str(baseline.path),
-        agent=baseline.config.agent,
-        rollouts=tuple(baseline.rollouts),
-    )
-    report = summarize(
-        run.tasks, run.config.trials, run.rollouts, run.config, Others(baseline=other)
-    )
-    return {name: each.win_rate for name, each in report.domains.items() if each.win_rate}
 
 
 def _metrics(rollout: Rollout) -> dict[str, float | None]:

@@ -9,7 +9,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -313,7 +313,7 @@ def _read_record(content: bytes) -> RunRecord:
 
 
 def _refusal(path: Path, earlier: RunRecord, record: RunRecord) -> str:
-    before, after = _flat(earlier.pins), _flat(record.pins)
+    before, after = flat_pins(earlier.pins), flat_pins(record.pins)
     changed = [
         f"  {name}: {before.get(name, 'not set')} -> {after.get(name, 'not set')}"
         for name in sorted(before | after)
@@ -324,11 +324,12 @@ def _refusal(path: Path, earlier: RunRecord, record: RunRecord) -> str:
     )
 
 
-def _flat(pins: dict[str, Any], prefix: str = "") -> dict[str, str]:
+def flat_pins(pins: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Return nested pins as texts by dotted names, such as `human.class`."""
     flat: dict[str, str] = {}
     for name, value in pins.items():
         if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{name}.")
+            flat |= flat_pins(value, f"{prefix}{name}.")
         else:
             flat[prefix + name] = str(value)
     return flat

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import signal
 import time
@@ -66,6 +67,13 @@ async def renderer(browser: Path, tmp_path: Path) -> AsyncIterator[Renderer]:
     """A renderer with an empty store."""
     async with Renderer(str(browser), cache=tmp_path / "renders") as renderer:
         yield renderer
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The accessibility checker, as a script."""
+    packed = Path(__file__).parent / "vendor" / "axe-core" / "axe-4.14.1.min.js.xz"
+    return lzma.decompress(packed.read_bytes()).decode()
 
 
 TINY_CLIP = {

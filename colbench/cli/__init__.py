@@ -9,7 +9,20 @@ from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from colbench.cli import agents, doctor, evaluate, play, render, repair, report, score, tasks, view
+from colbench.cli import (
+    agents,
+    compare,
+    doctor,
+    evaluate,
+    play,
+    render,
+    repair,
+    report,
+    score,
+    sweep,
+    tasks,
+    view,
+)
 from colbench.cli.moved import MOVED
 from colbench.command import CommandParser, refuse_moved, run
 from colbench.errors import UserError, describe_exception
@@ -18,7 +31,20 @@ from colbench.version import __version__
 GROUP = "colbench.commands"
 """Entry points: modules with commands of other packages, such as the leaderboard's. `add_to` adds one to the parser;
 `MOVED`, if there is any, holds its old spellings, each with the command line that replaces it."""
-COMMANDS = (evaluate, play, score, report, repair, view, render, tasks, agents, doctor)
+COMMANDS = (
+    evaluate,
+    sweep,
+    play,
+    score,
+    report,
+    compare,
+    repair,
+    view,
+    render,
+    tasks,
+    agents,
+    doctor,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -17,17 +17,17 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def written_whole(path: Path, *, overwrite: bool) -> Iterator[Path]:
+def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterator[Path]:
     """Yield a temporary file next to `path`. On success it replaces `path`, on an error it is removed.
 
-    Raises UserError that names `--out` if it cannot be written, before any work is done.
+    Raises UserError that names the flag if it cannot be written, before any work is done.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
-        _check(path, overwrite)
+        _check(path, overwrite, flag)
         part.touch()
     except OSError as cause:
-        raise UserError(f"--out {path}: cannot be written: {cause.strerror or cause}") from cause
+        raise UserError(f"{flag} {path}: cannot be written: {cause.strerror or cause}") from cause
     try:
         yield part
         os.replace(part, path)
@@ -35,10 +35,10 @@ def written_whole(path: Path, *, overwrite: bool) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _check(path: Path, overwrite: bool) -> None:
+def _check(path: Path, overwrite: bool, flag: str) -> None:
     if path.is_dir():
-        raise UserError(f"--out {path}: is a folder; name a file in it")
+        raise UserError(f"{flag} {path}: is a folder; name a file in it")
     if not path.parent.is_dir():
-        raise UserError(f"--out {path}: there is no folder {path.parent}")
+        raise UserError(f"{flag} {path}: there is no folder {path.parent}")
     if path.exists() and not overwrite:
-        raise UserError(f"--out {path}: already exists; --overwrite replaces it")
+        raise UserError(f"{flag} {path}: already exists; --overwrite replaces it")

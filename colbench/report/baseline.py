@@ -16,10 +16,9 @@ from colbench.report.model import Ceiling, WinRate
 from colbench.rollout import Rollout, read_rollouts
 from colbench.run_folder import RunFolder
 from colbench.stats import Interval, mean_interval, win_rate
+from colbench.stats.comparison import EPSILON
 from colbench.task import Task
 
-EPSILON = 0.001
-"""Scores no further apart are a tie: a tenth of a point, the smallest difference that a report shows."""
 DIFFERENT = (
     "the two runs were measured differently: this one with {mine}, the baseline with {theirs}"
 )

@@ -6,7 +6,7 @@ the task's difficulty and are not independent. Every function is deterministic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import comb, isfinite
 from typing import TYPE_CHECKING, Literal
 
@@ -42,11 +42,16 @@ class Interval(Struct, frozen=True, kw_only=True):
     `none`: no task, or all equal and unbounded; `low` and `high` are None."""
 
 
-def mean_interval(clusters: Clusters, bounds: tuple[float, float] | None = (0.0, 1.0)) -> Interval:
+def mean_interval(
+    clusters: Clusters,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    resample: Callable[[Floats], Floats] | None = None,
+) -> Interval:
     """Return the mean over clusters of each cluster's mean, with its interval.
 
     `clusters`: one sequence of values (trials) for each task; empty ones are left out.
     `bounds`: the least and the greatest value that was possible, or None or infinite bounds for an unbounded quantity.
+    `resample`: what draws the resampled means, by default `bootstrap_means`.
     """
     import numpy as np
 
@@ -56,7 +61,7 @@ def mean_interval(clusters: Clusters, bounds: tuple[float, float] | None = (0.0,
     mean = float(means.mean())
     if np.isclose(means[0], means[-1], rtol=0, atol=ROUNDING):
         return equal_interval(mean, len(means), bounds)
-    low, high = np.quantile(bootstrap_means(means), [ALPHA / 2, 1 - ALPHA / 2])
+    low, high = np.quantile((resample or bootstrap_means)(means), [ALPHA / 2, 1 - ALPHA / 2])
     return Interval(mean=mean, low=float(low), high=float(high), method="bootstrap")
 
 
@@ -96,13 +101,14 @@ def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
     the task, so a task's share is that of all pairs of a trial of mine with a trial of theirs.
     """
     return mean_interval(
-        [_wins(ours, others, epsilon)]
+        [win_share(ours, others, epsilon)]
         for ours, others in zip(mine, theirs, strict=True)
         if len(ours) and len(others)
     )
 
 
-def _wins(mine: Sequence[float], theirs: Sequence[float], epsilon: float) -> float:
+def win_share(mine: Sequence[float], theirs: Sequence[float], epsilon: float) -> float:
+    """Return the share of pairs of a trial of mine and one of theirs that mine wins on a task; ties count half."""
     tie = epsilon + ROUNDING
     leads = [a - b for a in mine for b in theirs]
     halves = sum(lead > tie for lead in leads) + sum(lead >= -tie for lead in leads)

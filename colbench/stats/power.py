@@ -1,8 +1,9 @@
-"""The least difference of two entries that a comparison can detect."""
+"""The least difference that a paired comparison can detect, and the tasks or trials that would detect one."""
 
 from __future__ import annotations
 
-from math import sqrt
+from collections.abc import Sequence
+from math import ceil, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 POWER = 0.8
+FEWEST = 6
+"""Tasks below which no exact test of signs is significant at 5 %, however they differ."""
 
 
 def least_detectable(deviation: float, tasks: int) -> float:
@@ -22,8 +25,48 @@ def least_detectable(deviation: float, tasks: int) -> float:
 
     By the normal approximation. `deviation`: the standard deviation over tasks of the difference.
     """
+    return _distance() * deviation / sqrt(tasks)
+
+
+def tasks_needed(difference: float, deviation: float) -> int | None:
+    """Return the number of tasks that would make `difference` the least detectable one; None if it is 0.
+
+    `deviation`: the standard deviation over tasks of the difference.
+    """
+    return max(FEWEST, ceil((_distance() * deviation / difference) ** 2)) if difference else None
+
+
+def trials_needed(difference: float, between: float, within: float, tasks: int) -> int | None:
+    """Return the number of trials of each task that would make `difference` the least detectable one.
+
+    None if no number does: the tasks differ too much. `between`, `within`: see `variances`.
+    """
+    room = tasks * (difference / _distance()) ** 2 - between
+    return max(1, ceil(within / room)) if room > 0 else None
+
+
+def variances(clusters: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """Return the variances of a difference between tasks and between trials of a task; None without repeated trials.
+
+    `clusters`: for each task, the differences of its trials. By the analysis of variance with tasks as random effects:
+    the mean of a task with k trials has the variance `between + within / k`.
+    """
+    import numpy as np
+
+    several = [each for each in clusters if len(each) > 1]
+    if not several or len(clusters) < 2:
+        return None
+    degrees = sum(len(each) - 1 for each in several)
+    within = sum(float(np.var(each)) * len(each) for each in several) / degrees
+    means = [sum(each) / len(each) for each in clusters]
+    share = sum(1 / len(each) for each in clusters) / len(clusters)
+    return max(0.0, float(np.var(means, ddof=1)) - within * share), within
+
+
+def _distance() -> float:
+    """Return how many standard errors a difference must have."""
     normal = NormalDist()
-    return (normal.inv_cdf(1 - ALPHA / 2) + normal.inv_cdf(POWER)) * deviation / sqrt(tasks)
+    return normal.inv_cdf(1 - ALPHA / 2) + normal.inv_cdf(POWER)
 
 
 def typical_least_detectable(values: Floats) -> float | None:

@@ -137,6 +137,27 @@ def interval_bar(mean: float | None, low: float | None, high: float | None) -> M
     return drawn
 
 
+def difference_bar(mean: float, low: float, high: float, reach: float) -> Markup:
+    """Draw the interval of a difference on a scale from -`reach` to `reach`, with a line at 0."""
+    left, middle, right = (
+        round(50 + 50 * min(max(x / reach, -1.0), 1.0), 1) for x in (low, mean, high)
+    )
+    drawn: Markup = _macros().difference(left, round(max(right - left, 0.6), 1), middle)
+    return drawn
+
+
+def stacked_bar(title: str, parts: Sequence[tuple[str, int]]) -> Markup:
+    """Draw counts as one bar; each part is given with the name of its class, such as `succeeded`."""
+    total = sum(number for _, number in parts)
+    drawn, start = [], 0
+    for name, number in parts:
+        if number:
+            drawn.append((name, round(100 * start / total, 2), round(100 * number / total, 2)))
+            start += number
+    bar: Markup = _macros().stack(printable(title), drawn)
+    return bar
+
+
 def pareto_front(dots: Sequence[Dot]) -> list[Dot]:
     """Return the entries that no other one beats at the same cost or less, the cheapest first."""
     found: list[Dot] = []

@@ -7,11 +7,12 @@ import pytest
 
 from colbench.config import RunConfig
 from colbench.errors import DataError, UserError
-from colbench.report.baseline import EPSILON, Baseline, Others, read_baseline
+from colbench.report.baseline import Baseline, Others, read_baseline
 from colbench.report.summary import summarize
 from colbench.rollout import Rollout, encode_rollout
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
 from colbench.score import Score
+from colbench.stats.comparison import EPSILON
 from colbench.task import Hidden, Task
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from colbench.report.baseline import EPSILON
-from colbench.stats import ALPHA, Estimate, holm, mcnemar, rounded, sign_test
+from colbench.stats import ALPHA, Estimate, mcnemar, rounded, sign_test
+from colbench.stats.comparison import EPSILON, Significance, TestName, describe, significances
 from colbench.stats.differences import Measure, mean_estimates, win_shares
 from colbench.stats.power import least_detectable
 from colbench_leaderboard.board.results import Results
@@ -18,20 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-TIE_RULE = f"values that differ by at most {EPSILON} are a tie and count half"
-Name = Literal["McNemar", "sign flips", "signs"]
-
-
-class Significance(Struct, frozen=True, kw_only=True):
-    """A two-sided test of no difference."""
-
-    name: Name
-    """`McNemar`: exact, for successes with one trial each. `sign flips`: a permutation test over tasks. `signs`: of
-    tasks won against tasks lost."""
-    p: float
-    adjusted: float
-    """Adjusted by Holm for all comparisons of this measure in a view."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -45,7 +31,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class Wins(Struct, frozen=True, kw_only=True):
-    """Tasks on which mine has the higher value; see `TIE_RULE`."""
+    """Tasks on which mine has the higher value; see `colbench.stats.comparison.TIE_RULE`."""
 
     won: int
     lost: int
@@ -134,7 +120,7 @@ class Comparisons:
 
     def _value(self, own: int, columns: Sequence[int]) -> list[Difference]:
         means = self._values.differences(own, columns, (-self._range, self._range))
-        tests = _tests(["sign flips"] * len(columns), self._values.sign_flips(own, columns))
+        tests = significances(["sign flips"] * len(columns), self._values.sign_flips(own, columns))
         return [Difference(mean=mean, test=test) for mean, test in zip(means, tests, strict=True)]
 
     def _success(self, own: int, columns: Sequence[int]) -> Sequence[Difference | None]:
@@ -144,7 +130,7 @@ class Comparisons:
         means = self._successes.differences(own, columns, (-1.0, 1.0))
         flips = self._successes.sign_flips(own, columns)
         only = [_only(solved[own], solved[column]) for column in columns]
-        names: list[Name] = ["McNemar" if each else "sign flips" for each in only]
+        names: list[TestName] = ["McNemar" if each else "sign flips" for each in only]
         p_values = [
             mcnemar(*each) if each else flip for each, flip in zip(only, flips, strict=True)
         ]
@@ -155,7 +141,7 @@ class Comparisons:
                 only_mine=each[0] if each else None,
                 only_theirs=each[1] if each else None,
             )
-            for mean, test, each in zip(means, _tests(names, p_values), only, strict=True)
+            for mean, test, each in zip(means, significances(names, p_values), only, strict=True)
         ]
 
     def _wins(self, own: int, columns: Sequence[int]) -> list[Wins]:
@@ -166,7 +152,7 @@ class Comparisons:
         rates = mean_estimates(shares, (0.0, 1.0))
         won, lost = (shares > 0.5).sum(axis=0).tolist(), (shares < 0.5).sum(axis=0).tolist()
         p_values = [sign_test(*each) for each in zip(won, lost, strict=True)]
-        tests = _tests(["signs"] * len(columns), p_values)
+        tests = significances(["signs"] * len(columns), p_values)
         return [
             Wins(won=w, lost=n, tied=len(shares) - w - n, rate=rate, test=test)
             for w, n, rate, test in zip(won, lost, rates, tests, strict=True)
@@ -180,18 +166,6 @@ def _only(mine: Floats, theirs: Floats) -> tuple[int, int] | None:
     return int((mine > theirs).sum()), int((mine < theirs).sum())
 
 
-def _tests(names: Sequence[Name], p_values: Sequence[float]) -> list[Significance]:
-    tests = zip(names, p_values, holm(p_values), strict=True)
-    return [Significance(name=name, p=p, adjusted=adjusted) for name, p, adjusted in tests]
-
-
 def _words(difference: Difference, measure: str) -> str:
-    """Sum up a comparison in a sentence."""
-    mean, test = difference.mean, difference.test
-    verdict = "ahead" if mean.mean > 0 else "behind"
-    if test.adjusted > ALPHA:
-        verdict = "not separable"
-    points = [f"{100 * each:+.1f}" for each in (mean.mean, mean.low, mean.high)]
-    p = f"p = {test.adjusted:.3g}" if test.adjusted >= 0.001 else "p < 0.001"
-    adjusted = " (adjusted)" if test.adjusted != test.p else ""
-    return f"{verdict}: {points[0]} points in {measure} ({points[1]} to {points[2]}), {p}{adjusted}"
+    mean = difference.mean
+    return describe((mean.mean, mean.low, mean.high), difference.test, measure)

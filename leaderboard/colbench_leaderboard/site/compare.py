@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from colbench.report.baseline import EPSILON
 from colbench.stats import ROUNDING
-from colbench_leaderboard.board.comparison import TIE_RULE, Comparison
+from colbench.stats.comparison import EPSILON, TIE_RULE
+from colbench_leaderboard.board.comparison import Comparison
 from colbench_leaderboard.board.model import Board, Row
 from colbench_leaderboard.board.results import Results
 from colbench_leaderboard.site.boards import board_page, board_trail, board_view

@@ -5,6 +5,8 @@ import pytest
 
 from colbench.stats import mean_interval, rounded, win_rate
 from colbench.stats.differences import Measure, mean_estimates, win_shares
+from colbench.stats.intervals import bootstrap_means
+from colbench.stats.resampling import shared_bootstrap_means
 
 
 def test_a_difference_has_the_interval_of_its_own_bootstrap():
@@ -14,6 +16,11 @@ def test_a_difference_has_the_interval_of_its_own_bootstrap():
         alone = mean_interval([[d] for d in means[:, 0] - means[:, other]], bounds=(-1.0, 1.0))
         assert found.mean == pytest.approx(alone.mean, abs=1e-6)
         assert [found.low, found.high] == pytest.approx([alone.low, alone.high], abs=0.006)
+
+
+def test_shared_draws_are_those_of_the_bootstrap():
+    values = np.sort(np.random.default_rng(4).random(300))
+    assert shared_bootstrap_means(values) == pytest.approx(bootstrap_means(values), abs=1e-9)
 
 
 def test_equal_tasks_leave_room_for_those_not_seen():

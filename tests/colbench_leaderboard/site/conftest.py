@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
 from importlib import util
 from pathlib import Path
 from types import ModuleType
@@ -33,12 +32,6 @@ def _stores() -> ModuleType:
 def stores() -> ModuleType:
     """Return the module `leaderboard_store`."""
     return _stores()
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """Return the accessibility checker, as a script."""
-    return lzma.decompress((HERE / "vendor/axe-core/axe-4.14.1.min.js.xz").read_bytes()).decode()
 
 
 @pytest.fixture(scope="session")

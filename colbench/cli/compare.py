@@ -1,0 +1,78 @@
+"""`colbench compare`: compare runs on the same tasks, by task and trial."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colbench.cli.files import add_overwrite, written_whole
+from colbench.command import describe
+from colbench.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from colbench.comparison.model import Comparison
+    from colbench.run import Run
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "compare", help="compare runs on the same tasks", description=describe(__doc__)
+    )
+    parser.add_argument("folders", metavar="RUN", nargs="+", help="a run's folder; two or more")
+    parser.add_argument(
+        "--scoring", metavar="MODE", default="default", help="scoring mode (default: default)"
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="compare runs that differ in more than the agent, and say in what",
+    )
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write a page with both dialogues of every differing task"
+    )
+    add_overwrite(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare the runs; write the page if asked to, and print the tables or the JSON."""
+    from colbench.comparison.compare import compare
+    from colbench.run import load_run
+
+    if len(args.folders) < 2:
+        raise UserError(f"{args.folders[0]}: nothing to compare it with; name two runs or more")
+    if len({Path(each).resolve() for each in args.folders}) < len(args.folders):
+        raise UserError(f"{' '.join(args.folders)}: a run is named twice; name different runs")
+    runs = [load_run(folder) for folder in args.folders]
+    found = compare(*runs, force=args.force, scoring=args.scoring)
+    if args.html:
+        write_page(found, runs, Path(args.html), overwrite=args.overwrite)
+    show(found, as_json=args.json)
+    return 0
+
+
+def show(comparison: Comparison, *, as_json: bool = False) -> None:
+    """Print a comparison as text or JSON."""
+    if as_json:
+        import msgspec
+
+        print(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
+        return
+    from colbench.comparison.console import print_comparison
+
+    print_comparison(comparison)
+
+
+def write_page(comparison: Comparison, runs: Sequence[Run], path: Path, *, overwrite: bool) -> None:
+    """Write the page of a comparison and say where it is."""
+    from colbench.comparison.page import render_page
+
+    with written_whole(path, overwrite=overwrite, flag="--html") as part:
+        part.write_text(render_page(comparison, runs), "utf-8")
+    print(f"Page: {path}", file=sys.stderr)

@@ -1,0 +1,141 @@
+"""`colbench sweep`: run several agents, humans or settings, one after another, and compare them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from colbench.cli.compare import show, write_page
+from colbench.cli.evaluate import exit_code, say, show_plan
+from colbench.cli.stopping import Stop, stoppable
+from colbench.cli.sweep.file import SweepRun, read_sweep
+from colbench.command import UNSCORED, describe
+from colbench.errors import ColBenchError, UserError
+from colbench.evaluation import Evaluation
+from colbench.failures import broken_agent, read_reasons
+from colbench.numbers import count
+from colbench.progress import ConsoleObserver, show_line
+from colbench.run import Run, load_run
+
+DONE = "done"
+
+
+class State(Struct, frozen=True, kw_only=True):
+    """What became of a run."""
+
+    name: str
+    run: Run | None
+    """None if it has no dialogue."""
+    text: str
+    """`done`, or why it is not."""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "sweep", help="run several agents or settings, and compare", description=describe(__doc__)
+    )
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="TOML file with a table [base] of settings, as in `eval --config`, and a table [[run]] for each run with "
+        "the settings that it changes, and a `name` if you like",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder with a folder for each run (default: runs/NAME-OF-FILE)",
+    )
+    parser.add_argument(
+        "--retry-failed",
+        metavar="REASON,…",
+        default="",
+        help="as in `colbench eval`, for every run",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print what would be run, and stop")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run, or resume, every run of the file; then compare those that have dialogues. Return the exit code."""
+    file = Path(args.file)
+    out = Path(args.out) if args.out else Path("runs") / file.stem
+    if (out / "run.json").exists():
+        raise UserError(f"--out {out}: is the folder of a run; name another one")
+    reasons = read_reasons(args.retry_failed, "--retry-failed")
+    planned = [
+        (each.name, _evaluation(each, out, reasons, file)) for each in read_sweep(file, os.environ)
+    ]
+    if args.dry_run:
+        for _, evaluation in planned:
+            show_plan(evaluation)
+        return 0
+    states = []
+    with stoppable() as stop:
+        for name, evaluation in planned:
+            show_plan(evaluation)
+            states.append(_run_one(name, evaluation, stop))
+            if stop.code:
+                say("interrupted; the same command continues")
+                return stop.code
+    return _finish(states, out)
+
+
+def _evaluation(run: SweepRun, out: Path, reasons: tuple[str, ...], file: Path) -> Evaluation:
+    """Return what a run of the file means. Raises UserError that names the run."""
+    try:
+        return Evaluation(run.config, out=out / run.name, retry_failed=reasons)
+    except UserError as error:
+        raise UserError(f"{file}, run {run.name}: {error}") from error
+
+
+def _run_one(name: str, evaluation: Evaluation, stop: Stop) -> State:
+    """Run or resume one run and write its report. Its failure is its own: others go on."""
+    trouble = ""
+    try:
+        stop.run(evaluation.run(ConsoleObserver()))
+    except (ColBenchError, OSError) as error:
+        trouble = f"stopped: {error}"
+    if not evaluation.folder.has_rollouts:
+        return State(name=name, run=None, text=trouble or "stopped before the first dialogue")
+    run = load_run(evaluation.folder.path)
+    report = run.write_report()
+    if not trouble and (broken := broken_agent(run.rollouts)):
+        trouble = broken
+    if not trouble and exit_code(report):
+        unscored = sum(domain.unscored for domain in report.domains.values())
+        trouble = f"{count(unscored, 'dialogue')} unscored; the same command retries"
+    return State(name=name, run=run, text=trouble or DONE)
+
+
+def _finish(states: list[State], out: Path) -> int:
+    """Say what became of the runs, compare them, and return the exit code."""
+    print()
+    width = max(len(state.name) for state in states)
+    for state in states:
+        show_line(f"{state.name:<{width}}", f"  {state.text}")
+    code = 0 if all(state.text == DONE for state in states) else UNSCORED
+    runs = [state.run for state in states if state.run]
+    if len(runs) < 2:
+        say("fewer than two runs have dialogues; there is nothing to compare")
+        return UNSCORED
+    return max(code, _compare(runs, out))
+
+
+def _compare(runs: list[Run], out: Path) -> int:
+    """Compare runs, which may differ in what the file changes, and write the page."""
+    from colbench.comparison.compare import compare
+
+    print()
+    try:
+        found = compare(*runs, force=True, scoring=runs[0].config.scoring)
+    except UserError as error:
+        say(f"the runs cannot be compared: {error}")
+        return UNSCORED
+    show(found)
+    write_page(found, runs, out / "compare.html", overwrite=True)
+    return 0

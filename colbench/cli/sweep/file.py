@@ -1,0 +1,104 @@
+"""The file of a sweep: a table `[base]` of settings, and a table `[[run]]` for each run that changes some of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from colbench.config import RunConfig, without_address
+from colbench.config_errors import did_you_mean
+from colbench.errors import UserError
+from colbench.flags import environment_values, file_values, merge_sources, read_file
+
+TABLES = ("base", "run")
+NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
+LONGEST = 80
+"""Characters of a name that is made from settings."""
+
+
+class SweepRun(Struct, frozen=True, kw_only=True):
+    """One run of a sweep."""
+
+    name: str
+    """Of its folder."""
+    config: RunConfig
+
+
+def read_sweep(path: Path, environment: Mapping[str, str]) -> list[SweepRun]:
+    """Return the runs of a sweep's file; settings of `[[run]]` beat variables, and these beat `[base]`.
+
+    Raises UserError that names the file, the table and the key of a mistake.
+    """
+    content = read_file(path, "FILE")
+    _require_tables(path, content)
+    base = content.get("base", {})
+    found = []
+    for number, table in enumerate(content["run"], start=1):
+        place = f"{path}, [[run]] {number}"
+        own = {key.replace("-", "_"): value for key, value in table.items() if key != "name"}
+        sources = (
+            file_values(base, f"{path}, [base]"),
+            environment_values(environment),
+            file_values(own, place),
+        )
+        config = merge_sources(sources)
+        found.append(SweepRun(name=_name(table, own, place), config=config))
+    _require_different(path, found)
+    return found
+
+
+def _require_tables(path: Path, content: Mapping[str, Any]) -> None:
+    for key in content:
+        if key not in TABLES:
+            hint = did_you_mean(key, TABLES) or "; settings that all runs share go into [base]"
+            raise UserError(f"{path}: unknown table or key `{key}`{hint}")
+    runs = content.get("run", [])
+    if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
+        raise UserError(f"{path}: `run` is no list of tables; begin each run with [[run]]")
+    if not isinstance(content.get("base", {}), dict):
+        raise UserError(f"{path}: `base` is no table; begin it with [base]")
+    if len(runs) < 2:
+        raise UserError(
+            f"{path}: has {len(runs)} tables [[run]]; a sweep needs two or more, one run is `colbench eval --config`"
+        )
+
+
+def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
+    """Return the name of a run's folder: the one that is given, or one made from the run's own settings."""
+    name = table.get("name")
+    if name is None:
+        return "-".join(_words(own))[:LONGEST].strip("-.") or "base"
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise UserError(
+            f"{place}, key `name`: expected the name of a folder, of letters, digits and . _ + -; given: {name!r}"
+        )
+    return name
+
+
+def _words(own: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the parts of a name: what an agent or human is, and every other setting with its value."""
+    for key, value in own.items():
+        if isinstance(value, dict):
+            yield from _words(value)
+        else:
+            text = without_address(str(value)).removesuffix(".jsonl")
+            slug = re.sub(r"[^\w.]+", "-", text).strip("-.")
+            yield slug if key in ("agent", "human", "tasks") else f"{key}-{slug}"
+
+
+def _require_different(path: Path, runs: Sequence[SweepRun]) -> None:
+    names = [run.name for run in runs]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"{path}: two runs are called {name}; give each [[run]] a `name`")
+    selections = [(run.config.pins(), run.config.selection()) for run in runs]
+    for place, each in enumerate(selections):
+        if each in selections[:place]:
+            other = names[selections.index(each)]
+            raise UserError(
+                f"{path}: the runs {other} and {names[place]} are the same; change a setting, such as `seed`"
+            )

@@ -1,0 +1,1 @@
+"""Comparing runs on the same tasks, cell by cell: `colbench compare` and `colbench.compare`."""

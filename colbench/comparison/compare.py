@@ -1,0 +1,95 @@
+"""Comparing runs: whether they compare, what they are called, and their comparison in each domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from colbench.comparison.domain import compare_domain
+from colbench.comparison.model import Comparison, RunName
+from colbench.comparison.pins import mismatches, notes, require_alike
+from colbench.errors import UserError
+from colbench.registry import get_domain, require_mode
+from colbench.run import Run
+
+MOST = 26
+"""Runs that are compared at once: each has a letter."""
+
+
+def compare(
+    first: Run, second: Run, *more: Run, force: bool = False, scoring: str = "default"
+) -> Comparison:
+    """Compare runs on the same tasks, paired by task and trial: every metric, the asking, and what both cost.
+
+    Args:
+        first, second, more: Runs, as `colbench.load_run` returns them. Each is compared with each.
+        force: Compare runs that differ in more than the agent, on their common tasks; `mismatches` says in what.
+        scoring: Scoring mode, such as `official`.
+
+    Raises:
+        UserError: The runs do not compare, and the message names the pins that differ; or they have no common task,
+            or one has no dialogue.
+    """
+    runs = (first, second, *more)
+    _require(runs)
+    differ = mismatches(runs, scoring)
+    if not force:
+        require_alike(runs, differ)
+    domains = {}
+    for name in sorted(set.intersection(*({r.domain for r in run.rollouts} for run in runs))):
+        require_mode(name, scoring)
+        if found := compare_domain(get_domain(name), runs, scoring):
+            domains[name] = found
+    if not domains:
+        raise UserError(
+            f"{_paths(runs)}: the runs have no task in common; compare runs on the same tasks"
+        )
+    return Comparison(
+        runs=tuple(run_names(runs)),
+        mismatches=tuple(differ),
+        notes=tuple(notes(runs, scoring)),
+        domains=domains,
+    )
+
+
+def run_names(runs: Sequence[Run]) -> list[RunName]:
+    """Return what compared runs are called: by their agents where these differ, else by their folders."""
+    choices: tuple[Callable[[Run], str], ...] = (
+        lambda run: run.config.agent,
+        lambda run: run.path.resolve().name,
+        lambda run: str(run.path),
+    )
+    names = next(
+        (
+            each
+            for choice in choices
+            if len(set(each := [choice(run) for run in runs])) == len(runs)
+        ),
+        [str(run.path) for run in runs],
+    )
+    return [
+        RunName(
+            letter=chr(ord("A") + number),
+            name=name,
+            path=str(run.path),
+            agent=run.config.agent,
+            human=run.config.human,
+            tasks=run.config.tasks,
+            trials=run.config.trials,
+            digest=run.record.digest,
+        )
+        for number, (run, name) in enumerate(zip(runs, names, strict=True))
+    ]
+
+
+def _require(runs: Sequence[Run]) -> None:
+    if len(runs) > MOST:
+        raise UserError(f"{len(runs)} runs are too many to compare at once; name at most {MOST}")
+    for run in runs:
+        if not run.rollouts:
+            raise UserError(
+                f"{run.path}: has no dialogue yet; run `colbench eval` again to continue it"
+            )
+
+
+def _paths(runs: Sequence[Run]) -> str:
+    return ", ".join(str(run.path) for run in runs)

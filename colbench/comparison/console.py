@@ -1,0 +1,165 @@
+"""A comparison as text for the terminal: two runs measure by measure, more runs side by side and pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from colbench.comparison import text
+from colbench.comparison.model import Comparison, DomainComparison, Measure, Pair, RunMeans
+from colbench.console import console, printable
+from colbench.numbers import count, p_value, sentence
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+ANSWERS = 6
+"""Measures of the answer that are shown; --json and --html have all."""
+PAIRS = 15
+"""Pairs that are shown."""
+TASKS = 3
+"""Differing tasks that are named."""
+SIDE_BY_SIDE = ("ask_f1", "turns", "agent_words", "agent_tokens", "cost")
+"""Measures that are shown of more than two runs, after the headline and the leading metric."""
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print a comparison: at most some 40 lines for one domain."""
+    for run in comparison.runs:
+        _line(f"{run.letter}  {run.name}  [{run.human}; {run.path}]")
+    for mismatch in comparison.mismatches:
+        _line(f"Not alike: {mismatch.pin}: {' | '.join(mismatch.values)}")
+    for note in comparison.notes:
+        _line(f"Take care: {note}")
+    for domain in comparison.domains.values():
+        _domain(comparison, domain)
+
+
+def _domain(comparison: Comparison, domain: DomainComparison) -> None:
+    shown = count(domain.tasks, "common task")
+    _line(f"\n{domain.title}: {shown}; {domain.mode} scoring", bold=True)
+    if len(comparison.runs) == 2:
+        _two(comparison, domain, domain.pairs[0])
+    else:
+        console().print(_runs_table(comparison, domain))
+        console().print(_pairs_table(comparison, domain))
+        if len(domain.pairs) > PAIRS:
+            _line(f"… {len(domain.pairs) - PAIRS:,} more pairs: --html FILE, --json")
+    _differing(comparison, domain)
+
+
+def _two(comparison: Comparison, domain: DomainComparison, pair: Pair) -> None:
+    console().print(_measures_table(comparison, domain, pair))
+    mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
+    verdict = text.who_is_ahead(mine, theirs, pair)
+    for line in (
+        f"{verdict}: {text.evidence(domain, pair)}.",
+        text.settling(domain, pair),
+        *text.reasons(comparison, pair),
+    ):
+        if line:
+            _line(line)
+    if pair.left_out:
+        _line(f"Left out: {count(pair.left_out, 'cell')} that one of the two has not scored.")
+
+
+def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair) -> Table:
+    mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
+    table = _table(mine, theirs, f"{mine} − {theirs}", "95 % interval", "p", "won–tied\n–lost")
+    found = list(text.with_information(domain, pair))
+    for group, title in text.GROUPS.items():
+        rows = [each for each in found if each[0].group == group]
+        if rows:
+            table.add_row(title, style="bold")
+        for measure, each in rows[:ANSWERS] if group == "answer" else rows:
+            table.add_row(
+                f"  {text.labelled(domain, measure, each)}",
+                text.measured(measure, each.mine),
+                text.measured(measure, each.theirs),
+                text.difference(measure, each.mean.mean or 0.0),
+                text.difference_range(measure, each.mean),
+                p_value(each.test.adjusted),
+                text.wins(each),
+            )
+    return table
+
+
+def _runs_table(comparison: Comparison, domain: DomainComparison) -> Table:
+    measures = list(_side_by_side(domain))
+    table = _table(*(sentence(measure.label).replace(" ", "\n", 1) for measure in measures))
+    for run, found in zip(comparison.runs, domain.runs, strict=True):
+        cells = (text.measured(measure, _mean(found, measure)) for measure in measures)
+        table.add_row(printable(f"{run.letter}  {run.name}"), *cells)
+    return table
+
+
+def _side_by_side(domain: DomainComparison) -> Iterator[Measure]:
+    known = {measure.name: measure for measure in domain.measures}
+    for name in dict.fromkeys((domain.headline, domain.value, *SIDE_BY_SIDE)):
+        if name in known:
+            yield known[name]
+
+
+def _pairs_table(comparison: Comparison, domain: DomainComparison) -> Table:
+    measure = domain.measure(domain.headline)
+    unit = "points" if measure.unit == "%" else measure.unit
+    table = _table(unit, "95 % interval", "p (Holm)", "won–tied–lost", "verdict")
+    table.title = sentence(measure.label)
+    for pair in domain.pairs[:PAIRS]:
+        found = pair.differences.get(domain.headline)
+        name = f"{comparison.runs[pair.mine].letter} − {comparison.runs[pair.theirs].letter}"
+        if found:
+            table.add_row(
+                name,
+                text.difference(measure, found.mean.mean or 0.0),
+                text.difference_range(measure, found.mean),
+                p_value(found.test.adjusted),
+                text.wins(found),
+                pair.verdict,
+            )
+        else:
+            table.add_row(name, "–", "–", "–", "–", "nothing in common")
+    return table
+
+
+def _differing(comparison: Comparison, domain: DomainComparison) -> None:
+    if not domain.differing:
+        _line("They differ on no task.")
+        return
+    measure = domain.measure(domain.value)
+    first = "; ".join(
+        f"{task.task_id} ({_values(measure, task.values)})" for task in domain.differing[:TASKS]
+    )
+    number = f"{len(domain.differing):,} of {count(domain.tasks, 'task')}"
+    _line(f"They differ on {number}, most on {first}.")
+    shown = domain.differing[0].task_id
+    for run in comparison.runs[:2]:
+        _line(f"  colbench view {run.path} {shown}")
+
+
+def _values(measure: Measure, values: Iterable[float | None]) -> str:
+    return " / ".join(text.measured(measure, value) for value in values)
+
+
+def _mean(found: RunMeans, measure: Measure) -> float | None:
+    mean = found.means.get(measure.name)
+    return mean.mean if mean else None
+
+
+def _table(*heads: str) -> Table:
+    """Return an empty table: a column of names, and one of numbers under each head."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, title_justify="left")
+    table.add_column(no_wrap=True, overflow="ellipsis", min_width=5)
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    return table
+
+
+def _line(line: str, *, bold: bool = False) -> None:
+    from rich.text import Text
+
+    style = "bold" if bold else ""
+    console().print(Text(printable(line), style=style), soft_wrap=True)

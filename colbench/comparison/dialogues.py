@@ -1,0 +1,159 @@
+"""The dialogues of several runs on one task, side by side, as HTML packed in blocks.
+
+A block is unpacked when one of its tasks is opened, so that thousands of dialogues cost the page no more than their
+compressed size. Every text is escaped here, by the templates.
+"""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+from jinja2 import Template
+from msgspec import Struct
+
+from colbench.comparison.domain import Cells, outcome
+from colbench.comparison.model import DomainComparison, RunName, TaskDifference
+from colbench.comparison.text import OUTCOMES, measured
+from colbench.domain import Domain
+from colbench.rollout import Rollout
+from colbench.task import Task
+
+BLOCK = 20
+"""Tasks packed together."""
+LONGEST = 50_000
+"""Characters of any one text that the page shows; the run folder has it whole."""
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """One message of a dialogue."""
+
+    role: str
+    who: str
+    text: str
+    decisions: str = ""
+    """The decisions that it asks for or tells, in words."""
+
+
+class Dialogue(Struct, frozen=True, kw_only=True):
+    """One run's dialogue on a task."""
+
+    run: RunName
+    messages: Sequence[Message]
+    answer: str
+    score: str
+    outcome: str
+    """Its class, such as `guessed`; empty if it is unscored."""
+    verdict: str
+    """The class in words."""
+    remarks: Sequence[str]
+    failed: Sequence[str]
+    """The tests that the answer did not pass."""
+
+
+class SideBySide:
+    """Builds the parts of a page about single tasks; `tasks`: those that are still known, by id."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        comparison: DomainComparison,
+        runs: Sequence[RunName],
+        cells: Sequence[Cells],
+        tasks: Mapping[str, Task],
+    ) -> None:
+        self._domain, self._comparison, self._runs = domain, comparison, runs
+        self._cells, self._tasks = cells, tasks
+
+    def blocks(self, template: Template) -> Iterator[str]:
+        """Yield base64 of gzipped JSON: the HTML of `BLOCK` differing tasks each, in their order."""
+        differing = self._comparison.differing
+        for start in range(0, len(differing), BLOCK):
+            parts = [
+                template.render(
+                    task=self._tasks.get(each.task_id),
+                    trials=self.trials(each),
+                    cut=_cut,
+                    language=self._domain.language,
+                )
+                for each in differing[start : start + BLOCK]
+            ]
+            packed = gzip.compress(msgspec.json.encode(parts), mtime=0)
+            yield b64encode(packed).decode("ascii")
+
+    def trials(self, task: TaskDifference) -> list[list[Dialogue | None]]:
+        """Return the dialogues on a task: for each trial one for each run, None where a run has none."""
+        rows = [cells[task.task_id, task.task_hash] for cells in self._cells]
+        return [
+            [
+                self._dialogue(run, row[trial]) if trial in row else None
+                for run, row in zip(self._runs, rows, strict=True)
+            ]
+            for trial in sorted({trial for row in rows for trial in row})
+        ]
+
+    def _dialogue(self, run: RunName, rollout: Rollout) -> Dialogue:
+        mode, score = self._comparison.mode, rollout.scores.get(self._comparison.mode)
+        found = outcome(rollout, mode) if self._domain.success else None
+        lead = self._comparison.measure(self._comparison.value)
+        value = (self._domain.metric(lead.name) or self._domain.primary).of(score)
+        return Dialogue(
+            run=run,
+            messages=list(_messages(rollout, self._domain)),
+            answer=_cut(rollout.answer or ""),
+            score=f"{lead.label} {measured(lead, value)}",
+            outcome=found or "",
+            verdict=OUTCOMES.get(found or "", ""),
+            remarks=list(self._remarks(rollout)),
+            failed=[_cut(each) for each in score.failed_checks()] if score else [],
+        )
+
+    def _remarks(self, rollout: Rollout) -> Iterator[str]:
+        if rollout.failure:
+            yield f"Ended by a failure of the {rollout.failure.boundary}: {rollout.failure.reason}"
+        elif rollout.ended_by == "limit":
+            yield "The turn limit was reached."
+        asking, task = rollout.asking, self._tasks.get(rollout.task_id)
+        if asking is None:
+            return
+        yield f"Told {asking.told} of {asking.hidden} hidden decisions in {asking.questions} questions"
+        told = {name for turn in rollout.turns for name in turn.told or ()}
+        hidden = (
+            [fact.name for fact in self._domain.decisions(task) if not fact.stated] if task else []
+        )
+        if untold := [name for name in hidden if name not in told]:
+            yield f"Never told: {_names(untold)}"
+        if asking.guessed:
+            yield f"Guessed right: {_names(asking.guessed)}"
+        if asking.ignored:
+            yield f"Told and ignored: {_names(asking.ignored)}"
+
+
+def _messages(rollout: Rollout, domain: Domain) -> Iterator[Message]:
+    yield Message(role="human", who="Human", text=_cut(rollout.request))
+    for number, turn in enumerate(rollout.turns, start=1):
+        last = number == len(rollout.turns) and rollout.ended_by == "answer"
+        words = domain.readable(turn.said).strip()
+        shown = "" if words == turn.said.strip() else f"[shows a {domain.noun}]"
+        said = "\n\n".join(filter(None, (words, shown, "[gives the answer]" if last else "")))
+        yield Message(
+            role="agent",
+            who=f"Agent, turn {number}",
+            text=_cut(said) or "[says nothing]",
+            decisions=f"asks for {_names(turn.asked)}" if turn.asked else "",
+        )
+        if turn.human is not None:
+            told = f"tells {_names(turn.told)}" if turn.told else ""
+            yield Message(role="human", who="Human", text=_cut(turn.human), decisions=told)
+
+
+def _names(decisions: Sequence[str]) -> str:
+    return ", ".join(each.replace("_", " ") for each in decisions)
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are in rollouts.jsonl]"

@@ -1,0 +1,219 @@
+"""Runs on the tasks of one domain: every measure of every pair, and the tasks on which they differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from msgspec.structs import replace
+
+from colbench.asking.failure_class import failure_class
+from colbench.comparison.measures import Taker, takers
+from colbench.comparison.model import (
+    Difference,
+    DomainComparison,
+    Measure,
+    Pair,
+    RunMeans,
+    TaskDifference,
+)
+from colbench.comparison.pairs import TaskKey, Values, compare_values
+from colbench.config import RunConfig
+from colbench.domain import Domain
+from colbench.report.cells import leading_metric, success
+from colbench.rollout import Rollout
+from colbench.run import Run
+from colbench.stats import ROUNDING, mean_interval
+from colbench.stats.comparison import EPSILON, significances, verdict
+from colbench.stats.resampling import shared_bootstrap_means
+from colbench.task import Task
+
+SUCCEEDED = "succeeded"
+"""Outcome of a cell that succeeded; the others are the failure classes."""
+Cells = Mapping[TaskKey, Mapping[int, Rollout]]
+"""The dialogues of a run by task and trial."""
+
+
+def compare_domain(domain: Domain, runs: Sequence[Run], mode: str) -> DomainComparison | None:
+    """Compare runs on the tasks of a domain that all have; None if they have none in common."""
+    found = common_cells(runs, domain.name)
+    return _Domain(domain, runs, found, mode).comparison() if found[0] else None
+
+
+def common_cells(runs: Sequence[Run], domain: str) -> list[Cells]:
+    """Return the dialogues of each run on the tasks that all have, in the order of the first run."""
+    grids = [_cells(run, domain) for run in runs]
+    common = [key for key in grids[0] if all(key in grid for grid in grids)]
+    return [{key: grid[key] for key in common} for grid in grids]
+
+
+def _cells(run: Run, domain: str) -> Cells:
+    """Return the dialogues of a run on a domain's tasks; trials beyond the planned ones are left out."""
+    found: dict[TaskKey, dict[int, Rollout]] = {}
+    for rollout in run.rollouts:
+        if rollout.domain == domain and 0 <= rollout.trial < run.config.trials:
+            found.setdefault((rollout.task_id, rollout.task_hash), {})[rollout.trial] = rollout
+    return found
+
+
+class _Domain:
+    """The common cells of some runs, and all measures of them."""
+
+    def __init__(
+        self, domain: Domain, runs: Sequence[Run], cells: Sequence[Cells], mode: str
+    ) -> None:
+        self._domain, self._runs, self._cells, self._mode = domain, runs, cells, mode
+        rollouts = [each for grid in cells for row in grid.values() for each in row.values()]
+        self._lead = leading_metric(domain, rollouts)
+        self._headline = (domain.success or self._lead).name
+        taken = takers(domain, mode, rollouts)
+        self._values: list[dict[str, Values]] = [
+            {each.measure.name: _values(each, grid, run.config) for each in taken}
+            for run, grid in zip(runs, cells, strict=True)
+        ]
+        self._measures = [
+            each.measure for each in taken if any(own[each.measure.name] for own in self._values)
+        ]
+
+    def comparison(self) -> DomainComparison:
+        """Return all there is to compare."""
+        pairs = [self._pair(*each) for each in combinations(range(len(self._runs)), 2)]
+        return DomainComparison(
+            title=self._domain.title,
+            mode=self._mode,
+            headline=self._headline,
+            value=self._lead.name,
+            measures=tuple(self._measures),
+            tasks=len(self._cells[0]),
+            runs=tuple(self._means(number) for number in range(len(self._runs))),
+            pairs=tuple(adjust(pairs, self._headline)),
+            differing=tuple(self._differing()),
+        )
+
+    def _means(self, number: int) -> RunMeans:
+        values = self._values[number]
+        return RunMeans(
+            means={
+                each.name: mean_interval(
+                    [list(row.values()) for row in values[each.name].values()],
+                    each.bounds,
+                    shared_bootstrap_means,
+                )
+                for each in self._measures
+                if values[each.name]
+            },
+            outcomes=self._outcomes(number),
+        )
+
+    def _outcomes(self, number: int) -> dict[str, int] | None:
+        if self._domain.success is None:
+            return None
+        rows = self._cells[number].values()
+        outcomes = (outcome(each, self._mode) for row in rows for each in row.values())
+        return dict(Counter(each for each in outcomes if each).most_common())
+
+    def _pair(self, mine: int, theirs: int) -> Pair:
+        ours, others = self._values[mine], self._values[theirs]
+        found = {
+            each.name: compare_values(
+                each, ours[each.name], others[each.name], binary=self._is_success(each)
+            )
+            for each in self._measures
+        }
+        differences = {name: each for name, each in found.items() if each}
+        headline = differences.get(self._headline)
+        return Pair(
+            mine=mine,
+            theirs=theirs,
+            left_out=self._shared(mine, theirs) - (headline.cells if headline else 0),
+            verdict="not separable",
+            differences=differences,
+            theirs_failed=self._failed(mine, theirs),
+            mine_failed=self._failed(theirs, mine),
+        )
+
+    def _is_success(self, measure: Measure) -> bool:
+        return self._domain.success is not None and measure.name == self._domain.success.name
+
+    def _shared(self, mine: int, theirs: int) -> int:
+        """Return how many cells are planned in both runs."""
+        trials = min(self._runs[mine].config.trials, self._runs[theirs].config.trials)
+        return trials * len(self._cells[0])
+
+    def _failed(self, won: int, lost: int) -> dict[str, int] | None:
+        """Count, by failure class, the cells of one run that failed where the other's succeeded."""
+        if self._domain.success is None:
+            return None
+        found: Counter[str] = Counter()
+        for key, row in self._cells[won].items():
+            for trial, rollout in row.items():
+                other = self._cells[lost][key].get(trial)
+                failure = other and failure_class(other, self._mode)
+                if failure and success(rollout, self._mode):
+                    found[failure] += 1
+        return dict(found.most_common())
+
+    def _differing(self) -> list[TaskDifference]:
+        families = _families(self._runs)
+        values = [own[self._lead.name] for own in self._values]
+        found = []
+        for key in self._cells[0]:
+            means = [_mean(each.get(key, {})) for each in values]
+            known = [mean for mean in means if mean is not None]
+            if known and max(known) - min(known) > EPSILON + ROUNDING:
+                family = families.get(key[0], "")
+                found.append(
+                    TaskDifference(
+                        task_id=key[0], task_hash=key[1], family=family, values=tuple(means)
+                    )
+                )
+        return sorted(found, key=_span, reverse=True)
+
+
+def outcome(rollout: Rollout, mode: str) -> str | None:
+    """Return `succeeded` or the failure class of a cell; None if it is unscored."""
+    return SUCCEEDED if success(rollout, mode) else failure_class(rollout, mode)
+
+
+def adjust(pairs: Sequence[Pair], headline: str) -> Iterator[Pair]:
+    """Yield pairs with their tests adjusted after Holm, by measure and kind of test, and with their verdicts."""
+    adjusted: list[dict[str, Difference]] = [{} for _ in pairs]
+    for name in dict.fromkeys(name for pair in pairs for name in pair.differences):
+        places = [n for n, pair in enumerate(pairs) if name in pair.differences]
+        found = [pairs[place].differences[name] for place in places]
+        tests = significances([d.test.name for d in found], [d.test.p for d in found])
+        signs = significances(["signs"] * len(found), [d.signs.p for d in found])
+        for place, each, test, sign in zip(places, found, tests, signs, strict=True):
+            adjusted[place][name] = replace(each, test=test, signs=sign)
+    for pair, differences in zip(pairs, adjusted, strict=True):
+        found_headline = differences.get(headline)
+        words = (
+            verdict(found_headline.mean.mean or 0.0, found_headline.test)
+            if found_headline
+            else pair.verdict
+        )
+        yield replace(pair, differences=differences, verdict=words)
+
+
+def _values(taker: Taker, cells: Cells, config: RunConfig) -> Values:
+    found = {
+        key: {n: x for n, each in row.items() if (x := taker.take(each, config)) is not None}
+        for key, row in cells.items()
+    }
+    return {key: row for key, row in found.items() if row}
+
+
+def _families(runs: Sequence[Run]) -> dict[str, str]:
+    """Return the families of tasks by id; none where no run's source still gives its tasks."""
+    tasks: list[Task] = next(filter(None, (run.known_tasks() for run in runs)), [])
+    return {task.id: task.family for task in tasks}
+
+
+def _mean(trials: Mapping[int, float]) -> float | None:
+    return sum(trials.values()) / len(trials) if trials else None
+
+
+def _span(task: TaskDifference) -> float:
+    known = [value for value in task.values if value is not None]
+    return max(known) - min(known)

@@ -1,0 +1,175 @@
+"""The contents of a comparison, as `colbench compare --json` prints them; docs/compare.md defines every number."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from colbench.errors import UserError
+from colbench.stats import Interval
+from colbench.stats.comparison import Significance
+
+SCHEMA = "colbench.comparison/1"
+Group = Literal["answer", "asking", "effort"]
+"""What a measure is about: the answer, the questions that led to it, or what both cost."""
+
+
+class Measure(Struct, frozen=True, kw_only=True):
+    """One number of a dialogue by which runs are compared."""
+
+    name: str
+    label: str
+    """Name for people, in lower case."""
+    group: Group
+    unit: str = "%"
+    """`%`: a share, shown times 100, and its differences in points; else the unit of a plain number."""
+    direction: Literal["higher", "lower"] = "higher"
+    """The better values."""
+    bounds: tuple[float, float] | None
+    """Least and greatest possible value; None if it is unbounded."""
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """One run minus another by one measure, over the cells (task and trial) in which both have it."""
+
+    tasks: int
+    cells: int
+    mine: float
+    """Mean over the tasks of the means over their trials."""
+    theirs: float
+    mean: Interval
+    """Mine minus theirs; the interval is a bootstrap over the tasks."""
+    won: int
+    """Tasks on which mine is better, as on most of the pairs of trials."""
+    tied: int
+    lost: int
+    win_rate: Interval
+    """Share of tasks won or, with several trials, of pairs of trials; a tie counts half."""
+    test: Significance
+    """McNemar's exact test for successes with one trial each, else sign flips over the tasks."""
+    signs: Significance
+    """The exact sign test of tasks won against tasks lost."""
+    only_mine: int | None = None
+    """Successes: cells in which only mine succeeded. None for other measures."""
+    only_theirs: int | None = None
+    least_detectable: float | None
+    """The difference that these tasks would show in 4 of 5 cases; two-sided, at 5 %, by the normal approximation.
+    None for a single task."""
+    tasks_needed: int | None
+    """Tasks of this kind for which the difference that was seen would be the least detectable one; None if it is 0."""
+    trials_needed: int | None
+    """The same in trials of each of these tasks; None if it is unknown (one trial) or no number is enough."""
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """One run compared with another."""
+
+    mine: int
+    """Its place in `Comparison.runs`."""
+    theirs: int
+    left_out: int
+    """Planned cells of the common tasks and trials that one of the two has not scored."""
+    verdict: str
+    """By the headline measure."""
+    differences: dict[str, Difference]
+    """By measure; without those that no common cell has."""
+    theirs_failed: dict[str, int] | None
+    """Cells in which mine succeeded and theirs did not, by its failure class; None in a domain without success."""
+    mine_failed: dict[str, int] | None
+
+
+class RunMeans(Struct, frozen=True, kw_only=True):
+    """One run on the tasks that all compared runs have."""
+
+    means: dict[str, Interval]
+    """By measure."""
+    outcomes: dict[str, int] | None
+    """Scored cells that succeeded (`succeeded`) and that did not, by failure class; None without success."""
+
+
+class TaskDifference(Struct, frozen=True, kw_only=True):
+    """A task on which two runs differ by more than a tie."""
+
+    task_id: str
+    task_hash: str
+    family: str
+    values: tuple[float | None, ...]
+    """The headline measure of each run, as the mean over its trials."""
+
+
+class DomainComparison(Struct, frozen=True, kw_only=True):
+    """The runs compared on the tasks of one domain."""
+
+    title: str
+    mode: str
+    """Scoring mode."""
+    headline: str
+    """The measure that the verdicts are about: success where the domain has it, else the leading metric."""
+    value: str
+    """The measure by which `differing` is sorted: the leading metric."""
+    measures: tuple[Measure, ...]
+    tasks: int
+    """Tasks that all runs have."""
+    runs: tuple[RunMeans, ...]
+    pairs: tuple[Pair, ...]
+    differing: tuple[TaskDifference, ...]
+    """The largest differences first."""
+
+    def measure(self, name: str) -> Measure:
+        """Return the measure of this name."""
+        return next(each for each in self.measures if each.name == name)
+
+
+class RunName(Struct, frozen=True, kw_only=True):
+    """A compared run."""
+
+    letter: str
+    name: str
+    """The agent where these differ, else the folder."""
+    path: str
+    agent: str
+    human: str
+    tasks: str
+    trials: int
+    digest: str
+    """Of its configuration."""
+
+
+class Mismatch(Struct, frozen=True, kw_only=True):
+    """A pin by which runs do not compare, and its values."""
+
+    pin: str
+    values: tuple[str, ...]
+    """One for each run."""
+    fix: str = ""
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Runs compared on the same tasks.
+
+    For two runs on one domain, `difference("success")` gives what there is to know about a measure.
+    """
+
+    schema: str = SCHEMA
+    runs: tuple[RunName, ...]
+    mismatches: tuple[Mismatch, ...]
+    """Pins that differ although the runs are compared; empty unless that was forced."""
+    notes: tuple[str, ...]
+    """What to take care of."""
+    domains: dict[str, DomainComparison]
+
+    def difference(self, measure: str) -> Difference:
+        """Return the first run minus the second by a measure.
+
+        Raises UserError if there are several domains or more than two runs, or no common cell has the measure.
+        """
+        if len(self.domains) != 1 or len(self.runs) != 2:
+            raise UserError(
+                f"{len(self.runs)} runs are compared on {' and '.join(self.domains)}; "
+                "take one pair from `domains[NAME].pairs`"
+            )
+        found = next(iter(self.domains.values())).pairs[0].differences
+        if measure not in found:
+            raise UserError(f"{measure}: unknown measure; known are {', '.join(found)}")
+        return found[measure]

@@ -1,0 +1,238 @@
+"""The page of a comparison: one file that works offline, makes no network request and needs no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from colbench.comparison import text
+from colbench.comparison.dialogues import BLOCK, SideBySide
+from colbench.comparison.domain import common_cells
+from colbench.comparison.model import (
+    Comparison,
+    Difference,
+    DomainComparison,
+    Measure,
+    Pair,
+    RunName,
+)
+from colbench.numbers import p_value, sentence
+from colbench.registry import get_domain
+from colbench.run import Run
+from colbench.web.assets import content_security_policy, csp_hash, read_asset
+from colbench.web.charts import Dot, difference_bar, scatter_chart, stacked_bar
+from colbench.web.templating import page_templates
+
+TEMPLATES = page_templates("colbench.comparison")
+TEMPLATES.filters |= {
+    "measured": text.measured,
+    "measured_range": text.measured_range,
+    "zip": zip,
+}
+COSTS = ("turns", "agent_words", "agent_tokens", "cost")
+"""Measures of effort that quality is drawn against."""
+COLUMNS = ("ask_f1", "turns", "human_words", "agent_words", "agent_tokens", "cost")
+"""Measures in the table of runs, after the headline and the leading metric."""
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """One measure of a pair."""
+
+    measure: Measure
+    label: str
+    found: Difference
+    mine: str
+    theirs: str
+    difference: str
+    range: str
+    p: str
+    wins: str
+    least: str
+    needs: str
+    bar: Markup
+
+
+class PairView(Struct, frozen=True, kw_only=True):
+    """One run against another."""
+
+    mine: RunName
+    theirs: RunName
+    verdict: str
+    title: str
+    evidence: str
+    notes: Sequence[str]
+    groups: Sequence[tuple[str, Sequence[Line]]]
+
+
+class DomainView(Struct, frozen=True, kw_only=True):
+    """A domain's part of the page."""
+
+    found: DomainComparison
+    columns: Sequence[Measure]
+    charts: Sequence[tuple[str, Markup]]
+    outcomes: Sequence[tuple[str, str]]
+    """Outcomes that occur: their classes, and their names for people."""
+    stacks: Sequence[tuple[RunName, Markup, dict[str, int]]]
+    """Each run with its outcomes, as a bar and by number."""
+    pairs: Sequence[PairView]
+    index: Sequence[dict[str, object]]
+    """The differing tasks, for the script."""
+    blocks: Sequence[str]
+
+
+def render_page(comparison: Comparison, runs: Sequence[Run]) -> str:
+    """Return the page as HTML; `runs`: those that were compared, in their order."""
+    style = Markup().join(
+        read_asset(*each)
+        for each in (
+            ("colbench.report", "page.css"),
+            ("colbench.web", "charts.css"),
+            ("colbench.comparison", "compare.css"),
+        )
+    )
+    script = read_asset("colbench.comparison", "compare.js")
+    return TEMPLATES.get_template("compare.html").render(
+        comparison=comparison,
+        title=" against ".join(run.name for run in comparison.runs),
+        policy=content_security_policy(style_src=csp_hash(style), script_src=csp_hash(script)),
+        style=style,
+        script=script,
+        block=BLOCK,
+        domains=[
+            _view(name, found, comparison, runs) for name, found in comparison.domains.items()
+        ],
+    )
+
+
+def _view(
+    name: str, found: DomainComparison, comparison: Comparison, runs: Sequence[Run]
+) -> DomainView:
+    domain = get_domain(name)
+    tasks = next(filter(None, (run.known_tasks() for run in runs)), [])
+    dialogues = SideBySide(
+        domain,
+        found,
+        comparison.runs,
+        common_cells(runs, name),
+        {task.id: task for task in tasks},
+    )
+    outcomes = [
+        (each, label)
+        for each, label in text.OUTCOMES.items()
+        if any(run.outcomes and run.outcomes.get(each) for run in found.runs)
+    ]
+    return DomainView(
+        found=found,
+        columns=[
+            measure
+            for each in dict.fromkeys((found.headline, found.value, *COLUMNS))
+            for measure in found.measures
+            if measure.name == each
+        ],
+        charts=list(_charts(comparison, found)),
+        outcomes=outcomes,
+        stacks=[
+            (
+                run,
+                stacked_bar(_stack_title(run, means.outcomes), _counts(means.outcomes)),
+                means.outcomes,
+            )
+            for run, means in zip(comparison.runs, found.runs, strict=True)
+            if means.outcomes
+        ],
+        pairs=[_pair(comparison, found, pair) for pair in found.pairs],
+        index=[
+            {"id": task.task_id, "family": task.family, "values": task.values}
+            for task in found.differing
+        ],
+        blocks=list(dialogues.blocks(TEMPLATES.get_template("task.html"))),
+    )
+
+
+def _counts(outcomes: dict[str, int]) -> list[tuple[str, int]]:
+    return [(name, outcomes.get(name, 0)) for name in text.OUTCOMES]
+
+
+def _stack_title(run: RunName, outcomes: dict[str, int]) -> str:
+    return f"{run.name}: {text.failures(outcomes)}"
+
+
+def _charts(comparison: Comparison, found: DomainComparison) -> Iterator[tuple[str, Markup]]:
+    """Yield the headline against what it cost, as far as that is known of every run."""
+    headline = found.measure(found.headline)
+    for measure in found.measures:
+        means = [(run.means.get(headline.name), run.means.get(measure.name)) for run in found.runs]
+        dots = [
+            Dot(name=name.name, address=f"#run-{name.letter}", x=x.mean, y=y.mean)
+            for name, (y, x) in zip(comparison.runs, means, strict=True)
+            if x and y and x.mean is not None and y.mean is not None
+        ]
+        if measure.name in COSTS and len(dots) == len(comparison.runs):
+            title = f"{sentence(headline.label)} against {measure.label}"
+            unit = f"{measure.label} a dialogue" + (", US $" if measure.unit == "$" else "")
+            yield title, scatter_chart(title, unit, dots)
+
+
+def _pair(comparison: Comparison, domain: DomainComparison, pair: Pair) -> PairView:
+    lines = list(text.with_information(domain, pair))
+    reach = {
+        measure.name: _reach(found) if measure.unit != "%" else 1.0 for measure, found in lines
+    }
+    groups = [
+        (title, [_line(domain, m, found, reach[m.name]) for m, found in lines if m.group == group])
+        for group, title in text.GROUPS.items()
+    ]
+    left_out = (
+        [f"{pair.left_out:,} cells are left out: one of the two has not scored them."]
+        if pair.left_out
+        else []
+    )
+    mine, theirs = comparison.runs[pair.mine], comparison.runs[pair.theirs]
+    return PairView(
+        mine=mine,
+        theirs=theirs,
+        verdict=pair.verdict,
+        title=text.who_is_ahead(
+            f"{mine.letter} {mine.name}", f"{theirs.letter} {theirs.name}", pair
+        ),
+        evidence=text.evidence(domain, pair),
+        notes=[
+            each
+            for each in (
+                text.settling(domain, pair),
+                *text.reasons(comparison, pair),
+                *left_out,
+            )
+            if each
+        ],
+        groups=[each for each in groups if each[1]],
+    )
+
+
+def _line(domain: DomainComparison, measure: Measure, found: Difference, reach: float) -> Line:
+    mean, low, high = found.mean.mean, found.mean.low, found.mean.high
+    known = mean is not None and low is not None and high is not None and reach > 0
+    return Line(
+        measure=measure,
+        label=sentence(text.labelled(domain, measure, found)),
+        found=found,
+        mine=text.measured(measure, found.mine),
+        theirs=text.measured(measure, found.theirs),
+        difference=text.difference(measure, mean or 0.0),
+        range=text.difference_range(measure, found.mean),
+        p=p_value(found.test.adjusted),
+        wins=text.wins(found),
+        least=text.in_words(measure, found.least_detectable).lstrip("+")
+        if found.least_detectable is not None
+        else "–",
+        needs=text.needs(found) or "–",
+        bar=difference_bar(mean or 0.0, low or 0.0, high or 0.0, reach) if known else Markup(),
+    )
+
+
+def _reach(found: Difference) -> float:
+    """Return the end of a scale that holds the interval of a difference."""
+    ends = (found.mean.low, found.mean.high, found.mean.mean)
+    return 1.1 * max((abs(end) for end in ends if end is not None), default=0.0)

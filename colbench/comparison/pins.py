@@ -1,0 +1,101 @@
+"""Pins that runs must share to be compared: the tasks, the human, the turns, the scorers. Only the agent may differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from colbench.comparison.model import Mismatch
+from colbench.config import RunConfig, settings
+from colbench.errors import UserError
+from colbench.numbers import count
+from colbench.rollout import Rollout
+from colbench.run import Run
+from colbench.run_folder import flat_pins
+
+FREE = {"seed", "record_tokens", "tasks"}
+"""Pinned settings that may differ besides the agent's: none changes what is measured. The tasks go by their hash."""
+UNKNOWN = "–"
+
+
+def mismatches(runs: Sequence[Run], mode: str) -> list[Mismatch]:
+    """Return the pins by which runs do not compare; `mode`: the scoring mode that is compared."""
+    pins = [_pins(run, mode) for run in runs]
+    names = dict.fromkeys(name for each in pins for name in each)
+    rows = {name: tuple(each.get(name, UNKNOWN) for each in pins) for name in names}
+    return [
+        Mismatch(pin=name, values=values, fix=_fix(name))
+        for name, values in rows.items()
+        if len(set(values)) > 1
+    ]
+
+
+def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
+    """Raise UserError that names the pins by which runs do not compare, if there is one."""
+    if not found:
+        return
+    lines = []
+    for each in found:
+        lines.append(f"  {each.pin}{': ' + each.fix if each.fix else ''}")
+        lines += [
+            f"    {value}  ({run.path})" for value, run in zip(each.values, runs, strict=True)
+        ]
+    raise UserError(
+        "\n".join(
+            [
+                "the runs do not compare: they differ in more than the agent; --force compares them all the same, "
+                "and says so:",
+                *lines,
+            ]
+        )
+    )
+
+
+def notes(runs: Sequence[Run], mode: str) -> list[str]:
+    """Return what differs between comparable runs and yet deserves care."""
+    found = []
+    if len({run.record.config.trials for run in runs}) > 1:
+        found.append("the numbers of trials differ; the trials that two runs share are compared")
+    if len({run.record.config.seed for run in runs}) > 1:
+        found.append("the seeds differ; the trials of a task share nothing but the task")
+    if len({run.record.commit for run in runs}) > 1:
+        found.append("the runs were made by different commits of ColBench")
+    places = [
+        frozenset(
+            score.environment
+            for rollout in run.rollouts
+            if (score := rollout.scores.get(mode)) and score.environment
+        )
+        for run in runs
+    ]
+    if len(set(places)) > 1:
+        listed = "; ".join(dict.fromkeys(" and ".join(sorted(each)) or "none" for each in places))
+        found.append(f"answers were scored in different environments: {listed}")
+    return found
+
+
+def _pins(run: Run, mode: str) -> dict[str, str]:
+    """Return what a run must share with those that it is compared with, by name."""
+    record, known = run.record, settings()
+    config = {**RunConfig().pins(), **record.pins["config"]}
+    shared = {
+        name: value
+        for name, value in config.items()
+        if name not in FREE and not (name in known and known[name].group == "agent")
+    }
+    rest = {name: each for name, each in record.pins.items() if name not in ("config", "agent")}
+    tasks = f"{count(record.tasks.count, 'task')}, hash {record.tasks.hash[:12]}"
+    return {"tasks": tasks, **flat_pins(shared), **flat_pins(rest), **_scorers(run.rollouts, mode)}
+
+
+def _scorers(rollouts: Sequence[Rollout], mode: str) -> dict[str, str]:
+    """Return the scorers of the verdicts by domain; those of agents that failed are none."""
+    found: dict[str, set[str]] = {}
+    for rollout in rollouts:
+        score = rollout.scores.get(mode)
+        if score and not rollout.agent_failed:
+            found.setdefault(f"scorer, {rollout.domain}", set()).add(score.scorer)
+    return {name: " and ".join(sorted(scorers)) for name, scorers in found.items()}
+
+
+def _fix(pin: str) -> str:
+    return "`colbench score RUN` scores a run again" if pin.startswith("scorer") else ""

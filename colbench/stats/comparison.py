@@ -1,0 +1,50 @@
+"""Two sides on the same tasks: ties, tests of no difference adjusted for their number, and a verdict in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from colbench.stats.intervals import ALPHA
+from colbench.stats.multiple import holm
+
+EPSILON = 0.001
+"""Scores no further apart are a tie: a tenth of a point, the smallest difference that a report shows."""
+TIE_RULE = f"values that differ by at most {EPSILON} are a tie and count half"
+TestName = Literal["McNemar", "sign flips", "signs"]
+
+
+class Significance(Struct, frozen=True, kw_only=True):
+    """A two-sided test of no difference."""
+
+    name: TestName
+    """`McNemar`: exact, for successes with one trial each. `sign flips`: a permutation test over tasks. `signs`: of
+    tasks won against tasks lost, ties left out."""
+    p: float
+    adjusted: float
+    """Adjusted by Holm for all comparisons of this measure that are shown together."""
+
+
+def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[Significance]:
+    """Return the tests of one measure that are shown together, adjusted for their number."""
+    tests = zip(names, p_values, holm(p_values), strict=True)
+    return [Significance(name=name, p=p, adjusted=adjusted) for name, p, adjusted in tests]
+
+
+def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not separable"]:
+    """Return what a difference (mine minus theirs, more is better) says about mine, at 5 % after adjustment."""
+    if test.adjusted > ALPHA:
+        return "not separable"
+    return "ahead" if mean > 0 else "behind"
+
+
+def describe(shares: tuple[float, float, float], test: Significance, measure: str) -> str:
+    """Sum up a difference of shares, given with the ends of its interval, in a sentence."""
+    mean, low, high = (f"{100 * each:+.1f}" for each in shares)
+    p = f"p = {test.adjusted:.3g}" if test.adjusted >= 0.001 else "p < 0.001"
+    adjusted = " (adjusted)" if test.adjusted != test.p else ""
+    return (
+        f"{verdict(shares[0], test)}: {mean} points in {measure} ({low} to {high}), {p}{adjusted}"
+    )

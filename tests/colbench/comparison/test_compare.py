@@ -1,0 +1,259 @@
+"""Real runs compared: what the numbers are, what does not compare, and what is printed."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+import colbench
+from colbench.cli import main
+from colbench.comparison.model import SCHEMA
+from colbench.messages import Usage
+
+AGENTS = ("interviewer", "demonstrator", "guesser")
+
+
+def success_by_cell(run):
+    return {(r.task_id, r.trial): float(r.scores["default"].success) for r in run.rollouts}
+
+
+def test_the_numbers_of_a_pair_are_those_counted_by_hand(played):
+    mine, theirs = played["interviewer"], played["demonstrator"]
+    found = colbench.compare(mine, theirs).difference("success")
+    ours, others = success_by_cell(mine), success_by_cell(theirs)
+    leads = {}
+    for (task, trial), value in ours.items():
+        leads.setdefault(task, []).append(value - others[task, trial])
+    sums = [sum(each) for each in leads.values()]
+    assert found.mean.mean == pytest.approx(sum(sums) / 2 / 16)
+    assert (found.won, found.lost) == (sum(s > 0 for s in sums), sum(s < 0 for s in sums))
+    assert found.tied == 16 - found.won - found.lost
+    assert found.only_mine == sum(d > 0 for each in leads.values() for d in each)
+    assert (found.tasks, found.cells) == (16, 32)
+
+
+def test_every_group_of_measures_is_compared(played):
+    domain = colbench.compare(played["interviewer"], played["guesser"]).domains["backend"]
+    groups = {measure.group for measure in domain.measures}
+    assert groups == {"answer", "asking", "effort"}
+    pair = domain.pairs[0].differences
+    assert pair["ask_f1"].mine > 0.9
+    assert pair["ask_f1"].theirs == 0.0
+    assert pair["turns"].mine > pair["turns"].theirs == 1.0
+    assert pair["turns"].lost == 16  # more turns are worse
+    assert "agent_tokens" not in pair  # neither asks a model server
+    assert domain.pairs[0].verdict == "ahead"
+
+
+def test_the_losses_say_whether_it_was_the_asking_or_the_writing(played):
+    asks, guesses = played["interviewer"], played["guesser"]
+    pair = colbench.compare(asks, guesses).domains["backend"].pairs[0]
+    lost = sum(
+        mine > success_by_cell(guesses)[cell] for cell, mine in success_by_cell(asks).items()
+    )
+    assert pair.theirs_failed == {"guessed": lost}
+    assert pair.mine_failed == {}
+
+
+def test_success_where_all_was_told_leaves_out_dialogues_with_open_decisions(played):
+    found = colbench.compare(played["interviewer"], played["demonstrator"])
+    cells = [
+        (mine, theirs)
+        for mine in played["interviewer"].rollouts
+        for theirs in played["demonstrator"].rollouts
+        if (mine.task_id, mine.trial) == (theirs.task_id, theirs.trial)
+        and mine.asking.told == mine.asking.hidden
+        and theirs.asking.told == theirs.asking.hidden
+    ]
+    differences = found.domains["backend"].pairs[0].differences
+    known = differences.get("success_when_told")
+    assert (known.cells if known else 0) == len(cells)
+
+
+def test_a_known_price_gives_the_cost_of_a_dialogue(played, rewrite, with_record):
+    def count_tokens(rollout):
+        usage = Usage(prompt_tokens=1000, completion_tokens=100, requests=1)
+        return replace(
+            rollout, turns=tuple(replace(turn, agent_usage=usage) for turn in rollout.turns)
+        )
+
+    runs = []
+    for name in ("interviewer", "guesser"):
+        run = rewrite(played[name], count_tokens)
+        config = replace(run.config, agent_price=(2.0, 10.0))
+        runs.append(with_record(run, config=config))
+    found = colbench.compare(*runs)
+    turns, cost = found.difference("turns"), found.difference("cost")
+    assert cost.mine == pytest.approx(0.003 * turns.mine)
+    assert cost.mean.mean == pytest.approx(0.003 * turns.mean.mean)
+    assert found.difference("agent_tokens").theirs == 1100
+
+
+def test_a_cell_that_is_not_scored_is_left_out_and_counted(played, rewrite):
+    first = played["guesser"].rollouts[0].key
+    lacking = rewrite(played["guesser"], lambda r: None if r.key == first else r)
+    pair = colbench.compare(played["interviewer"], lacking).domains["backend"].pairs[0]
+    assert pair.left_out == 1
+    assert pair.differences["success"].cells == 31
+    assert pair.differences["success"].tasks == 16
+
+
+def test_several_runs_are_adjusted_after_holm(played):
+    found = colbench.compare(*(played[name] for name in AGENTS))
+    pairs = found.domains["backend"].pairs
+    assert [(pair.mine, pair.theirs) for pair in pairs] == [(0, 1), (0, 2), (1, 2)]
+    tests = [pair.differences["success"].test for pair in pairs]
+    smallest = min(tests, key=lambda test: test.p)
+    assert smallest.adjusted == pytest.approx(3 * smallest.p)
+    alone = colbench.compare(played["interviewer"], played["demonstrator"])
+    assert alone.difference("success").test.adjusted == alone.difference("success").test.p
+    with pytest.raises(colbench.UserError, match="3 runs are compared"):
+        found.difference("success")
+
+
+def test_differing_tasks_come_with_the_values_of_all_runs_the_largest_differences_first(played):
+    domain = colbench.compare(*(played[name] for name in AGENTS)).domains["backend"]
+    spans = [max(each.values) - min(each.values) for each in domain.differing]
+    assert spans == sorted(spans, reverse=True)
+    assert min(spans) > 0.001
+    assert {len(each.values) for each in domain.differing} == {3}
+    assert all(each.family for each in domain.differing)
+
+
+def test_a_run_compared_with_itself_differs_in_nothing(played, rewrite):
+    same = rewrite(played["demonstrator"], lambda rollout: rollout)
+    found = colbench.compare(played["demonstrator"], same)
+    domain = found.domains["backend"]
+    assert domain.differing == ()
+    assert domain.pairs[0].verdict == "not separable"
+    assert {each.mean.mean for each in domain.pairs[0].differences.values()} == {0.0}
+    assert {each.tasks_needed for each in domain.pairs[0].differences.values()} == {None}
+
+
+def test_what_is_not_separable_says_how_many_tasks_or_trials_would_settle_it(
+    played, rewrite, capsys
+):
+    chosen = next(r.key for r in played["interviewer"].rollouts if r.scores["default"].success)
+
+    def fail(rollout):
+        lost = replace(rollout.scores["default"], value=0.0, success=False)
+        return replace(rollout, scores={"default": lost}) if rollout.key == chosen else rollout
+
+    other = rewrite(played["interviewer"], fail)
+    found = colbench.compare(played["interviewer"], other).difference("success")
+    assert (found.won, found.tied, found.lost, found.test.p) == (1, 15, 0, 1.0)
+    assert found.tasks_needed > 16
+    assert main(["compare", str(played["interviewer"].path), str(other.path)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "A and B are not separable: +3.1 points" in printed
+    assert f"needs about {found.tasks_needed} tasks, or {found.trials_needed} trials" in printed
+
+
+@pytest.mark.parametrize(
+    ("change", "pin"),
+    [
+        ({"config_pins": {"max_turns": 5}}, "max_turns"),
+        ({"config_pins": {"human": "openai:x"}}, "human"),
+        ({"pins": {"colbench": "0.0.1"}}, "colbench"),
+        ({"pins": {"human": {"class": "x:Y"}}}, "human.class"),
+    ],
+)
+def test_runs_that_differ_in_more_than_the_agent_do_not_compare(played, with_record, change, pin):
+    other = with_record(played["guesser"], **change)
+    with pytest.raises(colbench.UserError, match="do not compare") as error:
+        colbench.compare(played["interviewer"], other)
+    assert f"\n  {pin}\n" in str(error.value)
+    forced = colbench.compare(played["interviewer"], other, force=True)
+    assert [each.pin for each in forced.mismatches] == [pin]
+
+
+def test_another_version_of_the_scorer_does_not_compare_and_the_fix_is_named(played, rewrite):
+    def rescored(rollout):
+        scores = {
+            mode: replace(score, scorer="unit-tests/default/1")
+            for mode, score in rollout.scores.items()
+        }
+        return replace(rollout, scores=scores)
+
+    other = rewrite(played["guesser"], rescored)
+    with pytest.raises(colbench.UserError, match=r"scorer, backend: `colbench score RUN`"):
+        colbench.compare(played["interviewer"], other)
+
+
+def test_the_agent_the_seed_and_the_number_of_trials_may_differ(played, with_record, rewrite):
+    other = with_record(
+        rewrite(played["guesser"], lambda r: r if r.trial == 0 else None),
+        config_pins={"agent_args": {"a": 1}, "seed": 5},
+        config=replace(played["guesser"].config, trials=1, seed=5),
+    )
+    found = colbench.compare(played["interviewer"], other)
+    assert found.mismatches == ()
+    assert any("trials differ" in note for note in found.notes)
+    assert any("seeds differ" in note for note in found.notes)
+    assert found.difference("success").test.name == "McNemar"
+    assert found.domains["backend"].pairs[0].left_out == 0
+
+
+def test_other_tasks_do_not_compare_and_by_force_only_common_ones_do(played, tmp_path):
+    few = colbench.evaluate(
+        agent="guesser", tasks="bundled:backend", limit=5, trials=2, out=tmp_path / "few"
+    )
+    with pytest.raises(colbench.UserError, match=r"\n  tasks\n"):
+        colbench.compare(played["interviewer"], few)
+    found = colbench.compare(played["interviewer"], few, force=True)
+    assert found.domains["backend"].tasks == 5
+    pages = colbench.evaluate(
+        agent="blank", tasks="bundled:frontend", limit=1, out=tmp_path / "pages"
+    )
+    with pytest.raises(colbench.UserError, match="no task in common"):
+        colbench.compare(few, pages, force=True)
+
+
+def paths(played, *names):
+    return [str(played[name].path) for name in names]
+
+
+def test_the_text_of_two_runs_has_at_most_forty_lines_of_eighty_columns(played, capsys):
+    assert main(["compare", *paths(played, "interviewer", "demonstrator")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40
+    table = [line for line in lines if "–" in line and "%" in line and "They differ" not in line]
+    assert table
+    assert all(len(line.rstrip()) <= 80 and "…" not in line for line in table)
+    assert any(line.startswith("A is ahead of B: +") for line in lines)
+
+
+def test_three_runs_are_printed_side_by_side_and_pair_by_pair(played, capsys):
+    assert main(["compare", *paths(played, *AGENTS)]) == 0
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) <= 40
+    for name in (*AGENTS, "A − B", "A − C", "B − C"):
+        assert name in printed
+
+
+def test_the_json_has_every_number(played, capsys):
+    assert main(["compare", "--json", *paths(played, "interviewer", "guesser")]) == 0
+    printed = capsys.readouterr().out
+    found = msgspec.json.decode(printed, type=colbench.Comparison)
+    assert found.schema == SCHEMA
+    assert found == colbench.compare(played["interviewer"], played["guesser"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{a}"], "name two runs or more"),
+        (["{a}", "{a}"], "a run is named twice"),
+        (["{a}", "/nowhere"], "/nowhere is no run folder"),
+        (["{a}", "{b}", "--scoring", "strict"], "strict"),
+        (["{a}", "{b}", "--html", "/nowhere/x.html"], "--html /nowhere/x.html: there is no folder"),
+        (["{a}", "{b}", "--html", "."], "--html .: is a folder; name a file in it"),
+    ],
+)
+def test_mistakes_are_named_with_their_fix(played, capsys, words, message):
+    a, b = paths(played, "interviewer", "guesser")
+    code = main(["compare", *(word.format(a=a, b=b) for word in words)])
+    captured = capsys.readouterr()
+    assert (code, captured.out) == (2, "")
+    assert message in captured.err

@@ -1,0 +1,172 @@
+"""The page of a comparison in a real browser: offline, with filters, keys and both dialogues side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from msgspec.structs import replace
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+import colbench
+from colbench.comparison.page import render_page
+
+PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>\"'&amp;<b onclick=hit=1>"
+"""What somebody else wrote; `hit` is what the page may never set."""
+
+
+@pytest.fixture(scope="module")
+def chromium(browser) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(chromium):
+    """Open pages; fail the test if one has an error, requests the network, or runs what somebody wrote."""
+    wrong, contexts = [], []
+
+    def start(**options) -> Page:
+        context = chromium.new_context(**({"viewport": LAPTOP} | options))
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith("file:") else wrong.append(request.url),
+        )
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture
+def address(played, rewrite, tmp_path):
+    """Return the address of the page of three runs, in one of which somebody wrote markup."""
+
+    def hostile(rollout):
+        turns = tuple(
+            replace(
+                turn, said=f"{MARKUP} {turn.said}", human=turn.human and f"{MARKUP} {turn.human}"
+            )
+            for turn in rollout.turns
+        )
+        return replace(rollout, turns=turns, answer=f"</pre>{MARKUP}{rollout.answer}")
+
+    runs = [
+        played["interviewer"],
+        rewrite(played["demonstrator"], hostile),
+        played["guesser"],
+    ]
+    page = tmp_path / "compare.html"
+    page.write_text(render_page(colbench.compare(*runs), runs), "utf-8")
+    return page.as_uri()
+
+
+def violations(page: Page, axe: str) -> list[tuple[str, str]]:
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, { preload: false, resultTypes: ['violations'] })")
+    return [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_the_page_and_a_task_break_no_rule_of_accessibility(opened, address, axe, viewport, scheme):
+    page = opened(viewport=viewport, color_scheme=scheme)
+    page.goto(address)
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert violations(page, axe) == []
+    page.locator(".list tbody a").first.click()
+    expect(page.locator("dialog[open] .side").first).to_be_visible()
+    assert violations(page, axe) == []
+    assert page.evaluate("typeof hit") == "undefined"
+
+
+def test_the_list_is_filtered_by_words_and_by_who_is_better(opened, address):
+    page = opened()
+    page.goto(address)
+    rows, shown = page.locator(".list tbody tr"), page.locator(".tools output")
+    everything = rows.count()
+    assert everything > 2
+    first = page.locator(".list tbody a").first.inner_text()
+    page.get_by_label("Find").fill(first)
+    assert rows.count() == 1
+    expect(shown).to_have_text(re.compile(rf"1 of {everything} tasks"))
+    page.get_by_label("Find").fill("")
+    page.get_by_label("Show").select_option(label="C better than A")
+    assert rows.count() == 0
+    page.get_by_label("Show").select_option(label="A better than C")
+    assert 0 < rows.count() <= everything
+
+
+def test_all_dialogues_of_a_task_are_side_by_side_with_the_decisions_that_were_told(
+    opened, address
+):
+    page = opened()
+    page.goto(address)
+    name = page.locator(".list tbody a").first.inner_text()
+    page.locator(".list tbody a").first.click()
+    dialog = page.locator("dialog[open]")
+    expect(dialog.locator("h2")).to_have_text(name)
+    sides = dialog.locator(".trial:not([hidden]) .side")
+    assert sides.count() == 3
+    boxes = [side.bounding_box() for side in sides.all()]
+    assert len({round(box["y"]) for box in boxes}) == 1
+    assert boxes[0]["x"] < boxes[1]["x"] < boxes[2]["x"]
+    assert "tells" in sides.nth(0).inner_text()
+    assert "Never told:" in sides.nth(2).inner_text()
+    assert "def " in sides.nth(0).locator("pre").inner_text()
+    dialog.get_by_role("button", name="Trial 2").click()
+    expect(dialog.locator(".trial[data-trial='2']")).to_be_visible()
+    expect(dialog.locator(".trial[data-trial='1']")).to_be_hidden()
+
+
+def test_keys_go_from_task_to_task_and_a_link_opens_one(opened, address):
+    page = opened()
+    page.goto(address)
+    names = page.locator(".list tbody a").all_inner_texts()
+    title = page.locator("#task-title")
+    page.keyboard.press("j")
+    expect(title).to_have_text(names[0])
+    page.keyboard.press("j")
+    expect(title).to_have_text(names[1])
+    page.keyboard.press("k")
+    expect(title).to_have_text(names[0])
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    page.keyboard.press("/")
+    expect(page.get_by_label("Find")).to_be_focused()
+    page.goto(f"{address}#task={names[2]}")
+    page.reload()
+    expect(title).to_have_text(names[2])
+
+
+def test_on_a_phone_the_dialogues_of_a_task_are_below_one_another(opened, address):
+    page = opened(viewport=PHONE)
+    page.goto(address)
+    page.locator(".list tbody a").first.click()
+    sides = page.locator("dialog[open] .trial:not([hidden]) .side")
+    expect(sides.first).to_be_visible()
+    boxes = [side.bounding_box() for side in sides.all()]
+    assert len({round(box["x"]) for box in boxes}) == 1
+    assert boxes[0]["y"] < boxes[1]["y"] < boxes[2]["y"]
+
+
+def test_runs_compared_by_force_say_so_on_top(opened, played, with_record, tmp_path):
+    runs = [played["interviewer"], with_record(played["guesser"], config_pins={"max_turns": 5})]
+    file = tmp_path / "compare.html"
+    file.write_text(render_page(colbench.compare(*runs, force=True), runs), "utf-8")
+    page = opened()
+    page.goto(file.as_uri())
+    expect(page.locator(".forced")).to_have_text("Not alike: max_turns is 10 in A, 5 in B.")
