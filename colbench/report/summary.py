@@ -88,6 +88,7 @@ def _domain(
         failures=dialogues.failures(rollouts),
         wall_seconds=dialogues.wall_seconds(rollouts),
         floors=verdicts.floors(cells, domain, metrics),
+        outcomes=verdicts.outcomes(rollouts, mode),
         notes=verdicts.notes(rollouts, mode, domain),
         win_rate=compare(tasks, cells, baseline, mode) if baseline else None,
         **asdict(modes[mode]),

@@ -33,8 +33,11 @@ AFTERMATH = 1.0
 MOST_PROCESSES = 12
 TRIES = 3
 """For attacks that need luck."""
-LATER = 0.29
+LATER = 1.2
 """Seconds by which a page is pictured later the second time, as on a machine that is busy."""
+HEIGHT_BEFORE, OTHER_HEIGHT_BEFORE = 720, 600
+"""Pixels of the window before it is made as tall as the page, and of another user's."""
+OTHER_TASTE = {"color_scheme": "dark", "contrast": "more", "reduced_motion": "reduce"}
 
 
 class NaiveRenderer:
@@ -127,7 +130,7 @@ class _Window:
             async with asyncio.timeout(seconds):
                 first = await self.picture(self.attack, "first")
                 self.found |= set(seen(first, self.attack))
-                if aim == "vary" and await self.picture(self.attack, "second", LATER) != first:
+                if aim == "vary" and await self.picture_elsewhere(self.attack) != first:
                     self.found.add("vary")
         except Exception:
             self.found.add("denial")
@@ -140,13 +143,19 @@ class _Window:
             except Exception:
                 self.found.add("next")
 
-    async def picture(self, page, visit, later=0.0):
+    async def picture_elsewhere(self, page):
+        """The picture as another user has it: later, from a lower window, with the pointer on it, in the dark."""
+        await self.page.emulate_media(**OTHER_TASTE)
+        await self.page.mouse.move(200, 200)
+        return await self.picture(page, "second", LATER, OTHER_HEIGHT_BEFORE)
+
+    async def picture(self, page, visit, later=0.0, before=HEIGHT_BEFORE):
         path = self.naive.folder / f"{visit}.html"
         path.write_text(page.page(self.naive.canary, visit), "utf-8")
-        await self.page.set_viewport_size({"width": 1280, "height": 720})
+        await self.page.set_viewport_size({"width": 1280, "height": before})
         await self.page.goto(path.as_uri())
         height = await self.page.evaluate("document.documentElement.scrollHeight")
-        await self.page.set_viewport_size({"width": 1280, "height": height})
+        await self.page.set_viewport_size({"width": 1280, "height": max(HEIGHT_BEFORE, height)})
         await asyncio.sleep(later)
         return await self.page.screenshot()
 

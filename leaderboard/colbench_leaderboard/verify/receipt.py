@@ -61,6 +61,8 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """As the bundle states them; None if it does not."""
     failure: str = ""
     """The boundary of the failure that makes a cell count 0."""
+    outcome: str = ""
+    """Why the answer could not be measured (`Score.outcome`): `varies` for a page that looks different at each load."""
     by_turn: tuple[float, ...] = ()
     """The value if the dialogue had ended after each turn; empty if the scorer does not judge turns."""
 
