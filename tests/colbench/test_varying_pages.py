@@ -85,10 +85,10 @@ def test_there_are_many_varying_pages() -> None:
 
 @pytest.mark.parametrize("name", HEIGHTS)
 async def test_all_of_a_page_is_pictured_that_shows_itself_when_it_is_scrolled_to(
-    name: str, renderer: Renderer
+    name: str, browser: Path, tmp_path: Path
 ) -> None:
     (page,) = (page for page in VARYING if page.name == name)
-    render = await renderer.render(source(page))
+    [render] = await rendered([source(page)], browser, tmp_path, 1)
     assert (render.outcome, render.height) == ("rendered", HEIGHTS[name])
 
 
