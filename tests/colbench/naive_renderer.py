@@ -168,12 +168,14 @@ class _Window:
     async def answer(self, route):
         """What the web would give, without the web."""
         asset = await asyncio.to_thread(respond, route.request.url)
-        if asset is None:
-            return await route.abort()
-        if route.request.resource_type == "image":
+        if asset and route.request.resource_type == "image":
             await asyncio.sleep(self.web_seconds)
         with contextlib.suppress(Error):  # the page is gone
-            await route.fulfill(body=asset.body, content_type=asset.content_type)
+            await (
+                route.fulfill(body=asset.body, content_type=asset.content_type)
+                if asset
+                else route.abort()
+            )
 
     async def wait(self):
         """For what a page does once it has been pictured."""

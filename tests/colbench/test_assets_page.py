@@ -189,6 +189,18 @@ def test_a_refresh_to_a_place_of_the_same_page_is_left_out(meta: str) -> None:
     assert prepare(f"<p>x</p>{meta}").page == "<p>x</p>"
 
 
+@pytest.mark.parametrize("frame", ["<iframe", "<IFRAME sandbox=allow-scripts"])
+def test_a_frame_is_sandboxed(frame: str) -> None:
+    name, rest = frame[:7], frame[7:]
+    ready = f'{name} sandbox="allow-same-origin"{rest} srcdoc="x"></iframe>'
+    assert prepare(f'{frame} srcdoc="x"></iframe>').page == ready
+
+
+@pytest.mark.parametrize("text", ["<iframes>", "<!-- <iframe> -->", "<title><iframe></title>"])
+def test_what_only_looks_like_a_frame_stays(text: str) -> None:
+    assert prepare(text).page == text
+
+
 @pytest.mark.parametrize(
     "meta",
     [

@@ -26,8 +26,8 @@ _BOOT = (
 )
 _SAME_PICTURES = (
     "--hide-scrollbars", "--font-render-hinting=none", "--disable-lcd-text", "--disable-font-subpixel-positioning",
-    "--force-color-profile=srgb", "--force-device-scale-factor=1", "--disable-gpu", "--disable-checker-imaging", "--disable-partial-raster",
-    "--disable-image-animation-resync", "--lang=en-US",
+    "--force-color-profile=srgb", "--force-device-scale-factor=1", "--disable-gpu", "--disable-checker-imaging",
+    "--disable-partial-raster", "--disable-image-animation-resync", "--lang=en-US",
     "--blink-settings=lazyLoadEnabled=false,imageAnimationPolicy=2", "--disable-blink-features=CSSRandomFunction",
 )  # fmt: skip
 """The same page gives the same bytes on every machine with the same browser, fonts and assets."""

@@ -17,14 +17,16 @@ from colbench.errors import RenderError, UserError, boundary
 from colbench.pages.render import Render, RenderOutcome
 from colbench.pages.store import RenderStore, render_key
 from colbench.sandbox.browser import assets
+from colbench.sandbox.browser.assets import Prepared
 from colbench.sandbox.browser.assets.vendored import content_hash
+from colbench.sandbox.browser.chromium import Chromium
 from colbench.sandbox.browser.driver import complete
 from colbench.sandbox.browser.find import describe_browser, find_browser
 from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits, excess
 from colbench.sandbox.browser.pool import Pool
 from colbench.sandbox.browser.visit import Sight, TooBigError, VariesError, visit
-from colbench.sandbox.browser.window import WINDOWS
+from colbench.sandbox.browser.window import WINDOWS, Window
 
 CODE = content_hash(Path(__file__).parent, "*.py", without="attacks")
 """Of all code that has a part in pictures and blocks."""
@@ -51,7 +53,7 @@ class Renderer:
         self.cage = ""
         """How the browser is shut in, in words such as `no network, own sandbox`; empty until entered."""
         self.repeated = 0
-        """Pages so far that were tried again, alone and patiently: two loads differed, or one failed."""
+        """Pages so far that were tried again, alone: two loads differed, or one failed."""
         self._executable = find_browser(browser)
         self._workers = workers
         self._limits = limits or Limits()
@@ -157,8 +159,14 @@ class Renderer:
         for _ in range(_ATTEMPTS_ALONE):
             with suppress(Error):
                 async with self._pool.own() as chromium:
-                    return await visit(chromium, prepared, window, self._limits, patient=True)
+                    return await self._visit_alone(chromium, prepared, window)
         return None
+
+    async def _visit_alone(self, chromium: Chromium, page: Prepared, window: Window) -> Sight:
+        """Return what is seen of a page that has this browser for itself: patiently if two loads differ."""
+        with suppress(VariesError):
+            return await visit(chromium, page, window, self._limits)
+        return await visit(chromium, page, window, self._limits, patient=True)
 
 
 def _said(limits: Limits) -> str:

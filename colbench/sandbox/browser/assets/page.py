@@ -1,9 +1,9 @@
 """A page made ready for the browser: only the CSS it can use, inline, and a policy of what it may load.
 
 A link to Tailwind's stylesheet becomes a style element in the same place, so the order of the cascade holds. A
-Tailwind script is asked for by one known address. A refresh that goes to another place of the same page is left out:
-whether it had come before the picture would be chance. Everything else in the page is left as it is; links in
-comments and in text (`<textarea>`, `<script>`) are not links.
+Tailwind script is asked for by one known address. A refresh that goes to another place of the same page is left out,
+and frames get a sandbox in which nothing refreshes: whether it had come before the picture would be chance. Everything
+else in the page is left as it is; links in comments and in text (`<textarea>`, `<script>`) are not links.
 """
 
 from __future__ import annotations
@@ -61,6 +61,9 @@ _CONFIG = re.compile(
 """A configuration that holds data only: without parentheses, backticks and another `=` nothing is called or set."""
 
 
+_FRAME = re.compile(r"\A<iframe", re.I)
+_SANDBOXED = r'\g<0> sandbox="allow-same-origin"'
+"""Of attributes with the same name the first counts. In such a frame, and all within it, nothing refreshes itself."""
 _REFRESH = re.compile(r"""\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)
 """When to go where, as the `content` of a meta element says."""
 
@@ -91,7 +94,7 @@ def prepare(page: str) -> Prepared:
             return f'<style media="{html.escape(media)}">{purge(page)}</style>'
         if match["script"] is not None:
             return _known_script(match, scripts, configs) or match[0]
-        return match[0]
+        return _FRAME.sub(_SANDBOXED, match[0])
 
     ready = _MARKUP.sub(replaced, page)
     allowed = f"; script-src {' '.join(sorted(scripts | configs))}" if scripts else ""

@@ -13,7 +13,7 @@ from functools import cache
 def pieces() -> dict[str, str]:
     """What stands for what."""
     return {
-        "PNG_BOMB_20000": png_bomb(20_000),
+        "PNG_BOMB_23000": png_bomb(23_000),
         "PNG_BOMB_9000": png_bomb(9_000),
         "MOVING_PICTURE": moving_picture("gif"),
         "MOVING_PNG": moving_picture("png"),
