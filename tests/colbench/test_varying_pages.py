@@ -11,12 +11,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from playwright.async_api import async_playwright
 
 from colbench.pages.extract import extract_page
 from colbench.pages.render import Render
 from colbench.pages.store import RenderStore
 from colbench.sandbox.browser import Renderer
-from colbench.sandbox.browser.attacks import Canary, PageAttack, page_attacks
+from colbench.sandbox.browser.attacks import Canary, PageAttack, page_attacks, page_controls
+from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits
 
 VARYING = [page for page in page_attacks() if page.kind == "varying"]
@@ -100,6 +102,29 @@ async def test_a_page_that_looks_different_each_time_has_no_picture_and_is_remem
         render = await renderer.render(source(page))
         assert (render.outcome, render.picture, renderer.repeated) == ("varies", b"", 1)
     assert RenderStore(tmp_path).get(render.key) == render
+
+
+async def test_what_was_repainted_looks_as_if_it_was_drawn_at_once(
+    browser: Path, tmp_path: Path
+) -> None:
+    """A repaint whose edge crosses rounded corners: drawn in part, their pixels come out one level off."""
+    repaint = """() => {
+      const red = new CSSStyleSheet();
+      red.replaceSync("* { color: red }");
+      document.adoptedStyleSheets = document.adoptedStyleSheets.length ? [] : [red];
+    }"""
+    async with async_playwright() as playwright:
+        started, _pid = await Launcher(browser, tmp_path).start(playwright)
+        page = await started.new_page()
+        await page.set_content(source(page_controls()[0]))
+        pictures = [await page.screenshot()]
+        for _ in range(2):
+            await page.evaluate(repaint)
+            pictures.append(await page.screenshot())
+        await started.close()
+    black, red, black_again = pictures
+    assert black != red
+    assert black == black_again
 
 
 async def test_what_is_hidden_on_purpose_stays_hidden(renderer: Renderer) -> None:
