@@ -34,6 +34,9 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     success: bool | None
     """True if the answer is right in all that counts. None: not scored, or the domain has no such metric."""
     checks: tuple[Check, ...] = ()
+    outcome: str = ""
+    """Why there was nothing to measure, as a word of the domain's: in frontend design the outcome of a page that has no
+    picture, such as `varies` or `timeout`. Empty if the answer was measured."""
     note: str = ""
     """What the value does not say: why it is None or 0, or which tests were left out."""
     metrics: dict[str, float] = {}

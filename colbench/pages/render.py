@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from colbench.config import ScoringMode
 
-RenderOutcome = Literal["rendered", "no page", "too big", "timeout", "crash"]
+RenderOutcome = Literal["rendered", "no page", "too big", "timeout", "crash", "varies"]
 """How rendering ended. All but `rendered` are the page's own doing; a browser that fails raises RenderError.
 
+`varies`: two independent loads of the page look different, and did so again when nothing else was rendered.
 `crash`: the page brought down a fresh browser of its own, again and again.
 """
 BlockKind = Literal["heading", "text", "link", "button", "input", "picture", "box"]

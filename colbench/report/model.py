@@ -266,6 +266,8 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Time in which at least one dialogue was running."""
     floors: dict[str, dict[str, float]] = {}
     """Metrics of answers that need no dialogue, by answer, as means over the tasks (`Domain.floors`)."""
+    outcomes: dict[str, int] = {}
+    """Answers that could not be measured, by the word for it (`Score.outcome`), such as `varies`."""
     notes: tuple[Reason, ...] = ()
     """What the verdicts say besides their numbers, the most frequent first."""
     win_rate: WinRate | None = None

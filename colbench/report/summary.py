@@ -89,6 +89,7 @@ def _domain(tasks: Sequence[Task], cells: Cells, config: RunConfig, others: Othe
         failures=dialogues.failures(rollouts),
         wall_seconds=dialogues.wall_seconds(rollouts),
         floors=verdicts.floors(cells, domain, metrics),
+        outcomes=verdicts.outcomes(rollouts, mode),
         notes=verdicts.notes(rollouts, mode, domain),
         win_rate=compare(tasks, cells, others.baseline, mode) if others.baseline else None,
         asking=asking_report(

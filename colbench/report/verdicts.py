@@ -70,15 +70,30 @@ def _floor(rollout: Rollout, mode: str, floor: str, name: str) -> float | None:
 
 
 def notes(rollouts: Iterable[Rollout], mode: str, domain: Domain) -> tuple[Reason, ...]:
-    """Return the most frequent notes of verdicts.
+    """Return the notes of verdicts: all of answers that could not be measured, of the others the most frequent.
 
     Failures of agents and a lacking primary metric are reported elsewhere. Notes that differ only after their
     first semicolon are counted together.
     """
-    scores = (each.scores.get(mode) for each in rollouts if not each.agent_failed)
-    said = Counter(
-        score.note for score in scores if score and score.note and not _lacks_only(score, domain)
+    scores = [
+        score for each in rollouts if not each.agent_failed and (score := each.scores.get(mode))
+    ]
+    unmeasured = Counter(score.note for score in scores if score.outcome and score.note)
+    others = Counter(
+        score.note
+        for score in scores
+        if score.note and not score.outcome and not _lacks_only(score, domain)
     )
+    return (*_reasons(unmeasured), *_reasons(others)[:NOTES])
+
+
+def outcomes(rollouts: Iterable[Rollout], mode: str) -> dict[str, int]:
+    """Return the number of answers that could not be measured, by the reason's word."""
+    scores = (each.scores.get(mode) for each in rollouts)
+    return dict(Counter(score.outcome for score in scores if score and score.outcome))
+
+
+def _reasons(said: Counter[str]) -> list[Reason]:
     alike: dict[str, list[str]] = {}
     for note in said:
         alike.setdefault(note.partition(";")[0], []).append(note)
@@ -86,7 +101,7 @@ def notes(rollouts: Iterable[Rollout], mode: str, domain: Domain) -> tuple[Reaso
         Reason(reason=each[0] if len(each) == 1 else start, count=sum(said[note] for note in each))
         for start, each in alike.items()
     ]
-    return tuple(sorted(found, key=lambda reason: -reason.count)[:NOTES])
+    return sorted(found, key=lambda reason: -reason.count)
 
 
 def _lacks_only(score: Score, domain: Domain) -> bool:

@@ -33,8 +33,14 @@ AFTERMATH = 1.0
 MOST_PROCESSES = 12
 TRIES = 3
 """For attacks that need luck."""
-LATER = 0.29
-"""Seconds by which a page is pictured later the second time, as on a machine that is busy."""
+LATER = 1.2
+"""Seconds by which a page is pictured later the second time, as on a machine that is busy: half of them it is measured
+later."""
+WEB_SECONDS = 3.0
+"""Until a picture of the web comes, the first time; the second time it comes at once."""
+HEIGHT_BEFORE, OTHER_HEIGHT_BEFORE = 720, 600
+"""Pixels of the window before it is made as tall as the page, and of another user's."""
+OTHER_TASTE = {"color_scheme": "dark", "contrast": "more", "reduced_motion": "reduce"}
 
 
 class NaiveRenderer:
@@ -92,8 +98,8 @@ class NaiveRenderer:
             await self.kill()
             await self.start()
         context = await self.browser.new_context()
-        await context.route(re.compile("^https:"), answer)
         window = _Window(self, await context.new_page(), attack)
+        await context.route(re.compile("^https:"), window.answer)
         context.on("page", lambda _page: window.found.add("trace"))
         window.page.on("download", lambda _download: window.found.add("trace"))
         visiting = asyncio.create_task(window.visit())
@@ -117,6 +123,7 @@ class _Window:
         self.page = page
         self.attack = attack
         self.found = set()
+        self.web_seconds = WEB_SECONDS
 
     async def visit(self):
         """A good page, twice the attack, and the good page again."""
@@ -127,7 +134,7 @@ class _Window:
             async with asyncio.timeout(seconds):
                 first = await self.picture(self.attack, "first")
                 self.found |= set(seen(first, self.attack))
-                if aim == "vary" and await self.picture(self.attack, "second", LATER) != first:
+                if aim == "vary" and await self.picture_elsewhere(self.attack) != first:
                     self.found.add("vary")
         except Exception:
             self.found.add("denial")
@@ -140,15 +147,35 @@ class _Window:
             except Exception:
                 self.found.add("next")
 
-    async def picture(self, page, visit, later=0.0):
+    async def picture_elsewhere(self, page):
+        """The picture as another user has it: later, from a lower window, with the pointer on it, in the dark."""
+        await self.page.emulate_media(**OTHER_TASTE)
+        await self.page.mouse.move(200, 200)
+        self.web_seconds = 0.0
+        return await self.picture(page, "second", LATER, OTHER_HEIGHT_BEFORE)
+
+    async def picture(self, page, visit, later=0.0, before=HEIGHT_BEFORE):
         path = self.naive.folder / f"{visit}.html"
         path.write_text(page.page(self.naive.canary, visit), "utf-8")
-        await self.page.set_viewport_size({"width": 1280, "height": 720})
+        await self.page.set_viewport_size({"width": 1280, "height": before})
         await self.page.goto(path.as_uri())
+        await asyncio.sleep(later / 2)
         height = await self.page.evaluate("document.documentElement.scrollHeight")
-        await self.page.set_viewport_size({"width": 1280, "height": height})
-        await asyncio.sleep(later)
+        await self.page.set_viewport_size({"width": 1280, "height": max(HEIGHT_BEFORE, height)})
+        await asyncio.sleep(later / 2)
         return await self.page.screenshot()
+
+    async def answer(self, route):
+        """What the web would give, without the web."""
+        asset = await asyncio.to_thread(respond, route.request.url)
+        if asset and route.request.resource_type == "image":
+            await asyncio.sleep(self.web_seconds)
+        with contextlib.suppress(Error):  # the page is gone
+            await (
+                route.fulfill(body=asset.body, content_type=asset.content_type)
+                if asset
+                else route.abort()
+            )
 
     async def wait(self):
         """For what a page does once it has been pictured."""
@@ -164,14 +191,6 @@ class _Window:
             await asyncio.sleep(0.1)
             if memory_of(self.naive.processes) - usual > MEMORY:
                 return self.found.add("denial")
-
-
-async def answer(route):
-    """What the web would give, without the web."""
-    asset = await asyncio.to_thread(respond, route.request.url)
-    await (
-        route.fulfill(body=asset.body, content_type=asset.content_type) if asset else route.abort()
-    )
 
 
 def seen(picture, attack):

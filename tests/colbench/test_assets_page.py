@@ -174,3 +174,42 @@ def test_addresses_cannot_write_into_the_policy() -> None:
 def test_configurations_do_not_fill_the_header() -> None:
     page = PLAY + "".join(f"<script>tailwind.config = {{a: {n}}}</script>" for n in range(1000))
     assert len(prepare(page).csp) < 1000
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        '<meta http-equiv="refresh" content="1;url=#t">',
+        "<META HTTP-EQUIV=Refresh CONTENT='1; URL=\"#t\"'>",
+        '<meta content="0,https://page.invalid/#t" http-equiv="&#114;efresh">',
+        '<meta http-equiv="refresh" content="1; #t"',
+    ],
+)
+def test_a_refresh_to_a_place_of_the_same_page_is_left_out(meta: str) -> None:
+    assert prepare(f"<p>x</p>{meta}").page == "<p>x</p>"
+
+
+@pytest.mark.parametrize("frame", ["<iframe", "<IFRAME sandbox=allow-scripts"])
+def test_a_frame_is_sandboxed(frame: str) -> None:
+    name, rest = frame[:7], frame[7:]
+    ready = f'{name} sandbox="allow-same-origin"{rest} srcdoc="x"></iframe>'
+    assert prepare(f'{frame} srcdoc="x"></iframe>').page == ready
+
+
+@pytest.mark.parametrize("text", ["<iframes>", "<!-- <iframe> -->", "<title><iframe></title>"])
+def test_what_only_looks_like_a_frame_stays(text: str) -> None:
+    assert prepare(text).page == text
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        '<meta http-equiv="refresh" content="1">',
+        '<meta http-equiv="refresh" content="1;url=https://elsewhere.example/#t">',
+        '<meta http-equiv="refresh" content="1;url=https://[/#t">',
+        '<meta name="refresh" content="1;url=#t">',
+        '<!-- <meta http-equiv="refresh" content="1;url=#t"> -->',
+    ],
+)
+def test_any_other_meta_element_stays(meta: str) -> None:
+    assert prepare(meta).page == meta

@@ -8,13 +8,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from colbench.errors import RenderError, UserError
+from colbench.sandbox.attacks.orphans import adopting_orphans
+from colbench.sandbox.attacks.orphans import descendants as below
 from colbench.sandbox.browser import Renderer
-from colbench.sandbox.browser.launch import Launcher
+from colbench.sandbox.browser.launch import CAGES, Cage, Launcher, caged
+from colbench.sandbox.browser.limits import Limits
 from colbench.sandbox.browser.processes import family, parent_of
 
 PATIENCE = 20.0
@@ -32,8 +37,15 @@ asyncio.run(main())
 """
 
 
+@pytest.fixture(autouse=True)
+def orphans() -> Iterator[None]:
+    """Processes whose parents are gone count as descendants, too."""
+    with adopting_orphans():
+        yield
+
+
 def descendants() -> set[int]:
-    return set(family(os.getpid())) - {os.getpid()}
+    return set(below(os.getpid()))
 
 
 def roots() -> list[int]:
@@ -75,7 +87,8 @@ async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
 
 
 async def test_nothing_is_left_when_the_renderer_is_left(browser: Path, tmp_path: Path) -> None:
-    async with Renderer(str(browser), cache=tmp_path) as renderer:
+    limits = Limits(wall_seconds=PATIENCE)  # a browser that is too busy for the page is ended
+    async with Renderer(str(browser), cache=tmp_path, limits=limits) as renderer:
         await renderer.render("<p>x")
         processes = descendants()
         assert len(processes) > 2
@@ -100,6 +113,28 @@ async def test_nothing_is_left_when_rendering_is_cancelled(browser: Path, tmp_pa
     assert gone(processes)
 
 
+@pytest.mark.parametrize("moment", [0.0, 0.02, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0])
+@pytest.mark.parametrize("cancels", [1, 2])
+async def test_nothing_is_left_when_a_renderer_is_cancelled(
+    browser: Path, tmp_path: Path, moment: float, cancels: int
+) -> None:
+    """Whether its driver, its browser or the check of fonts is being started, or all of it has started."""
+
+    async def hold() -> None:
+        async with Renderer(str(browser), cache=tmp_path):
+            await asyncio.Event().wait()
+
+    before = descendants()
+    holding = asyncio.create_task(hold())
+    await asyncio.wait({holding}, timeout=moment)
+    for _ in range(cancels):
+        holding.cancel()
+        await asyncio.wait({holding}, timeout=moment)
+    with pytest.raises(asyncio.CancelledError):
+        await holding
+    assert gone(descendants() - before)
+
+
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_nothing_is_left_when_the_process_is_ended(
     browser: Path, tmp_path: Path, end: signal.Signals
@@ -114,6 +149,42 @@ def test_nothing_is_left_when_the_process_is_ended(
         assert len(processes) > 3
         process.send_signal(end)
         assert gone(processes)
+
+
+HAVE_AND_HOLD = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
+
+
+@pytest.mark.parametrize("cage", [CAGES[0], CAGES[-1]], ids=lambda cage: cage.words)
+@pytest.mark.parametrize("moment", [0.0, 0.001, 0.003, 0.01, 0.03])
+def test_what_is_caged_dies_with_its_parent_however_early(
+    tmp_path: Path, cage: Cage, moment: float
+) -> None:
+    sleeper = program(tmp_path / "sleeper", "while sleep 1; do :; done")
+    pid_file = tmp_path / "pid"
+    command = [sys.executable, "-c", HAVE_AND_HOLD, *caged(cage, pid_file, sleeper)]
+    with subprocess.Popen(command) as parent:
+        while not (pid_file.exists() and pid_file.read_text()):
+            time.sleep(0.0005)
+        time.sleep(moment)
+        parent.kill()
+    assert gone_that_name(tmp_path)
+
+
+def gone_that_name(path: Path) -> bool:
+    """Return whether every process with this path in its command line has ended before patience does."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        if not list(running_with(str(path).encode())):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def running_with(text: bytes) -> Iterator[int]:
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if text in (entry / "cmdline").read_bytes():
+                yield int(entry.name)
 
 
 def program(path: Path, *lines: str) -> Path:

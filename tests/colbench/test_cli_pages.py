@@ -21,6 +21,13 @@ STILL = (
 )
 EMPTY = STILL.replace("Hello", "")
 TOO_BIG = STILL.replace("Hello", "x" * 2_100_000)
+MOVING = STILL.replace(
+    "Hello",
+    "Hello<img width=1280 height=200 src='data:image/svg+xml,"
+    "<svg xmlns=%22http://www.w3.org/2000/svg%22><style>@keyframes k"
+    "{to{transform:translateX(900px)}}rect{animation:k 1.7s linear infinite}</style>"
+    "<rect width=%2299%22 height=%2299%22/></svg>'>",
+)
 
 
 @pytest.fixture
@@ -222,6 +229,15 @@ def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     assert (found["tasks"], found["default"], found["unsteady"]) == (1, 1, [])
     assert found["floors"]["target"]["ssim"] == 1
     assert found["floors"]["black"]["ssim"] < 1
+
+
+def test_validate_names_a_page_that_looks_different_each_time(here, capsys):
+    Path("moving.jsonl").write_text(MOVING + "\n")
+    assert main(["tasks", "validate", "moving.jsonl", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    (task,) = found["flawed"]
+    assert found["unsteady"] == [task["id"]]
+    assert "its target cannot be rendered (varies" in task["flaws"][1]
 
 
 def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(here, capsys):

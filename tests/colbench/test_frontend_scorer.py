@@ -50,6 +50,7 @@ async def test_the_target_is_worth_one_by_every_measure(scorer):
     assert [score.value for score in scores.values()] == [1.0, 1.0]
     assert [score.success for score in scores.values()] == [None, None]
     assert [score.note for score in scores.values()] == ["", ""]
+    assert [score.outcome for score in scores.values()] == ["", ""]
 
 
 async def test_a_nearer_page_is_worth_more(scorer):
@@ -75,6 +76,7 @@ async def test_an_answer_without_a_page_is_worth_nothing_and_the_paper_s_black_i
     mine = (await clip.embed(black.getvalue(), "crop"))[0]
     theirs = (await clip.embed(target.picture, "crop"))[0]
     assert official.value == pytest.approx(float(mine @ theirs), abs=1e-4)
+    assert default.outcome == official.outcome == "no page"
     assert official.note == "no page: scored as black"
     assert default.note.startswith("no page")
     assert str(default.floors["black"]["cosine"]) in default.note
@@ -83,6 +85,7 @@ async def test_an_answer_without_a_page_is_worth_nothing_and_the_paper_s_black_i
 async def test_a_page_that_cannot_be_rendered_is_worth_nothing(scorer):
     score = (await scorer.score(COFFEE, TOO_BIG.hidden.reference))["default"]
     assert score.value == 0
+    assert score.outcome == "too big"
     assert score.note.startswith("too big: ")
 
 

@@ -30,6 +30,8 @@ from colbench.sandbox.browser.attacks import (
 from colbench.sandbox.browser.limits import Limits
 
 LANES = 2
+VARYING_SAMPLE = 8
+"""Every so many varying pages are rendered among the others here; all of them are in `test_varying_pages.py`."""
 SHORT, LONG = Limits(wall_seconds=5.0), Limits(wall_seconds=60.0)
 """Many attacks use up all of their time; a good page is rendered at last, however busy the machine is."""
 
@@ -74,9 +76,15 @@ def test_a_good_page_bites_nobody(bites):
     assert bites["controls", "good"] == set()
 
 
+def bad_pages():
+    varying = [page for page in page_attacks() if page.kind == "varying"]
+    others = [page for page in page_attacks() if page.kind != "varying"]
+    return (*others, *varying[::VARYING_SAMPLE])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("pages", "limits"), [(page_attacks(), SHORT), (page_controls(), LONG)], ids=["bad", "good"]
+    ("pages", "limits"), [(bad_pages(), SHORT), (page_controls(), LONG)], ids=["bad", "good"]
 )
 async def test_no_page_reaches_anything_and_every_good_one_is_rendered(
     pages, limits, browser, tmp_path
@@ -85,7 +93,7 @@ async def test_no_page_reaches_anything_and_every_good_one_is_rendered(
     report = await attack_renderer(renderer, chosen=pages)
     assert len(report.findings) == len(pages) + 1
     assert [found for found in report.findings if found.faults] == []
-    assert {"rendered", "too big", "timeout", "crash"} >= {
+    assert {"rendered", "too big", "timeout", "crash", "varies"} >= {
         found.outcome for found in report.findings if found.kind != "afterwards"
     }
 

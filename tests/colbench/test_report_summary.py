@@ -256,3 +256,24 @@ def test_a_run_of_several_domains_says_where_its_numbers_are():
     for name in ("success_rate", "value", "metrics"):
         with pytest.raises(UserError, match=r"backend and frontend.*report\.domains"):
             getattr(report, name)
+
+
+def test_answers_that_could_not_be_measured_are_counted_and_all_explained():
+    notes = [
+        ("varies", "v"),
+        ("timeout", "t"),
+        ("", "a"),
+        ("", "a"),
+        ("", "b"),
+        ("", "c"),
+        ("", "d"),
+    ]
+    scores = [Score(scorer="t", value=0.0, success=None, outcome=o, note=n) for o, n in notes]
+    tasks = [task(str(number), "frontend") for number in range(len(scores))]
+    cells = [
+        msgspec.structs.replace(cell(each.id, 0.0), domain="frontend", scores={"default": score})
+        for each, score in zip(tasks, scores, strict=True)
+    ]
+    report = summarize(tasks, 1, cells, CONFIG).domains["frontend"]
+    assert report.outcomes == {"varies": 1, "timeout": 1}
+    assert [note.reason for note in report.notes] == ["v", "t", "a", "b", "c"]

@@ -37,6 +37,8 @@ class Look(Struct, frozen=True, kw_only=True):
 
     digest: str = ""
     flaw: str = ""
+    varies: bool = False
+    """True if the renderer itself found that two loads of the reference differ."""
 
 
 async def check_pages(
@@ -83,11 +85,14 @@ async def _look(renderer: PageRenderer, task: Task) -> Look:
     except InfrastructureError as error:
         return Look(flaw=str(error))
     seen = [(render.outcome, render.picture, render.blocks) for render in renders]
-    return Look(digest=hashlib.sha256(msgspec.msgpack.encode(seen)).hexdigest())
+    return Look(
+        digest=hashlib.sha256(msgspec.msgpack.encode(seen)).hexdigest(),
+        varies=any(render.outcome == "varies" for render in renders),
+    )
 
 
 async def _check(scorer: FrontendScorer, task: Task, first: Look, second: Look) -> TaskCheck:
-    steady = first.digest == second.digest
+    steady = first.digest == second.digest and not first.varies
     if flaw := first.flaw or second.flaw:
         return _unscored(task, flaw)
     try:

@@ -23,7 +23,7 @@ from colbench.domains.frontend.pictures import View
 from colbench.domains.frontend.ssim import picture_ssim
 from colbench.errors import ScorerError, boundary
 from colbench.pages.extract import extract_page, target_page
-from colbench.pages.render import PageRenderer, Render
+from colbench.pages.render import PageRenderer, Render, RenderOutcome
 from colbench.rollout import Followed
 from colbench.score import Score
 from colbench.task import Task
@@ -108,7 +108,7 @@ class FrontendScorer:
         if self._clip:
             black = await self._cosines(_solid(target, BLACK), target, ("cosine",))
             note += f"; the released scorer's black picture has the cosine {black['cosine']}"
-        return self._verdict("default", dict.fromkeys(names, 0.0), note)
+        return self._verdict("default", dict.fromkeys(names, 0.0), note, page.outcome)
 
     async def _official(self, task: Task, answer: str) -> Score:
         if not self._clip:
@@ -120,16 +120,19 @@ class FrontendScorer:
         rendered = page.outcome == "rendered"
         shown = page if rendered else _solid(target, BLACK)
         metrics = await self._cosines(shown, target, ("cosine",))
-        return self._verdict(
-            "official", metrics, "" if rendered else f"{page.outcome}: scored as black"
-        )
+        note = "" if rendered else f"{page.outcome}: scored as black"
+        return self._verdict("official", metrics, note, page.outcome)
 
-    def _verdict(self, mode: ScoringMode, metrics: Metrics, note: str) -> Score:
+    def _verdict(
+        self, mode: ScoringMode, metrics: Metrics, note: str, outcome: RenderOutcome = "rendered"
+    ) -> Score:
+        """Return a score; `outcome` is that of the answer's page."""
         clip = f" clip {self._clip.identity}" if self._clip else ""
         return Score(
             scorer=f"page-similarity/{mode}/{VERSION}{clip}",
             value=metrics.get("cosine"),
             success=None,
+            outcome="" if outcome == "rendered" else outcome,
             note=note,
             metrics=metrics,
             environment=self._renderer.environment,

@@ -35,6 +35,7 @@ NOT_SEEN: dict[RenderOutcome, str] = {
     "too big": "I cannot see your page: it is too big for my browser. Please make it smaller.",
     "timeout": "I cannot see your page: it never finishes loading. Please make it simpler.",
     "crash": "I cannot see your page: my browser breaks down on it. Please make it simpler.",
+    "varies": "I cannot see your page: it looks different each time I load it. Please make it stand still.",
 }
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from colbench.errors import RenderError
+from colbench.sandbox.browser.driver import complete, start_driver
 from colbench.sandbox.browser.fonts import check_fonts
 from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.processes import family_memory, parent_of
@@ -48,20 +49,20 @@ class Chromium:
     @classmethod
     async def start(cls, launcher: Launcher, most_memory: int) -> Chromium:
         """A fresh browser. Raises RenderError saying why there is none."""
-        from playwright.async_api import Error, async_playwright
+        from playwright.async_api import Error
 
         try:
             async with asyncio.timeout(_START_SECONDS):
-                playwright = await async_playwright().start()
+                playwright = await start_driver()
                 try:
                     chromium = cls(playwright, *await launcher.start(playwright), most_memory)
                 except BaseException:
-                    await playwright.stop()
+                    await complete(playwright.stop())
                     raise
                 try:
                     await check_fonts(chromium.browser)
                 except BaseException:
-                    await chromium.close()
+                    await complete(chromium.close())
                     raise
                 return chromium
         except (Error, OSError) as error:

@@ -27,8 +27,8 @@ _BOOT = (
 _SAME_PICTURES = (
     "--hide-scrollbars", "--font-render-hinting=none", "--disable-lcd-text", "--disable-font-subpixel-positioning",
     "--force-color-profile=srgb", "--force-device-scale-factor=1", "--disable-gpu", "--disable-checker-imaging",
-    "--disable-image-animation-resync", "--lang=en-US",
-    "--blink-settings=lazyLoadEnabled=false,imageAnimationPolicy=2",
+    "--disable-partial-raster", "--disable-image-animation-resync", "--lang=en-US",
+    "--blink-settings=lazyLoadEnabled=false,imageAnimationPolicy=2", "--disable-blink-features=CSSRandomFunction",
 )  # fmt: skip
 """The same page gives the same bytes on every machine with the same browser, fonts and assets."""
 _NO_NETWORK = (
@@ -122,13 +122,18 @@ class Launcher:
 
     def _wrapper(self, pid_file: Path, cage: Cage) -> Path:
         """A program that Playwright can start in the browser's stead."""
-        caged = "namespaces" if cage.namespaces else "nothing"
-        python = [sys.executable, "-I", "-S", "-c", _BOOT, str(_INSIDE.parent)]
-        words = [*python, caged, str(pid_file), str(self._executable)]
+        words = caged(cage, pid_file, self._executable)
         wrapper = pid_file.with_suffix(".sh")
         wrapper.write_text(f'#!/bin/sh\nexec {" ".join(map(quote, words))} "$@"\n')
         wrapper.chmod(0o700)
         return wrapper
+
+
+def caged(cage: Cage, pid_file: Path, program: Path) -> list[str]:
+    """Return the command that writes its process's id to the file, shuts itself in and becomes the program."""
+    way = "namespaces" if cage.namespaces else "nothing"
+    python = [sys.executable, "-I", "-S", "-c", _BOOT, str(_INSIDE.parent)]
+    return [*python, way, str(pid_file), str(program)]
 
 
 def _gist(error: Exception) -> str:

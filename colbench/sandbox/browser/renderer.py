@@ -17,13 +17,16 @@ from colbench.errors import RenderError, UserError, boundary
 from colbench.pages.render import Render, RenderOutcome
 from colbench.pages.store import RenderStore, render_key
 from colbench.sandbox.browser import assets
+from colbench.sandbox.browser.assets import Prepared
 from colbench.sandbox.browser.assets.vendored import content_hash
+from colbench.sandbox.browser.chromium import Chromium
+from colbench.sandbox.browser.driver import complete
 from colbench.sandbox.browser.find import describe_browser, find_browser
 from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits, excess
 from colbench.sandbox.browser.pool import Pool
-from colbench.sandbox.browser.visit import Sight, TooBigError, visit
-from colbench.sandbox.browser.window import WINDOWS
+from colbench.sandbox.browser.visit import Sight, TooBigError, VariesError, visit
+from colbench.sandbox.browser.window import WINDOWS, Window
 
 CODE = content_hash(Path(__file__).parent, "*.py", without="attacks")
 """Of all code that has a part in pictures and blocks."""
@@ -49,6 +52,8 @@ class Renderer:
     ) -> None:
         self.cage = ""
         """How the browser is shut in, in words such as `no network, own sandbox`; empty until entered."""
+        self.repeated = 0
+        """Pages so far that were tried again, alone: two loads differed, or one failed."""
         self._executable = find_browser(browser)
         self._workers = workers
         self._limits = limits or Limits()
@@ -82,7 +87,7 @@ class Renderer:
                 self.cage = launcher.cage.words
                 return self
         except BaseException as error:
-            await self._stack.aclose()
+            await complete(self._stack.aclose())
             if isinstance(error, RenderError):
                 raise UserError(f"{error}; --browser names another one") from error
             raise
@@ -93,7 +98,7 @@ class Renderer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._stack.aclose()
+        await complete(self._stack.aclose())
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
         """The page rendered, or its render from the store; None is "no page".
@@ -126,6 +131,8 @@ class Renderer:
             sight = await self._see(page, mode)
         except TooBigError as error:
             return without_picture("too big", str(error))
+        except VariesError:
+            return without_picture("varies", "the page looks different each time it is loaded")
         except TimeoutError:
             seconds = self._limits.wall_seconds
             return without_picture("timeout", f"the page was not rendered in {seconds:g} s")
@@ -135,20 +142,31 @@ class Renderer:
         return Render(key=key, outcome="rendered", mode=mode, **fields)
 
     async def _see(self, page: str, mode: ScoringMode) -> Sight | None:
-        """What is seen of the page; None if it brings down browsers that it has for itself."""
+        """What is seen of the page twice; None if it brings down browsers that it has for itself.
+
+        Raises TooBigError; TimeoutError and VariesError if the page has a browser for itself.
+        """
         from playwright.async_api import Error
 
         if self._pool is None:
             raise RenderError("the renderer has not been entered")
         prepared = await asyncio.to_thread(assets.prepare, page)
-        with suppress(Error, TimeoutError):  # perhaps by the doing of another page
+        window = WINDOWS[mode]
+        with suppress(Error, TimeoutError, VariesError):  # perhaps by the doing of another page
             async with self._pool.shared() as chromium:
-                return await visit(chromium, prepared, WINDOWS[mode], self._limits)
+                return await visit(chromium, prepared, window, self._limits)
+        self.repeated += 1
         for _ in range(_ATTEMPTS_ALONE):
             with suppress(Error):
                 async with self._pool.own() as chromium:
-                    return await visit(chromium, prepared, WINDOWS[mode], self._limits)
+                    return await self._visit_alone(chromium, prepared, window)
         return None
+
+    async def _visit_alone(self, chromium: Chromium, page: Prepared, window: Window) -> Sight:
+        """Return what is seen of a page that has this browser for itself: patiently if two loads differ."""
+        with suppress(VariesError):
+            return await visit(chromium, page, window, self._limits)
+        return await visit(chromium, page, window, self._limits, patient=True)
 
 
 def _said(limits: Limits) -> str:

@@ -1,59 +1,44 @@
-"""One page in a browser: loaded once in a context of its own, where nothing else can be had, and pictured."""
+"""One page in a browser: loaded in a context of its own, where nothing else can be had, and pictured."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from colbench.pages.render import Block
-from colbench.sandbox.browser.assets import SCRIPT_READY, Prepared, respond
+from colbench.sandbox.browser.assets import HOME, SCRIPT_READY, Prepared, respond
 from colbench.sandbox.browser.blocks import read_blocks
 from colbench.sandbox.browser.chromium import Chromium
 from colbench.sandbox.browser.limits import Limits
-from colbench.sandbox.browser.window import Window, fit
+from colbench.sandbox.browser.still import hold_still
+from colbench.sandbox.browser.window import Window, fit, measure
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, CDPSession, Route
+    from playwright.async_api import Browser, BrowserContext, CDPSession, Page, Route
 
-HOME = "https://page.invalid/"
+T = TypeVar("T")
+
 _MOST_ADDRESS = 200
 """Characters kept of an address that was refused."""
 _MOST_LOOKS = 4
 """At a page that is never the same twice."""
-_FREEZE = """async () => {
-  const get = (type, name, of) => Object.getOwnPropertyDescriptor(type.prototype, name).get.call(of);
-  const set = (type, name, of, value) => Object.getOwnPropertyDescriptor(type.prototype, name).set.call(of, value);
-  const fits = (element, selector) => Element.prototype.matches.call(element, selector);
-  await get(Document, 'fonts', document).ready;
-  const still = new CSSStyleSheet();
-  still.replaceSync('* { caret-color: transparent !important; }');
-  const freeze = (root, type, parent) => {
-    set(type, 'adoptedStyleSheets', root, [...get(type, 'adoptedStyleSheets', root), still]);
-    for (const animation of type.prototype.getAnimations.call(root)) {
-      const ends = Number.isFinite(animation.effect.getComputedTiming().endTime);
-      try { ends ? animation.finish() : animation.cancel(); } catch { animation.cancel(); }
-    }
-    for (const element of parent.prototype.querySelectorAll.call(root, '*')) {
-      const shadow = get(Element, 'shadowRoot', element);
-      if (shadow) freeze(shadow, ShadowRoot, DocumentFragment);
-      if (fits(element, 'svg')) { element.pauseAnimations(); element.setCurrentTime(0); }
-      if (fits(element, 'progress:indeterminate')) element.value = 0;
-    }
-  };
-  freeze(document, Document, Document);
-}"""
-"""Everything that moves stands still: what ends has ended, what does not has not begun.
-
-The prototypes are asked, not the document and its elements: those have what the page names `fonts` or `matches`.
-"""
+_LATER = 0.1
+"""Seconds by which everything comes later when a page is loaded for the second time."""
+_PATIENCE = 0.5
+"""Seconds between two looks of a patient visitor."""
 
 
 class TooBigError(Exception):
     """The page wants more than it may have."""
+
+
+class VariesError(Exception):
+    """The page does not look the same when it is loaded again."""
 
 
 class Sight(Struct, frozen=True, kw_only=True):
@@ -68,17 +53,34 @@ class Sight(Struct, frozen=True, kw_only=True):
     refused: tuple[str, ...]
 
 
-async def visit(chromium: Chromium, page: Prepared, window: Window, limits: Limits) -> Sight:
-    """The page as seen in a fresh context of this browser.
+async def visit(
+    chromium: Chromium, page: Prepared, window: Window, limits: Limits, *, patient: bool = False
+) -> Sight:
+    """Return the page as seen in a fresh context of this browser, and seen alike in another.
 
-    Raises TooBigError, TimeoutError when its time is up, Playwright's Error when the page or the browser went down.
+    The second context is another process of the browser. There the page comes later, and what it asks for in another
+    order. `patient`: looks are half a second apart, so that the machine may be busy.
+
+    Raises TooBigError, VariesError, TimeoutError when the time of a load is up, Playwright's Error when the page or
+    the browser went down.
     """
-    visitor = _Visitor(page, window, limits)
-    looking = asyncio.create_task(visitor.look(chromium.browser))
+    first = _Visitor(page, window, limits, pause=_PATIENCE if patient else 0.0)
+    sight = await _bounded(chromium, first, first.see)
+    second = _Visitor(page, window, limits, pause=_PATIENCE if patient else _LATER, late=_LATER)
+    if not await _bounded(chromium, second, lambda browser: second.sees(browser, sight)):
+        raise VariesError
+    return sight
+
+
+async def _bounded(
+    chromium: Chromium, visitor: _Visitor, look: Callable[[Browser], Coroutine[Any, Any, T]]
+) -> T:
+    """Return what the visitor sees within the limits of one load; whatever happens, its context is closed."""
+    looking = asyncio.create_task(look(chromium.browser))
     try:
-        await asyncio.wait({looking}, timeout=limits.wall_seconds)
-        if visitor.asked > limits.requests:
-            raise TooBigError(f"the page asks for more than {limits.requests:,} things")
+        await asyncio.wait({looking}, timeout=visitor.limits.wall_seconds)
+        if visitor.asked > visitor.limits.requests:
+            raise TooBigError(f"the page asks for more than {visitor.limits.requests:,} things")
         if not looking.done():
             raise TimeoutError
         return looking.result()
@@ -87,21 +89,63 @@ async def visit(chromium: Chromium, page: Prepared, window: Window, limits: Limi
 
 
 class _Visitor:
-    """Serves the page once, answers what it asks for, and looks at it."""
+    """Serves the page once, answers what it asks for, and looks at it.
 
-    def __init__(self, page: Prepared, window: Window, limits: Limits) -> None:
-        self._page = page
-        self._window = window
-        self._limits = limits
-        self._context: BrowserContext | None = None
+    `pause`: seconds before each look. `late`: seconds by which the first thing that the page asks for comes late; a
+    half of that the second, a third the third.
+    """
+
+    def __init__(
+        self, page: Prepared, window: Window, limits: Limits, *, pause: float, late: float = 0.0
+    ) -> None:
+        self.limits = limits
         self.asked = 0
         """Requests so far, after that for the page itself."""
+        self._page = page
+        self._window = window
+        self._pause = pause
+        self._late = late
+        self._context: BrowserContext | None = None
         self._served = False
         self._opened = False
         self._left = False
         self._refused: set[str] = set()
 
-    async def look(self, browser: Browser) -> Sight:
+    async def see(self, browser: Browser) -> Sight:
+        """Return the page's picture and what is visible on it."""
+        session, width, full = await self._open(browser)
+        height = min(full, self.limits.picture_height)
+        picture = await self._picture(session, width, height)
+        background, blocks = await read_blocks(session, picture)
+        return Sight(
+            picture=picture,
+            width=width,
+            height=height,
+            background=background,
+            blocks=blocks,
+            cut=full > height,
+            refused=tuple(sorted(self._refused)),
+        )
+
+    async def sees(self, browser: Browser, sight: Sight) -> bool:
+        """Return True if the page looks like this."""
+        session, width, full = await self._open(browser)
+        height = min(full, self.limits.picture_height)
+        if (width, height, full > height) != (sight.width, sight.height, sight.cut):
+            return False
+        return await self._picture(session, width, height, sight.picture) == sight.picture
+
+    async def close(self) -> None:
+        """End the looking; while the tab is being opened Playwright cannot, so that the looking then ends itself."""
+        from playwright.async_api import Error
+
+        self._left = True
+        if self._context and self._opened:
+            with suppress(Error):
+                await self._context.close()
+
+    async def _open(self, browser: Browser) -> tuple[CDPSession, int, int]:
+        """Load the page, hold it still and measure it: the session to look at it, its width and its full height."""
         width, height = self._window.width, self._window.height
         self._context = await browser.new_context(
             viewport={"width": width, "height": height},
@@ -114,7 +158,7 @@ class _Visitor:
             java_script_enabled=self._page.needs_script,
             accept_downloads=False,
         )
-        self._context.set_default_timeout(2000 * self._limits.wall_seconds)
+        self._context.set_default_timeout(2000 * self.limits.wall_seconds)
         await self._context.route("**/*", self._answer)
         page = await self._context.new_page()
         self._opened = True
@@ -129,39 +173,32 @@ class _Visitor:
         await page.goto(HOME, wait_until="load")
         if self._page.needs_script:
             await page.wait_for_function(SCRIPT_READY)
-        size = await fit(page, session, self._window)
-        await page.evaluate(_FREEZE)
-        return await self._see(session, size)
+        return session, *await self._settle(page, session)
 
-    async def close(self) -> None:
-        """End the looking; while the tab is being opened Playwright cannot, so that the looking then ends itself."""
-        from playwright.async_api import Error
+    async def _settle(self, page: Page, session: CDPSession) -> tuple[int, int]:
+        """Hold the page still until two measurements of its height agree; return its width and height."""
+        shadows = "shadowrootmode" in self._page.page.lower()
+        await hold_still(page, session, shadows=shadows)
+        width = await fit(page, session, self._window)
+        height = await measure(page, session, self._window)
+        for _ in range(_MOST_LOOKS):
+            await hold_still(page, session, shadows=shadows)
+            before, height = height, await measure(page, session, self._window)
+            if height == before:
+                break
+        return width, height
 
-        self._left = True
-        if self._context and self._opened:
-            with suppress(Error):
-                await self._context.close()
+    async def _picture(
+        self, session: CDPSession, width: int, height: int, expected: bytes = b""
+    ) -> bytes:
+        """Return the picture once two in a row are the same, or one is as expected.
 
-    async def _see(self, session: CDPSession, size: tuple[int, int]) -> Sight:
-        width, full = size
-        height = min(full, self._limits.picture_height)
-        picture = await self._picture(session, width, height)
-        background, blocks = await read_blocks(session, picture)
-        return Sight(
-            picture=picture,
-            width=width,
-            height=height,
-            background=background,
-            blocks=blocks,
-            cut=full > height,
-            refused=tuple(sorted(self._refused)),
-        )
-
-    async def _picture(self, session: CDPSession, width: int, height: int) -> bytes:
-        """The picture, once two in a row are the same: on a busy machine the first may lack what is drawn last."""
+        On a busy machine the first may lack what is drawn last.
+        """
         beyond = (width, height) != (self._window.width, self._window.height)
         picture = b""
         for _ in range(_MOST_LOOKS):
+            await asyncio.sleep(self._pause)
             shot = await session.send(
                 "Page.captureScreenshot",
                 {
@@ -172,7 +209,7 @@ class _Visitor:
                 },
             )
             before, picture = picture, base64.b64decode(shot["data"])
-            if picture == before:
+            if picture in (before, expected):
                 break
         return picture
 
@@ -190,7 +227,7 @@ class _Visitor:
                 )
                 return
             self.asked += 1
-            if self.asked > self._limits.requests:
+            if self.asked > self.limits.requests:
                 await self.close()
             elif route.request.is_navigation_request():
                 self._refuse(route.request.url)
@@ -199,6 +236,7 @@ class _Visitor:
                 await self._give_asset(route)
 
     async def _give_asset(self, route: Route) -> None:
+        await asyncio.sleep(self._late / self.asked)
         asset = await asyncio.to_thread(respond, route.request.url)
         if asset is None:
             self._refuse(route.request.url)

@@ -45,14 +45,19 @@ _CONTENT_HEIGHT = """() => {
 """The height of the root element, as Firefox lays it out: in Chromium a page without a doctype fills the window."""
 
 
-async def fit(page: Page, session: CDPSession, window: Window) -> tuple[int, int]:
-    """The width and height of the picture of a loaded page, which is laid out anew if it loses width."""
-    if window.fills:
-        metrics = await session.send("Page.getLayoutMetrics")
-        return window.width, max(window.height, math.ceil(metrics["cssContentSize"]["height"]))
-    height = await page.evaluate(_CONTENT_HEIGHT)
-    if height <= window.height:
-        return window.width, height
-    narrow = window.width - window.scrollbar
-    await page.set_viewport_size({"width": narrow, "height": window.height})
-    return narrow, await page.evaluate(_CONTENT_HEIGHT)
+async def fit(page: Page, session: CDPSession, window: Window) -> int:
+    """Return the width of the picture of a loaded page, which is laid out anew if it loses width."""
+    if window.fills or await measure(page, session, window) <= window.height:
+        return window.width
+    width = window.width - window.scrollbar
+    await page.set_viewport_size({"width": width, "height": window.height})
+    return width
+
+
+async def measure(page: Page, session: CDPSession, window: Window) -> int:
+    """Return the height of the picture of a page as it is laid out now."""
+    if not window.fills:
+        return int(await page.evaluate(_CONTENT_HEIGHT))
+    metrics = await session.send("Page.getLayoutMetrics")
+    content: float = metrics["cssContentSize"]["height"]
+    return max(window.height, math.ceil(content))

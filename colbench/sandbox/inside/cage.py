@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import sys
 
 from .system import prctl, unshare
@@ -21,28 +22,46 @@ _INNER_ID = 65534
 def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
     """Become the browser, or wait for it and end as it ends."""
     parent = os.getppid()
+    _die_with_parent()
     _write(pid_file, str(os.getpid()))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if cage == "namespaces":
-        _enter_namespaces()
-    prctl(_PR_SET_PDEATHSIG, _SIGKILL)
-    if os.getppid() not in (parent, 0):
+        _enter_namespaces(parent)
+    elif os.getppid() != parent:
         sys.exit("the parent died meanwhile")
     os.execv(program, [program, *arguments])  # noqa: S606
 
 
-def _enter_namespaces() -> None:
-    """Returns in a child that is process 1 in there; this process waits for it and exits with it."""
+def _enter_namespaces(parent: int) -> None:
+    """Return in a child that is process 1 in there; this process waits for it and exits with it.
+
+    The child cannot see who its parent is. It learns from a pipe that nobody writes to that the parent died before
+    its death would have been told.
+    """
     user, group = os.getuid(), os.getgid()
     unshare(_NEW_USER | _NEW_PIDS | _NEW_NET)
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{_INNER_ID} {user} 1")
     _write("/proc/self/gid_map", f"{_INNER_ID} {group} 1")
+    _die_with_parent()  # new credentials may have taken it back
+    if os.getppid() != parent:
+        sys.exit("the parent died meanwhile")
+    ending, held_open = os.pipe()
     child = os.fork()
     if child:
-        os.closerange(3, 256)
-        prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        os.closerange(3, held_open)
+        os.closerange(held_open + 1, 256)
         os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
+    _die_with_parent()
+    os.close(held_open)
+    if select.select([ending], [], [], 0)[0]:
+        sys.exit("the parent died meanwhile")
+    os.close(ending)
+
+
+def _die_with_parent() -> None:
+    """Have the kernel kill this process when its parent dies."""
+    prctl(_PR_SET_PDEATHSIG, _SIGKILL)
 
 
 def _write(path: str, text: str) -> None:

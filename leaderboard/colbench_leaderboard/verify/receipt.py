@@ -61,6 +61,8 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """As the bundle states them; None if it does not."""
     failure: str = ""
     """The boundary of the failure that makes a cell count 0."""
+    outcome: str = ""
+    """Why the answer could not be measured (`Score.outcome`): `varies` for a page that looks different at each load."""
     asking: dict[str, float] = {}
     """What the questions were worth, derived again: `ask_precision`, `ask_recall`, `ask_f1`, as far as defined."""
     by_turn: tuple[float, ...] = ()

@@ -69,6 +69,7 @@ def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
         human_words=human_words(rollout),
         agent_tokens=_tokens(rollout),
         failure="" if answered or not rollout.failure else rollout.failure.boundary,
+        outcome=score.outcome if score else "",
         asking=_asking(rollout),
         by_turn=tuple(by_turn),
     )

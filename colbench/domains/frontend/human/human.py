@@ -23,6 +23,7 @@ NOT_SEEN: dict[RenderOutcome, str] = {
     "too big": "Your page does not show: it is too big.",
     "timeout": "Your page does not show: it took too long.",
     "crash": "Your page does not show: the browser breaks down on it.",
+    "varies": "Your page does not show: it looks different each time it is loaded.",
 }
 _AGAIN = 0.6
 """What is left of a difference each time that it has been said already."""

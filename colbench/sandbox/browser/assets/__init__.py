@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from colbench.sandbox.browser.assets.addresses import Asset, respond
 from colbench.sandbox.browser.assets.fonts import fonts_environment
-from colbench.sandbox.browser.assets.page import SCRIPT_READY, Prepared, prepare
+from colbench.sandbox.browser.assets.page import HOME, SCRIPT_READY, Prepared, prepare
 from colbench.sandbox.browser.assets.vendored import VERSION
 
 __all__ = [
+    "HOME",
     "SCRIPT_READY",
     "VERSION",
     "Asset",

@@ -1,8 +1,9 @@
 """A page made ready for the browser: only the CSS it can use, inline, and a policy of what it may load.
 
 A link to Tailwind's stylesheet becomes a style element in the same place, so the order of the cascade holds. A
-Tailwind script is asked for by one known address. Everything else in the page is left as it is; links in comments
-and in text (`<textarea>`, `<script>`) are not links.
+Tailwind script is asked for by one known address. A refresh that goes to another place of the same page is left out,
+and frames get a sandbox in which nothing refreshes: whether it had come before the picture would be chance. Everything
+else in the page is left as it is; links in comments and in text (`<textarea>`, `<script>`) are not links.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import html
 import re
 from hashlib import sha256
 from itertools import count
+from urllib.parse import urldefrag, urljoin
 
 from msgspec import Struct
 
 from colbench.sandbox.browser.assets.addresses import is_stylesheet, tailwind_script
 from colbench.sandbox.browser.assets.stylesheet import purge
 
+HOME = "https://page.invalid/"
+"""The address of every page."""
 SCRIPT_READY = """new Promise(resolve => {
   const made = style => style.textContent.includes('! tailwindcss v');
   const look = left => {
@@ -39,6 +43,7 @@ _MARKUP = re.compile(
     |<script(?P<attributes>{_TAG_REST})(?:>(?P<script>.*?)(?:</script\b[^>]*>?|\Z)|\Z)
     |<(?P<text>textarea|title|style|xmp|iframe|noembed|noframes)(?=[\s/>]).*?(?:</(?P=text)\b|\Z)
     |<link(?P<link>{_TAG_REST})(?:>|\Z)
+    |<meta(?P<meta>{_TAG_REST})(?:>|\Z)
     """,
     re.I | re.S | re.X,
 )
@@ -54,6 +59,13 @@ _CONFIG = re.compile(
     re.S | re.X,
 )
 """A configuration that holds data only: without parentheses, backticks and another `=` nothing is called or set."""
+
+
+_FRAME = re.compile(r"\A<iframe", re.I)
+_SANDBOXED = r'\g<0> sandbox="allow-same-origin"'
+"""Of attributes with the same name the first counts. In such a frame, and all within it, nothing refreshes itself."""
+_REFRESH = re.compile(r"""\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)
+"""When to go where, as the `content` of a meta element says."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -73,6 +85,8 @@ def prepare(page: str) -> Prepared:
     inlined = count()
 
     def replaced(match: re.Match[str]) -> str:
+        if match["meta"] is not None:
+            return "" if _stays_here(match["meta"]) else match[0]
         if match["link"] is not None:
             media = _tailwind_media(match["link"])
             if media is None or next(inlined) >= _MOST_INLINED:
@@ -80,7 +94,7 @@ def prepare(page: str) -> Prepared:
             return f'<style media="{html.escape(media)}">{purge(page)}</style>'
         if match["script"] is not None:
             return _known_script(match, scripts, configs) or match[0]
-        return match[0]
+        return _FRAME.sub(_SANDBOXED, match[0])
 
     ready = _MARKUP.sub(replaced, page)
     allowed = f"; script-src {' '.join(sorted(scripts | configs))}" if scripts else ""
@@ -94,6 +108,19 @@ def _tailwind_media(link: str) -> str | None:
     if "stylesheet" not in kinds or "alternate" in kinds or "disabled" in attributes:
         return None
     return attributes.get("media", "") if is_stylesheet(attributes.get("href", "")) else None
+
+
+def _stays_here(meta: str) -> bool:
+    """Return True if a meta element with these attributes goes to another place of the same page."""
+    attributes = _attributes(meta)
+    refresh = _REFRESH.match(attributes.get("content", ""))
+    if attributes.get("http-equiv", "").strip().lower() != "refresh" or not refresh:
+        return False
+    try:
+        address, fragment = urldefrag(urljoin(HOME, refresh[1].strip()))
+    except ValueError:
+        return False
+    return address == HOME and bool(fragment)
 
 
 def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) -> str | None:

@@ -13,9 +13,11 @@ from functools import cache
 def pieces() -> dict[str, str]:
     """What stands for what."""
     return {
-        "PNG_BOMB_20000": png_bomb(20_000),
+        "PNG_BOMB_23000": png_bomb(23_000),
         "PNG_BOMB_9000": png_bomb(9_000),
-        "MOVING_PICTURE": moving_picture(),
+        "MOVING_PICTURE": moving_picture("gif"),
+        "MOVING_PNG": moving_picture("png"),
+        "MOVING_WEBP": moving_picture("webp"),
         "BOMB_USE": _levels('<g id="a{next}">', '<use href="#a{n}" x="1"/>' * 10, "</g>"),
         "BOMB_PATTERN": _levels(
             '<pattern id="p{next}" width="9" height="9" patternUnits="userSpaceOnUse">',
@@ -41,16 +43,17 @@ def png_bomb(side: int) -> str:
     return _data("image/png", b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks))
 
 
-def moving_picture() -> str:
-    """A `data:` address of a GIF that changes its colour without end."""
+def moving_picture(kind: str) -> str:
+    """Return a `data:` address of a GIF, PNG or WebP that changes its colour without end."""
     from PIL import Image
 
-    frames = [Image.new("P", (8, 8), n) for n in range(200)]
-    for frame in frames:
-        frame.putpalette([value for n in range(256) for value in (n, 255 - n, n * 7 % 256)])
+    colors = ((n, 255 - n, n * 7 % 256) for n in range(200))
+    frames = [Image.new("RGB", (8, 8), color) for color in colors]
     stream = io.BytesIO()
-    frames[0].save(stream, "GIF", save_all=True, append_images=frames[1:], duration=20, loop=0)
-    return _data("image/gif", stream.getvalue())
+    frames[0].save(
+        stream, kind.upper(), save_all=True, append_images=frames[1:], duration=20, loop=0
+    )
+    return _data(f"image/{kind}", stream.getvalue())
 
 
 def _levels(start: str, content: str, end: str) -> str:

@@ -1,0 +1,42 @@
+"""Playwright's driver, the process that starts browsers: no cancellation loses one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from playwright.async_api import Playwright
+
+T = TypeVar("T")
+
+
+async def start_driver() -> Playwright:
+    """Start a driver. If this is cancelled meanwhile, the driver is stopped again before the cancellation is raised.
+
+    Playwright starts it in a task that a cancellation does not reach; the driver would run on, and nobody know it.
+    """
+    from playwright.async_api import async_playwright
+
+    starting = asyncio.create_task(async_playwright().start())
+    try:
+        return await complete(starting)
+    except asyncio.CancelledError:
+        if not starting.cancelled() and starting.exception() is None:
+            await complete(starting.result().stop())
+        raise
+
+
+async def complete(work: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
+    """Return the result of work that runs to its end, however often this is cancelled; then raise the cancellation."""
+    task = work if isinstance(work, asyncio.Task) else asyncio.create_task(work)
+    cancellation: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancellation = error
+    if cancellation:
+        raise cancellation
+    return task.result()

@@ -1,0 +1,92 @@
+"""A loaded page made to stand still: what moves is at its end or its beginning, and nothing waits to be scrolled to."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Page
+
+_HOLD_STILL = """async function (within) {
+  const get = (type, name, of) => Object.getOwnPropertyDescriptor(type.prototype, name).get.call(of);
+  const set = (type, name, of, value) => Object.getOwnPropertyDescriptor(type.prototype, name).set.call(of, value);
+  const fits = (element, selector) => Element.prototype.matches.call(element, selector);
+  const styled = [SVGElement, MathMLElement, HTMLElement];
+  await get(Document, 'fonts', document).ready;
+  const still = new CSSStyleSheet();
+  still.replaceSync(`
+    * { caret-color: transparent !important; }
+    *::before, *::after { content-visibility: visible !important; }
+  `);
+  const unhidden = new CSSStyleSheet();
+  unhidden.replaceSync(`
+    :host(:not(#_#_#_)), ::slotted(:not(#_#_#_)) { content-visibility: visible !important; }
+  `);
+  const adopt = (root, type, sheet) => {
+    set(type, 'adoptedStyleSheets', root, [...get(type, 'adoptedStyleSheets', root), sheet]);
+  };
+  const waits = (element) => getComputedStyle(element).contentVisibility == 'auto';
+  const lent = (root) => [...root.querySelectorAll('slot')].flatMap((slot) => slot.assignedElements());
+  const hold = (root, type, parent) => {
+    adopt(root, type, still);
+    if (type == ShadowRoot && [root.host, ...lent(root)].some(waits)) adopt(root, type, unhidden);
+    for (const animation of type.prototype.getAnimations.call(root)) {
+      const ends = Number.isFinite(animation.effect.getComputedTiming().endTime);
+      try { ends ? animation.finish() : animation.cancel(); } catch { animation.cancel(); }
+    }
+    for (const element of parent.prototype.querySelectorAll.call(root, '*')) {
+      const shadow = get(Element, 'shadowRoot', element);
+      if (shadow) hold(shadow, ShadowRoot, DocumentFragment);
+      if (waits(element)) {
+        const style = get(styled.find((type) => element instanceof type), 'style', element);
+        style.setProperty('content-visibility', 'visible', 'important');
+      }
+      if (fits(element, 'svg')) { element.pauseAnimations(); element.setCurrentTime(0); }
+      if (fits(element, 'progress:indeterminate')) element.value = 0;
+    }
+  };
+  within ? hold(within, ShadowRoot, DocumentFragment) : hold(document, Document, Document);
+}"""
+"""A JavaScript function of a shadow root, or of nothing for the document.
+
+Animations that end have ended, others have not begun. What the browser would lay out only where it comes into view
+(`content-visibility: auto`) is laid out: a style attribute that is important yields to nothing in the page but an
+important rule of a shadow tree for its host or what is slotted into it, and that to a more specific one. What is hidden
+stays hidden.
+The prototypes are asked, not the document and its elements: those have what the page names `fonts` or `matches`.
+"""
+
+
+async def hold_still(page: Page, session: CDPSession, *, shadows: bool) -> None:
+    """Hold still the page, its frames and, with `shadows`, shadow trees that are closed to JavaScript, too."""
+    from playwright.async_api import Error
+
+    await page.evaluate(f"({_HOLD_STILL})()")
+    for frame in page.frames[1:]:
+        with suppress(Error):  # it has gone meanwhile
+            await frame.evaluate(f"({_HOLD_STILL})()")
+    if shadows:
+        await _hold_closed_shadows(session)
+
+
+async def _hold_closed_shadows(session: CDPSession) -> None:
+    await session.send("DOM.enable")
+    document = await session.send("DOM.getFlattenedDocument", {"depth": -1, "pierce": True})
+    shadows = chain.from_iterable(node.get("shadowRoots", ()) for node in document["nodes"])
+    for shadow in shadows:
+        if shadow["shadowRootType"] == "closed":
+            await _hold_closed_shadow(session, shadow["backendNodeId"])
+
+
+async def _hold_closed_shadow(session: CDPSession, node: int) -> None:
+    found = await session.send("DOM.resolveNode", {"backendNodeId": node})
+    await session.send(
+        "Runtime.callFunctionOn",
+        {
+            "functionDeclaration": f"function () {{ return ({_HOLD_STILL})(this); }}",
+            "objectId": found["object"]["objectId"],
+            "awaitPromise": True,
+        },
+    )
