@@ -57,7 +57,7 @@ def test_it_is_refused(flags, variable, message, monkeypatch, capsys):
         (["eval", "--agnet", "blank"], "colbench eval ", "--agnet blank; did you mean `--agent`?"),
         (["eval", "--limt=3"], "colbench eval ", "--limt=3; did you mean `--limit`?"),
         (["eval", "--agen", "blank"], "colbench eval ", "--agen blank; did you mean `--agent`?"),
-        (["view", "a", "b", "c"], "colbench view ", "unrecognized arguments: c\n"),
+        (["report", "a", "b"], "colbench report ", "unrecognized arguments: b\n"),
         (["evall"], "colbench [-h]", "did you mean `eval`?"),
         (["tasks", "shwo"], "colbench tasks ", "did you mean `show`?"),
         (["leaderboard", "bild"], "colbench leaderboard ", "did you mean `build`?"),

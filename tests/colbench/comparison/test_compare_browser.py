@@ -120,7 +120,7 @@ def test_all_dialogues_of_a_task_are_side_by_side_with_the_decisions_that_were_t
     dialog = page.locator("dialog[open]")
     expect(dialog.locator("h2")).to_have_text(name)
     sides = dialog.locator(".trial:not([hidden]) .side")
-    assert sides.count() == 3
+    expect(sides).to_have_count(3)
     boxes = [side.bounding_box() for side in sides.all()]
     assert len({round(box["y"]) for box in boxes}) == 1
     assert boxes[0]["x"] < boxes[1]["x"] < boxes[2]["x"]

@@ -215,7 +215,7 @@ def test_a_run_with_one_that_hangs_ends(tmp_path: Path):
         [*command, *flags], cwd=tmp_path, timeout=100, check=False, capture_output=True, text=True
     )
     assert ended.returncode == 0, ended.stderr
-    assert "by a failure 2" in " ".join(ended.stdout.split())
+    assert "agent failed 2 no answer in time" in " ".join(ended.stdout.split())
 
 
 async def test_pictures_are_handed_to_a_function_that_accepts_them(agent_of, dialogues):
