@@ -27,7 +27,7 @@ from colbench.items import Items, source_items
 from colbench.models.human import TextHuman, Voice
 from colbench.pages.render import PageRenderer
 from colbench.pages.store import RenderStore
-from colbench.presentation import AnswerPictures, Draft, ReportPages
+from colbench.presentation import AnswerPictures, DialoguePictures, Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.score import Score
 from colbench.task import Fact, Task
@@ -255,6 +255,18 @@ class Domain:
         """Return what makes the pictures of answers on the leaderboard's site; by default none.
 
         They are put into `gallery/` of `folder`, from renders that were made in an environment.
+        """
+        return None
+
+    def dialogue_pictures(
+        self,
+        folder: Path,  # noqa: ARG002
+        config: RunConfig,  # noqa: ARG002
+        environment: str,  # noqa: ARG002
+    ) -> DialoguePictures | None:
+        """Return what makes the pictures of a run's dialogues for the viewer; by default none.
+
+        They are put into `gallery/` of `folder`, the run's. `environment` is the one in which it was scored.
         """
         return None
 

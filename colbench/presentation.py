@@ -1,4 +1,4 @@
-"""What a domain contributes to the command line, to reports and to the leaderboard's site."""
+"""What a domain contributes to the command line, to reports, to the viewer and to the leaderboard's site."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from colbench.rollout import Rollout
 from colbench.task import Task
 
 
@@ -38,10 +39,12 @@ class Picture(Struct, frozen=True, kw_only=True):
 
     name: str
     """Its caption, such as `Target`."""
-    file: str
-    """Path in the folder of the site."""
-    width: int
-    height: int
+    file: str = ""
+    """Path in the folder of the run or the site; empty if there is no picture."""
+    width: int = 0
+    height: int = 0
+    note: str = ""
+    """Why there is no picture."""
 
 
 class AnswerPictures(Protocol):
@@ -52,3 +55,29 @@ class AnswerPictures(Protocol):
 
     def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
         """Return the pictures of an answer that can be made here, in the order of showing."""
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Pictures of the hidden target, of what an agent showed, and of how they differ."""
+
+    target: Picture
+    shown: Picture
+    difference: Picture
+    note: str = ""
+    """What to know of them, such as that they were made by another browser than the run's."""
+
+
+class DialoguePictures(Protocol):
+    """Pictures of what an agent showed in a dialogue, turn by turn; they are made when they are asked for."""
+
+    legend: str
+    """How to read a difference."""
+
+    def turns(self, rollout: Rollout) -> Sequence[int]:
+        """Return the turns, from 1, in which something was shown."""
+
+    async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
+        """Return the pictures of one of these turns. Raises UserError that says how to get what is lacking."""
+
+    async def close(self) -> None:
+        """End what was started to make pictures."""

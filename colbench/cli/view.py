@@ -1,15 +1,18 @@
-"""`colbench view`: show a dialogue of a run in the terminal, with its answer and its scores, or list dialogues.
+"""`colbench view`: a local web viewer of the dialogues of runs, and dialogues and lists of them in the terminal.
 
---web serves the dialogues of one or more runs as pages at 127.0.0.1 until interrupted, and shows what running runs add;
---export writes the same pages as files.
+Without a further flag it serves the dialogues of all runs as pages at 127.0.0.1 until interrupted, and shows what
+running runs add; --export writes the same pages as files.
 
 --list prints a line for each dialogue, --failed one for each that failed: its task and trial, why it failed, its turns
-and score, and the decisions that were never told.
+and score, and the decisions that were never told. --task prints one dialogue with its answer and its scores. --notes
+prints the notes and labels that were left on dialogues in the viewer.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+import webbrowser
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ from colbench.run import Run, load_run
 from colbench.score import Score
 
 PORT = 8642
+FORMATS = ("csv", "jsonl")
 LONGEST = 20_000
 """Most characters shown of one text; the run folder has all of it."""
 
@@ -32,29 +36,21 @@ LONGEST = 20_000
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "view", help="show or list the dialogues of a run", description=describe(__doc__)
+        "view", help="look into the dialogues of runs", description=describe(__doc__)
     )
-    parser.add_argument("folder", metavar="RUN", help="the run's folder")
-    parser.add_argument(
-        "more",
-        metavar="TASK",
-        nargs="*",
-        help="the task's id (default: the first one of the run); with --web or --export, more runs",
-    )
-    parser.add_argument(
-        "--trial", type=int, metavar="N", default=0, help="the trial, counted from 0 (default: 0)"
-    )
+    parser.add_argument("folders", metavar="RUN", nargs="+", help="the folder of a run")
     parser.add_argument(
         "--port",
         type=int,
         metavar="N",
-        default=PORT,
-        help=f"of --web; 0: a free one (default: {PORT})",
+        help=f"port of the web viewer; 0: a free one (default: {PORT})",
     )
-    listed = parser.add_mutually_exclusive_group()
-    listed.add_argument("--web", action="store_true", help="serve the dialogues as web pages")
-    listed.add_argument("--list", action="store_true", help="print a line for each dialogue")
-    listed.add_argument(
+    parser.add_argument(
+        "--open", action="store_true", help="open the web viewer in this machine's browser"
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--list", action="store_true", help="print a line for each dialogue")
+    shown.add_argument(
         "--failed",
         nargs="?",
         const="",
@@ -62,37 +58,67 @@ def add_to(commands: Any) -> None:
         metavar="CLASS",
         help=f"print a line for each failed dialogue, or for those of a class: {', '.join(FAILURE_CLASSES)}",
     )
-    listed.add_argument("--export", metavar="DIR", help="write the web pages into a new folder")
+    shown.add_argument("--task", metavar="ID", help="print the dialogue about this task")
+    shown.add_argument(
+        "--notes",
+        nargs="?",
+        const="csv",
+        choices=FORMATS,
+        metavar="FORMAT",
+        help="print the notes and labels: csv (the default), or jsonl for JSON lines",
+    )
+    shown.add_argument("--export", metavar="DIR", help="write the web pages into a new folder")
+    parser.add_argument(
+        "--trial", type=int, metavar="N", help="of --task: the trial, counted from 0 (default: 0)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one dialogue, or a line for each, or serve all as web pages."""
-    if args.web:
-        return serve_pages([args.folder, *args.more], args.port)
+    """Serve runs as web pages, or print or export what a flag names."""
+    _refuse_idle(args)
     if args.export is not None:
-        return export_pages([args.folder, *args.more], args.export)
-    if len(args.more) > 1:
-        raise UserError(f"{args.more[1]}: one task at a time; several runs are shown with --web")
-    task = args.more[0] if args.more else None
-    found = load_run(args.folder)
+        return export_pages(args.folders, args.export)
+    if args.notes is not None:
+        return print_notes(args.folders, args.notes)
     if args.list or args.failed is not None:
-        if task:
-            raise UserError(f"{task}: a list is of the whole run; leave out the task, or the flag")
-        show_list(found, args.failed)
-        return 0
-    rollouts = found.folder.rollouts() if task else found.rollouts
-    show(choose(rollouts, task, args.trial, args.folder))
+        show_list(_only(args.folders), args.failed)
+    elif args.task is not None:
+        found = _only(args.folders)
+        show(choose(found.rollouts, args.task, args.trial or 0, args.folders[0]))
+    else:
+        return serve_pages(args.folders, PORT if args.port is None else args.port, args.open)
     return 0
 
 
-def serve_pages(folders: Sequence[str], port: int) -> int:
-    """Serve runs as web pages until interrupted."""
+def _refuse_idle(args: argparse.Namespace) -> None:
+    """Raise UserError if a flag is given that another one leaves without effect."""
+    if args.trial is not None and args.task is None:
+        raise UserError("--trial: chooses among the trials of --task; name one")
+    printing = args.list or any(
+        each is not None for each in (args.failed, args.task, args.notes, args.export)
+    )
+    if printing and (args.open or args.port is not None):
+        flag = "--open" if args.open else "--port"
+        raise UserError(f"{flag}: belongs to the web viewer, which the other flag leaves out")
+
+
+def _only(folders: Sequence[str]) -> Run:
+    """Return the one run. Raises UserError if there are more."""
+    if len(folders) > 1:
+        raise UserError(f"{folders[1]}: the terminal shows one run at a time; the web viewer all")
+    return load_run(folders[0])
+
+
+def serve_pages(folders: Sequence[str], port: int, opened: bool) -> int:
+    """Serve runs as web pages until interrupted; `opened`: in this machine's browser, too."""
     from colbench.viewer.index import index_runs
     from colbench.viewer.server import serve
 
     def announce(address: str) -> None:
         line(f"{address} (Ctrl+C ends it)", "bold")
+        if opened and not webbrowser.open(address):
+            line("--open: no browser was found here; open the address yourself", "dim")
 
     serve(index_runs(folders), port, announce)
     return 0
@@ -105,6 +131,15 @@ def export_pages(folders: Sequence[str], target: str) -> int:
 
     number = write_pages(index_runs(folders), Path(target))
     line(f"{Path(target) / 'index.html'}: {number:,} dialogues", "bold")
+    return 0
+
+
+def print_notes(folders: Sequence[str], form: str) -> int:
+    """Print the notes of runs as CSV or as JSON lines."""
+    from colbench.viewer.notes import format_notes, read_notes
+
+    notes = [(folder, note) for folder in folders for note in read_notes(load_run(folder).path)]
+    sys.stdout.write(format_notes(notes, form))
     return 0
 
 

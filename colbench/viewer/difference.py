@@ -1,36 +1,75 @@
-"""An answer against the reference, line by line."""
+"""An answer next to the reference, line by line, with the differing words marked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import Literal
+from itertools import zip_longest
 
 from msgspec import Struct
 
 MOST_LINES = 2_000
 """Lines of either text beyond which they are not compared: the time grows with their product."""
+LONGEST_LINE = 400
+"""Characters of a line beyond which its words are not compared."""
+ALIKE = 0.4
+"""Least likeness of two lines whose words are compared."""
+WORDS = re.compile(r"\w+|\s+|.")
+
+
+class Part(Struct, frozen=True):
+    """A piece of a line."""
+
+    text: str
+    changed: bool = False
+    """True if the line on the other side has something else there."""
 
 
 class Line(Struct, frozen=True):
-    """A line of one text, or of both."""
+    """A line with its number, from 1."""
 
-    side: Literal["both", "reference", "answer"]
-    text: str
+    number: int
+    parts: Sequence[Part]
 
 
-def compare_lines(reference: str, answer: str) -> list[Line] | None:
-    """Return the lines of both texts in order, common ones once; None if a text is too long to be compared."""
+class Hunk(Struct, frozen=True):
+    """Consecutive lines of both texts that are the same, or that stand in one another's place."""
+
+    same: bool
+    reference: Sequence[Line]
+    answer: Sequence[Line]
+
+
+def compare_lines(reference: str, answer: str) -> list[Hunk] | None:
+    """Return all lines of both texts in order; None if a text is too long to be compared."""
     old, new = reference.splitlines(), answer.splitlines()
     if max(len(old), len(new)) > MOST_LINES:
         return None
-    return list(_lines(old, new))
+    return list(_hunks(old, new))
 
 
-def _lines(old: list[str], new: list[str]) -> Iterator[Line]:
+def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
     for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            yield from (Line("both", text) for text in old[i:j])
-        else:
-            yield from (Line("reference", text) for text in old[i:j])
-            yield from (Line("answer", text) for text in new[k:m])
+        pairs = [_parts(a, b) for a, b in zip_longest(old[i:j], new[k:m])]
+        yield Hunk(
+            same=kind == "equal",
+            reference=[Line(i + n, pairs[n - 1][0]) for n in range(1, j - i + 1)],
+            answer=[Line(k + n, pairs[n - 1][1]) for n in range(1, m - k + 1)],
+        )
+
+
+def _parts(old: str | None, new: str | None) -> tuple[Sequence[Part], Sequence[Part]]:
+    """Return the pieces of two lines; those that differ are marked if the lines are alike."""
+    whole = [Part(old or "")], [Part(new or "")]
+    if not old or not new or old == new or max(len(old), len(new)) > LONGEST_LINE:
+        return whole
+    before, after = WORDS.findall(old), WORDS.findall(new)
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    if matcher.ratio() < ALIKE:
+        return whole
+    found = matcher.get_opcodes()
+    return (
+        [Part("".join(before[i:j]), kind != "equal") for kind, i, j, _, _ in found if i < j],
+        [Part("".join(after[k:m]), kind != "equal") for kind, _, _, k, m in found if k < m],
+    )

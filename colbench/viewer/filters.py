@@ -16,6 +16,8 @@ from colbench.viewer.index import OUTCOMES, Row
 
 FAILED = "failed"
 """In place of an outcome: any class of failure."""
+NOTED = "*"
+"""In place of a label: any label or note."""
 ORDERS: dict[str, Callable[[Row], Any]] = {
     "task": lambda row: (row.task_id, row.trial),
     "turns": lambda row: row.turns,
@@ -40,8 +42,10 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """Lowest score, in percent."""
     most: float | None = None
     """Highest score, in percent."""
+    label: str = ""
+    """A label that a person left, or `*` for any label or note."""
     text: str = ""
-    """Part of the task's id or of the beginning of its request, in any case of letters."""
+    """Part of the task's id, or of the beginning of its request or of its note, in any case of letters."""
     sort: str = ""
     page: int = 1
 
@@ -74,8 +78,14 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
             and (not bounded or row.score is not None)
             and (self.least is None or score >= self.least)
             and (self.most is None or score <= self.most)
-            and self.text.lower() in f"{row.task_id}\n{row.request}".lower()
+            and self._has_label(row)
+            and self.text.lower() in f"{row.task_id}\n{row.request}\n{row.note}".lower()
         )
+
+    def _has_label(self, row: Row) -> bool:
+        if self.label == NOTED:
+            return bool(row.labels or row.note)
+        return not self.label or self.label in row.labels
 
     def select(self, rows: Iterable[Row]) -> list[Row]:
         """Return the matching rows in the order asked for."""

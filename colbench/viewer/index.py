@@ -1,7 +1,7 @@
 """An index of a run's dialogues: one small row each, with the place of the dialogue in `rollouts.jsonl`.
 
-The file is read once, dialogue by dialogue; a dialogue itself is read when it is shown. What a run has added since is
-read on `refresh`.
+The file is read once, dialogue by dialogue; a dialogue itself is read when it is shown. What a run, or a person who
+leaves notes, has added since is read on `refresh`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from colbench.asking.derive import complete
 from colbench.asking.failure_class import FAILURE_CLASSES, FailureClass, failure_class
 from colbench.asking.untold import untold_decisions
 from colbench.command import printable
+from colbench.registry import get_domain
 from colbench.rollout import Rollout, placed_rollouts
 from colbench.run import load_run
 from colbench.task import Task
+from colbench.viewer.notes import Note, Notes
 
 REQUEST = 160
-"""Characters of a request that are kept in a row."""
+"""Characters of a request, or of a note, that are kept in a row."""
 
 Unfailed = Literal["succeeded", "scored", "unscored"]
 """`scored`: in a domain in which answers do not just succeed or fail. `unscored`: no verdict yet, or none possible."""
@@ -45,9 +49,13 @@ class Row(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     turns: int
     score: float | None
-    """The value of the default mode; None if there is none."""
+    """The leading metric in the default mode, from 0 to 1; None if there is none."""
     untold: tuple[str, ...]
     """Hidden decisions that were never told; empty where that is not known."""
+    labels: tuple[str, ...] = ()
+    """Those that a person left."""
+    note: str = ""
+    """The beginning of the note that a person left."""
     start: int
     """Byte offset of the dialogue in the file."""
     length: int
@@ -69,7 +77,10 @@ class RunIndex:
         self.folder = run.folder
         agent = printable(run.config.agent)
         self.title = name if agent in name else f"{name} ({agent})"
+        self.config, self.environments = run.config, run.record.environments
+        self.planned = run.record.tasks.count * run.config.trials
         self._tasks = {task.id: task for task in run.known_tasks()}
+        self._notes = Notes(run.path)
         self._rows: dict[str, Row] = {}
         self._inode, self._end, self._lines = -1, 0, 0
         self.refresh()
@@ -84,9 +95,17 @@ class RunIndex:
         return self._rows.get(key)
 
     def rollout(self, row: Row) -> Rollout:
-        """Read a dialogue."""
+        """Read a dialogue, with its asking."""
         placed = next(placed_rollouts(self.folder.rollouts_path, start=row.start))
-        return placed.rollout
+        return self._complete(placed.rollout)
+
+    def note(self, row: Row) -> Note | None:
+        """Return the note on a dialogue as of the last refresh."""
+        return self._notes.get(row.key)
+
+    def add_note(self, note: Note) -> None:
+        """Keep a note with the run. Raises UserError if it cannot be written."""
+        self._notes.add(note)
 
     def task(self, rollout: Rollout) -> Task | None:
         """Return the task of a dialogue; None where its source no longer gives it as it was."""
@@ -94,7 +113,13 @@ class RunIndex:
         return task if task is not None and task.hash == rollout.task_hash else None
 
     def refresh(self) -> None:
-        """Read what was added; read everything anew if the file was replaced, as by `colbench score`."""
+        """Read what was added; read everything again if the file was replaced, as by `colbench score`."""
+        changed = self._notes.refresh()
+        self._refresh_rollouts()
+        for key in changed & self._rows.keys():
+            self._rows[key] = _with_note(self._rows[key], self._notes.get(key))
+
+    def _refresh_rollouts(self) -> None:
         path = self.folder.rollouts_path
         if not path.exists():
             self._clear()
@@ -107,16 +132,19 @@ class RunIndex:
             return
         for placed in placed_rollouts(path, start=self._end, line=self._lines + 1):
             row = self._summarize(placed.rollout, placed.start, placed.length)
-            self._rows[row.key] = row
+            self._rows[row.key] = _with_note(row, self._notes.get(row.key))
             self._end, self._lines = placed.start + placed.length, placed.line
 
     def _clear(self) -> None:
         self._rows = {}
         self._inode, self._end, self._lines = -1, 0, 0
 
-    def _summarize(self, rollout: Rollout, start: int, length: int) -> Row:
+    def _complete(self, rollout: Rollout) -> Rollout:
         task = self.task(rollout)
-        score = rollout.scores.get("default")
+        return complete([task] if task else [], [rollout])[0]
+
+    def _summarize(self, rollout: Rollout, start: int, length: int) -> Row:
+        task, rollout = self.task(rollout), self._complete(rollout)
         return Row(
             run=self.name,
             key=rollout.key,
@@ -127,11 +155,16 @@ class RunIndex:
             request=rollout.request[:REQUEST],
             outcome=outcome_of(rollout),
             turns=len(rollout.turns),
-            score=score.value if score else None,
+            score=lead_value(rollout),
             untold=untold_decisions(task, rollout),
             start=start,
             length=length,
         )
+
+
+def _with_note(row: Row, note: Note | None) -> Row:
+    labels, text = (note.labels, note.text[:REQUEST]) if note else ((), "")
+    return replace(row, labels=labels, note=text)
 
 
 def outcome_of(rollout: Rollout) -> Outcome:
@@ -139,9 +172,18 @@ def outcome_of(rollout: Rollout) -> Outcome:
     score = rollout.scores.get("default")
     if found := failure_class(rollout):
         return found
-    if score is None or score.value is None:
+    if score is None or lead_value(rollout) is None:
         return "unscored"
     return "succeeded" if score.success else "scored"
+
+
+def lead_value(rollout: Rollout) -> float | None:
+    """Return the value of a dialogue in the default mode, or its domain's fallback; None if neither was taken."""
+    score = rollout.scores.get("default")
+    domain = get_domain(rollout.domain)
+    if score is None or score.value is not None or domain.fallback is None:
+        return score.value if score else None
+    return domain.fallback.of(score)
 
 
 def index_runs(folders: Sequence[str | Path]) -> list[RunIndex]:

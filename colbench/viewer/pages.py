@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from jinja2 import Environment
 from markupsafe import Markup
+from msgspec import Struct
 
 from colbench.asking.failure_class import FAILURE_CLASSES
 from colbench.command import printable
+from colbench.domain import Domain
 from colbench.messages import PUBLIC_MARKER
+from colbench.numbers import percent
+from colbench.presentation import Comparison, Picture
 from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
+from colbench.score import Score
 from colbench.task import Task
 from colbench.viewer.decisions import decisions_of
 from colbench.viewer.difference import compare_lines
-from colbench.viewer.filters import FAILED, Filters
+from colbench.viewer.filters import FAILED, NOTED, Filters
 from colbench.viewer.index import Row, RunIndex
 from colbench.web.assets import content_security_policy, csp_hash, read_asset
 from colbench.web.templating import page_templates
@@ -41,6 +46,38 @@ class Links(Protocol):
 
     def dialogue(self, row: Row, filters: Filters) -> str:
         """Return the address of a dialogue as one of a list."""
+
+    def notes(self, row: Row, filters: Filters) -> str:
+        """Return the address that takes a note on a dialogue; empty if none does."""
+
+    def pictures(self, row: Row, turn: int) -> str:
+        """Return the address of the pictures of a turn; empty if they are in the page."""
+
+    def picture(self, row: Row, picture: Picture) -> str:
+        """Return the address of a picture."""
+
+
+class Stage(Struct, frozen=True, kw_only=True):
+    """What was shown in a turn, next to the hidden target."""
+
+    turn: int
+    metrics: str = ""
+    comparison: Comparison | None = None
+    """None if a script asks for it when it is looked at."""
+    lacking: str = ""
+    """Why it could not be made."""
+
+
+class Showing(Struct, frozen=True, kw_only=True):
+    """What a page of a dialogue has besides the dialogue."""
+
+    neighbors: Neighbors
+    filters: Filters = Filters()
+    stages: Sequence[Stage] = ()
+    legend: str = ""
+    """How to read a difference of pictures."""
+    token: str = ""
+    """Shows the server that a note comes from one of its pages."""
 
 
 def _printable(value: Any) -> Any:
@@ -68,6 +105,7 @@ POLICY = content_security_policy(
     script_src=csp_hash(SCRIPT),
     connect_src="'self'",
     form_action="'self'",
+    img_src="'self' file:",
 )
 """Content security policy of every page."""
 
@@ -87,15 +125,31 @@ def list_page(runs: Sequence[RunIndex], filters: Filters, links: Links) -> str:
         rows=found[(page - 1) * PER_PAGE : page * PER_PAGE],
         total=len(found),
         everything=len(rows),
+        planned=sum(run.planned for run in runs),
         page=page,
         pages=pages,
         counts=counts,
         failed=FAILED,
+        noted=NOTED,
         failures=sum(counts.get(outcome, 0) for outcome in FAILURE_CLASSES),
-        domains=sorted({row.domain for row in rows}),
-        families=sorted({row.family for row in rows if row.family}),
-        decisions=sorted({name for row in rows for name in row.untold}),
+        **_choices(rows),
     )
+
+
+def _choices(rows: Sequence[Row]) -> dict[str, Sequence[str]]:
+    """Return what the filters may be set to."""
+    return {
+        "domains": sorted({row.domain for row in rows}),
+        "families": sorted({row.family for row in rows if row.family}),
+        "decisions": sorted({name for row in rows for name in row.untold}),
+        "labels": known_labels(rows),
+        "notes": [row.key for row in rows if row.labels or row.note],
+    }
+
+
+def known_labels(rows: Sequence[Row]) -> list[str]:
+    """Return the labels that a person has used."""
+    return sorted({label for row in rows for label in row.labels})
 
 
 def page_count(rows: Sequence[Row]) -> int:
@@ -103,26 +157,41 @@ def page_count(rows: Sequence[Row]) -> int:
     return max(1, -(-len(rows) // PER_PAGE))
 
 
-def dialogue_page(
-    run: RunIndex, row: Row, neighbors: Neighbors, filters: Filters, links: Links
-) -> str:
+def dialogue_page(run: RunIndex, row: Row, links: Links, showing: Showing) -> str:
     """Return the page of one dialogue, with links to its neighbors in the list."""
     rollout = run.rollout(row)
     task = run.task(rollout)
-    before, after = neighbors
+    domain = get_domain(rollout.domain)
+    before, after = showing.neighbors
     return _render(
         "dialogue.html",
         links=links,
-        filters=filters,
+        showing=showing,
+        filters=showing.filters,
         run=run,
         row=row,
         rollout=rollout,
-        domain=get_domain(rollout.domain),
+        domain=domain,
         before=before,
         after=after,
-        turns=[(_private(turn), turn) for turn in rollout.turns],
+        note=run.note(row),
+        labels=known_labels(run.rows),
+        scores=_scores(domain, rollout),
+        turns=[(_private(turn), *_said(domain, turn), turn) for turn in rollout.turns],
         **_hidden(task, rollout),
     )
+
+
+def stages(rollout: Rollout, turns: Sequence[int]) -> list[Stage]:
+    """Return what was shown in these turns, without the pictures."""
+    domain = get_domain(rollout.domain)
+    scores = [turn.score for turn in rollout.turns]
+    return [Stage(turn=turn, metrics=lead_metric(domain, scores[turn - 1])) for turn in turns]
+
+
+def stage_part(row: Row, stage: Stage, links: Links) -> str:
+    """Return the pictures of a turn as a part of a page."""
+    return TEMPLATES.get_template("stage.html").render(row=row, stage=stage, links=links)
 
 
 def error_page(title: str, text: str) -> str:
@@ -146,6 +215,25 @@ def find_neighbors(runs: Sequence[RunIndex], row: Row, filters: Filters) -> Neig
     return before, found[place + 1] if place + 1 < len(found) else None
 
 
+def lead_metric(domain: Domain, score: Score | None) -> str:
+    """Return the metric that leads a verdict, such as `layout 64.1 %`; empty if there is none."""
+    for metric in filter(None, (domain.primary, domain.fallback)):
+        value = metric.of(score)
+        if value is not None:
+            return f"{metric.label} {percent(value)}"
+    return ""
+
+
+def _scores(domain: Domain, rollout: Rollout) -> Mapping[str, Score]:
+    """Return the verdicts by mode, a further mode's only if it differs from the first one."""
+    first = rollout.scores.get(domain.modes[0])
+    return {
+        mode: score
+        for mode, score in rollout.scores.items()
+        if mode == domain.modes[0] or first is None or score.value != first.value
+    }
+
+
 def _private(turn: Turn) -> str:
     """Return what the agent wrote for itself."""
     private, marker, _ = turn.raw.partition(PUBLIC_MARKER)
@@ -153,14 +241,23 @@ def _private(turn: Turn) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def _said(domain: Domain, turn: Turn) -> tuple[str, str]:
+    """Return the words of a message, and all of it if the human read only the words."""
+    words = domain.readable(turn.said).strip()
+    return words, turn.said if words != turn.said.strip() else ""
+
+
 def _hidden(task: Task | None, rollout: Rollout) -> dict[str, Any]:
     """Return what the agent was not shown."""
+    answer = rollout.answer or ""
     if task is None:
-        return {"task": None, "decisions": [], "information": "", "difference": None}
+        return {"task": None, "decisions": [], "information": "", "difference": None, "given": ""}
     hidden = task.hidden
+    scored = get_domain(task.domain).source(answer)
     return {
         "task": task,
         "decisions": decisions_of(task, rollout),
         "information": "" if hidden.information == hidden.reference else hidden.information,
-        "difference": compare_lines(hidden.reference, rollout.answer or ""),
+        "difference": compare_lines(hidden.reference, scored),
+        "given": answer if scored.strip() != answer.strip() else "",
     }

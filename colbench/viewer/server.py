@@ -1,29 +1,49 @@
-"""The viewer's server, for this machine alone: it binds 127.0.0.1 and answers no other host's name."""
+"""The viewer's server, for this machine alone: it binds 127.0.0.1 and answers no other host's name.
+
+It changes one thing: notes are appended to those of a run, if the form comes from one of its own pages.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from urllib.parse import quote, urlsplit
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
+from msgspec.structs import replace
 
 from colbench import event_loop
 from colbench.errors import UserError
+from colbench.presentation import Picture
 from colbench.viewer.filters import Filters, read_filters
 from colbench.viewer.index import Row, RunIndex
-from colbench.viewer.pages import POLICY, dialogue_page, error_page, find_neighbors, list_page
+from colbench.viewer.notes import make_note
+from colbench.viewer.pages import (
+    POLICY,
+    Showing,
+    Stage,
+    dialogue_page,
+    error_page,
+    find_neighbors,
+    list_page,
+    stage_part,
+    stages,
+)
+from colbench.viewer.pictures import RunPictures
 
 HOST = "127.0.0.1"
 HOSTS = (HOST, "localhost")
 """Names under which it answers; another one is a page of someone else that made its name point here."""
 MOST = 65535
+LONGEST_FORM = 100_000
+"""Bytes."""
 HEADERS = {
     "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
@@ -40,7 +60,23 @@ class ServerLinks:
 
     def dialogue(self, row: Row, filters: Filters) -> str:
         """Return the address of a dialogue as one of a list."""
-        return f"/runs/{quote(row.run, safe='')}/{quote(row.key, safe='')}{filters.query}"
+        return f"{_place(row)}{filters.query}"
+
+    def notes(self, row: Row, filters: Filters) -> str:
+        """Return the address that takes a note on a dialogue."""
+        return f"{_place(row)}/notes{filters.query}"
+
+    def pictures(self, row: Row, turn: int) -> str:
+        """Return the address of the pictures of a turn."""
+        return f"{_place(row)}/pictures/{turn}"
+
+    def picture(self, row: Row, picture: Picture) -> str:
+        """Return the address of a picture."""
+        return f"/runs/{quote(row.run, safe='')}/files/{picture.file}"
+
+
+def _place(row: Row) -> str:
+    return f"/runs/{quote(row.run, safe='')}/{quote(row.key, safe='')}"
 
 
 class Viewer:
@@ -48,7 +84,9 @@ class Viewer:
 
     def __init__(self, runs: Sequence[RunIndex]) -> None:
         self._runs = runs
+        self._pictures = {run.name: RunPictures(run) for run in runs}
         self._links = ServerLinks()
+        self._token = secrets.token_urlsafe()
 
     async def show_list(self, request: web.Request) -> web.Response:
         """Return the list of dialogues."""
@@ -57,21 +95,83 @@ class Viewer:
 
     async def show_dialogue(self, request: web.Request) -> web.Response:
         """Return one dialogue."""
-        self._refresh()
-        name, key = request.match_info["run"], request.match_info["key"]
-        run = next((run for run in self._runs if run.name == name), None)
-        row = run.row(key) if run else None
-        if run is None or row is None:
-            return _error(404, "No such dialogue", f"{name} has no dialogue {key}.")
+        run, row = self._find(request)
         filters = read_filters(request.query)
-        neighbors = find_neighbors(self._runs, row, filters)
-        return _html(dialogue_page(run, row, neighbors, filters, self._links))
+        rollout, pictures = run.rollout(row), self._pictures[run.name]
+        turns = pictures.turns(rollout) if run.task(rollout) else ()
+        showing = Showing(
+            neighbors=find_neighbors(self._runs, row, filters),
+            filters=filters,
+            stages=stages(rollout, turns),
+            legend=pictures.legend(rollout),
+            token=self._token,
+        )
+        return _html(dialogue_page(run, row, self._links, showing))
+
+    async def show_pictures(self, request: web.Request) -> web.Response:
+        """Return the pictures of a turn, as a part of the dialogue's page; they are made if they are not there yet."""
+        run, row = self._find(request)
+        rollout, turn = run.rollout(row), int(request.match_info["turn"])
+        task = run.task(rollout)
+        if task is None:
+            raise UserError("the run's task source no longer gives this task as it was")
+        stage = Stage(turn=turn)
+        try:
+            comparison = await self._pictures[run.name].of(task, rollout, turn)
+            stage = replace(stage, comparison=comparison)
+        except UserError as error:
+            stage = replace(stage, lacking=str(error))
+        return _html(stage_part(row, stage, self._links))
+
+    async def send_file(self, request: web.Request) -> web.StreamResponse:
+        """Send a picture."""
+        run = self._run(request.match_info["run"])
+        file = run.folder.path / "gallery" / request.match_info["file"]
+        if not file.is_file():
+            raise web.HTTPNotFound
+        return web.FileResponse(file, headers={"Content-Type": "image/webp"})
+
+    async def take_note(self, request: web.Request) -> web.Response:
+        """Append a note, and show the dialogue again."""
+        form = await request.post()
+        sent = str(form.get("token", ""))
+        own = request.headers.get("Origin") == f"http://{request.host}"
+        if not own or not secrets.compare_digest(sent.encode(), self._token.encode()):
+            text = "Notes are taken from the viewer's own pages only. Open the dialogue again."
+            return _error(403, "Not saved", text)
+        run, row = self._find(request)
+        run.add_note(
+            make_note(run.rollout(row), str(form.get("labels", "")), str(form.get("text", "")))
+        )
+        place = self._links.dialogue(row, read_filters(request.query))
+        raise web.HTTPSeeOther(f"{place}#note")
 
     async def count(self, request: web.Request) -> web.Response:
         """Return the number of dialogues of all runs; the list asks for it while a run goes on."""
         del request
         self._refresh()
         return web.json_response({"dialogues": sum(len(run.rows) for run in self._runs)})
+
+    async def close(self, app: web.Application) -> None:
+        """End what was started to make pictures."""
+        del app
+        for pictures in self._pictures.values():
+            await pictures.close()
+
+    def _run(self, name: str) -> RunIndex:
+        run = next((run for run in self._runs if run.name == name), None)
+        if run is None:
+            raise web.HTTPNotFound
+        return run
+
+    def _find(self, request: web.Request) -> tuple[RunIndex, Row]:
+        """Return the run and the row of a request. Raises HTTPNotFound if there is none."""
+        self._refresh()
+        run = self._run(request.match_info["run"])
+        row = run.row(request.match_info["key"])
+        if row is None:
+            raise web.HTTPNotFound
+        return run, row
 
     def _refresh(self) -> None:
         for run in self._runs:
@@ -81,10 +181,14 @@ class Viewer:
 def make_app(runs: Sequence[RunIndex]) -> web.Application:
     """Return the application that shows runs."""
     viewer = Viewer(runs)
-    app = web.Application(middlewares=[_guard])
+    app = web.Application(middlewares=[_guard], client_max_size=LONGEST_FORM)
     app.router.add_get("/", viewer.show_list)
     app.router.add_get("/count", viewer.count)
+    app.router.add_get(r"/runs/{run}/files/gallery/{file:[0-9a-f-]+\.webp}", viewer.send_file)
     app.router.add_get("/runs/{run}/{key}", viewer.show_dialogue)
+    app.router.add_get(r"/runs/{run}/{key}/pictures/{turn:\d{1,6}}", viewer.show_pictures)
+    app.router.add_post("/runs/{run}/{key}/notes", viewer.take_note)
+    app.on_cleanup.append(viewer.close)
     return app
 
 
@@ -127,6 +231,9 @@ async def _guard(request: web.Request, handler: Handler) -> web.StreamResponse:
             response = await handler(request)
         except UserError as error:
             response = _error(400, "That does not work", str(error))
+        except web.HTTPRedirection as redirection:
+            response = web.Response(status=redirection.status)
+            response.headers["Location"] = redirection.headers["Location"]
         except web.HTTPException as error:
             response = _error(error.status, error.reason, f"{request.path}: {error.reason}")
     response.headers.update(HEADERS)

@@ -1,9 +1,13 @@
 "use strict";
-/* Keys: j and k go to the next and the previous dialogue or row, / to the search, u to the list. */
-const typing = (place) => place.closest("input, select, textarea") !== null;
+const $ = (selector) => document.querySelector(selector);
+const typing = (place) => place.closest("input:not([type=range]), select, textarea") !== null;
+
+/* ---- Keys */
+const help = $("dialog.help");
+const showHelp = () => { if (!help.open) help.showModal(); };
 
 function step(way) {
-  const link = document.querySelector(`a[rel="${way}"]`);
+  const link = $(`a[rel="${way}"]`);
   if (link) { link.click(); return; }
   const rows = [...document.querySelectorAll(".list tbody a")];
   const now = rows.indexOf(document.activeElement);
@@ -11,22 +15,53 @@ function step(way) {
   rows[Math.min(next, rows.length - 1)]?.focus();
 }
 
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-  if (event.key === "j") step("next");
-  else if (event.key === "k") step("prev");
-  else if (event.key === "u") document.querySelector('a[rel="up"]')?.click();
-  else if (event.key === "/") {
-    const search = document.querySelector('input[type="search"]');
-    if (!search) return;
-    event.preventDefault();
-    search.focus();
-  }
-});
+function write() {
+  const note = $("details.note");
+  if (!note) return;
+  note.open = true;
+  note.querySelector("textarea").focus();
+}
 
-/* While a run goes on, the list says how many dialogues were added. */
+const KEYS = {
+  "j": () => step("next"),
+  "k": () => step("prev"),
+  "u": () => $('a[rel="up"]')?.click(),
+  "/": () => $('input[type="search"]')?.focus(),
+  "n": write,
+  "?": showHelp,
+  "]": () => nextStage(1),
+  "[": () => nextStage(-1),
+  "s": () => setMode("slider"),
+  "b": () => setMode("sides"),
+  "d": () => setMode("difference"),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+  if (event.key === "Escape" && typing(event.target)) event.target.blur();
+  if (typing(event.target) || !(event.key in KEYS)) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+for (const button of document.querySelectorAll("[data-help]")) {
+  button.hidden = false;
+  button.addEventListener("click", showHelp);
+}
+
+/* ---- Filters: addresses without empty fields, a choice shows at once, folded on a phone */
+const filters = $("form.filters");
+if (filters) {
+  filters.addEventListener("formdata", ({ formData }) => {
+    for (const [name, value] of [...formData]) if (!value) formData.delete(name);
+  });
+  for (const choice of filters.querySelectorAll("select")) choice.addEventListener("change", () => filters.requestSubmit());
+  const fold = filters.querySelector("details");
+  if (matchMedia("(max-width: 640px)").matches) fold.open = "used" in fold.dataset;
+}
+
+/* ---- While a run goes on, the list says how many dialogues were added */
 const EVERY = 3000;
-const news = document.querySelector("#news");
+const news = $("#news");
 
 async function look() {
   try {
@@ -45,3 +80,70 @@ async function look() {
 }
 
 if (news) setTimeout(look, EVERY);
+
+/* ---- Pictures: one turn at a time, made by the server when it is first looked at */
+const stages = [...document.querySelectorAll(".stage")];
+
+function setMode(mode) {
+  const place = $(".stages");
+  if (!place) return;
+  place.dataset.mode = mode;
+  for (const button of place.querySelectorAll("button[data-mode]")) {
+    button.setAttribute("aria-pressed", button.dataset.mode === mode);
+  }
+}
+
+async function load(stage) {
+  if (!stage.dataset.address) return;
+  const { address } = stage.dataset;
+  delete stage.dataset.address;
+  const place = stage.querySelector(".pictures");
+  try {
+    const made = new DOMParser().parseFromString(await (await fetch(address)).text(), "text/html");
+    place.replaceChildren(...made.body.childNodes);
+  } catch {
+    stage.dataset.address = address;
+    place.firstElementChild.textContent = "The server does not answer; reload the page once it runs again.";
+  }
+}
+
+function showStage(chosen) {
+  for (const stage of stages) stage.hidden = stage !== chosen;
+  for (const link of document.querySelectorAll(".turnbar a")) {
+    if (link.hash === `#${chosen.id}`) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+  load(chosen);
+}
+
+function nextStage(way) {
+  const next = stages[stages.findIndex((stage) => !stage.hidden) + way];
+  if (!next) return;
+  history.replaceState(null, "", `#${next.id}`);
+  showStage(next);
+}
+
+function follow() {
+  const named = stages.find((stage) => `#${stage.id}` === location.hash);
+  if (named) showStage(named);
+}
+
+if (stages.length) {
+  $(".stages .tools").hidden = false;
+  $(".stages").addEventListener("click", (event) => {
+    const { mode } = event.target.closest("button")?.dataset ?? {};
+    if (mode) setMode(mode);
+    const turn = event.target.closest(".turnbar a");
+    if (!turn) return;
+    event.preventDefault();
+    history.replaceState(null, "", turn.hash);
+    follow();
+  });
+  $(".stages").addEventListener("input", ({ target }) => {
+    target.closest(".layers").style.setProperty("--cut", `${target.value}%`);
+  });
+  addEventListener("hashchange", follow);
+  showStage(stages.find((stage) => !stage.hidden));
+  follow();
+}
+if (location.hash === "#note" && $("details.note")) $("details.note").open = true;

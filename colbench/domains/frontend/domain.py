@@ -17,7 +17,7 @@ from colbench.leaks import hidden_items, used_items
 from colbench.models.human import Voice
 from colbench.pages.extract import extract_page
 from colbench.pages.store import RenderStore
-from colbench.presentation import AnswerPictures, Draft, ReportPages
+from colbench.presentation import AnswerPictures, DialoguePictures, Draft, ReportPages
 from colbench.rollout import Rollout
 from colbench.task import Fact, Task
 
@@ -208,6 +208,14 @@ class FrontendDomain(Domain):
         from colbench.domains.frontend.gallery.comparison import PageComparison
 
         return PageComparison(folder, renders, environment)
+
+    def dialogue_pictures(
+        self, folder: Path, config: RunConfig, environment: str
+    ) -> DialoguePictures:
+        """Return target, page and difference of every turn; pages without a render are rendered."""
+        from colbench.domains.frontend.gallery.rendered import RenderedPages
+
+        return RenderedPages(folder, config, environment)
 
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]

@@ -51,6 +51,15 @@ class Album:
         self._environment = environment
         self._shots: dict[str | Pair, Shot] = {}
 
+    def can_take(self, target: str, page: str) -> bool:
+        """Return True if the pictures of a pair and its difference exist, or the store has the renders for them."""
+        keys = sorted({self._key(target), self._key(page)})
+        names = [_name(key) for key in keys]
+        if target != page:
+            names.append(_name(self._key(target), self._key(page)))
+        made = all((self._folder / name).exists() for name in names)
+        return made or all(self._store.get(key) for key in keys)
+
     def take(self, pages: Iterable[str], pairs: Iterable[Pair]) -> None:
         """Make the pictures of these pages, and of how the target and the page of these pairs differ.
 
@@ -84,14 +93,14 @@ class Album:
         return render_key(page, "default", self._environment)
 
     def _page(self, key: str) -> Shot:
-        return self._kept(f"{key[:NAME]}.webp", (key,), pictures.thumbnail)
+        return self._kept((key,), pictures.thumbnail)
 
     def _pair(self, pair: Pair) -> Shot:
-        name = "-".join(key[:NAME] for key in pair)
-        return self._kept(f"{name}.webp", pair, pictures.difference)
+        return self._kept(pair, pictures.difference)
 
-    def _kept(self, name: str, keys: Sequence[str], make: Callable[..., bytes]) -> Shot:
-        """Return the picture of this name; make it from the renders of these keys unless it exists."""
+    def _kept(self, keys: Sequence[str], make: Callable[..., bytes]) -> Shot:
+        """Return the picture that belongs to the renders of these keys; make it from them unless it exists."""
+        name = _name(*keys)
         path = self._folder / name
         if not path.exists():
             renders = [self._store.get(key) for key in keys]
@@ -103,6 +112,11 @@ class Album:
             _write(path, make(*(render.picture for render in renders if render)))
         width, height = pictures.size_of(path.read_bytes())
         return Shot(file=f"{self._folder.name}/{name}", width=width, height=height)
+
+
+def _name(*keys: str) -> str:
+    """Return the name of the file that belongs to one or two renders."""
+    return "-".join(key[:NAME] for key in keys) + ".webp"
 
 
 def _write(path: Path, content: bytes) -> None:

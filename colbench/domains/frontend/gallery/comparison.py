@@ -1,41 +1,50 @@
-"""Target, render and difference of a page, for the leaderboard's site."""
+"""Target, page and difference as pictures, for the viewer and for the leaderboard's site."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from colbench.domains.frontend.gallery.album import Album
+from colbench.domains.frontend.gallery.album import Album, Shot
 from colbench.pages.extract import extract_page, target_page
 from colbench.pages.store import RenderStore
-from colbench.presentation import Picture
+from colbench.presentation import Comparison, Picture
 from colbench.task import Task
+
+LEGEND = (
+    "Difference: blue-green is on the target only, red on the render only, violet has another color; "
+    "gray is the same."
+)
 
 
 class PageComparison:
-    """The pictures of final pages, from the store of renders; what was not rendered is not shown."""
+    """The pictures of pages next to their targets, from the store of renders."""
 
-    legend = (
-        "Difference: blue-green is on the target only, red on the render only, violet has another color; "
-        "gray is the same."
-    )
+    legend = LEGEND
 
     def __init__(self, folder: Path, renders: RenderStore, environment: str) -> None:
         self._album = Album(folder, renders, environment)
 
-    def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
-        """Return target, render and difference, as far as there are renders."""
+    def can_compare(self, task: Task, page: str) -> bool:
+        """Return True if the target and a page have renders."""
+        return self._album.can_take(target_page(task.hidden.reference), page)
+
+    def compare(self, task: Task, page: str | None) -> Comparison:
+        """Return target, page and difference; what was not rendered has a note instead of a picture."""
         target = target_page(task.hidden.reference)
-        page = None if answer is None else extract_page(answer)
         pages = [target] if page is None else [target, page]
         self._album.take(pages, [(target, page)] if page is not None else [])
-        shots = {
-            "Target": self._album.page(target),
-            "Render": self._album.page(page),
-            "Difference": self._album.difference(target, page),
-        }
-        return [
-            Picture(name=name, file=shot.file, width=shot.width, height=shot.height)
-            for name, shot in shots.items()
-            if shot.file
-        ]
+        return Comparison(
+            target=_picture("Target", self._album.page(target)),
+            shown=_picture("Render", self._album.page(page)),
+            difference=_picture("Difference", self._album.difference(target, page)),
+        )
+
+    def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
+        """Return target, render and difference of an answer, as far as there are renders."""
+        found = self.compare(task, None if answer is None else extract_page(answer))
+        return [each for each in (found.target, found.shown, found.difference) if each.file]
+
+
+def _picture(name: str, shot: Shot) -> Picture:
+    return Picture(name=name, file=shot.file, width=shot.width, height=shot.height, note=shot.note)

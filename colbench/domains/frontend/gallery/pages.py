@@ -136,7 +136,7 @@ class Gallery:
             yield Picture(name="Difference", shot=self._album.difference(target, final))
 
     def _steps(self, rollout: Rollout) -> Iterator[Step]:
-        for number, (turn, page) in enumerate(_shown(rollout), start=1):
+        for number, (turn, page) in enumerate(shown_pages(rollout), start=1):
             picture = self._picture(f"Turn {number}", page, turn.score)
             said = turn.said[:WORDS] if page is None else ""
             yield Step(picture=picture, said=said, human=turn.human)
@@ -177,7 +177,7 @@ def _pages_and_pairs(tasks: Sequence[Task], grid: Grid) -> tuple[list[str], list
     for task, row in zip(tasks, grid, strict=True):
         pages.append(_target(task))
         for rollout in filter(None, row):
-            pages += [page for _, page in _shown(rollout) if page]
+            pages += [page for _, page in shown_pages(rollout) if page]
             if final := _final(rollout):
                 pages.append(final)
                 pairs.append((_target(task), final))
@@ -192,7 +192,7 @@ def _final(rollout: Rollout) -> str | None:
     return extract_page(rollout.answer) if rollout.answer is not None else None
 
 
-def _shown(rollout: Rollout) -> Iterator[tuple[Turn, str | None]]:
+def shown_pages(rollout: Rollout) -> Iterator[tuple[Turn, str | None]]:
     """Yield each turn with the page that it showed; on the last turn that is the answer's."""
     for turn in rollout.turns[:-1]:
         yield turn, extract_page(turn.said)

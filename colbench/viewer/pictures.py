@@ -1,0 +1,51 @@
+"""Pictures of what the agents of a run showed, made when they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from colbench.errors import UserError
+from colbench.presentation import Comparison, DialoguePictures
+from colbench.registry import get_domain
+from colbench.rollout import Rollout
+from colbench.task import Task
+from colbench.viewer.index import RunIndex
+
+
+class RunPictures:
+    """Pictures of the dialogues of one run, in whichever domain."""
+
+    def __init__(self, run: RunIndex) -> None:
+        self._run = run
+        self._makers: dict[str, DialoguePictures | None] = {}
+
+    def turns(self, rollout: Rollout) -> Sequence[int]:
+        """Return the turns, from 1, of which there are pictures; empty if the domain has none."""
+        maker = self._maker(rollout.domain)
+        return maker.turns(rollout) if maker else ()
+
+    def legend(self, rollout: Rollout) -> str:
+        """Return how to read a difference."""
+        maker = self._maker(rollout.domain)
+        return maker.legend if maker else ""
+
+    async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
+        """Return the pictures of a turn. Raises UserError if there are none, or they cannot be made here."""
+        maker = self._maker(rollout.domain)
+        if maker is None or turn not in maker.turns(rollout):
+            raise UserError(f"turn {turn} of this dialogue has no picture")
+        return await maker.of(task, rollout, turn)
+
+    async def close(self) -> None:
+        """End what was started to make pictures."""
+        for maker in filter(None, self._makers.values()):
+            await maker.close()
+
+    def _maker(self, domain: str) -> DialoguePictures | None:
+        if domain not in self._makers:
+            run = self._run
+            environment = run.environments.get(domain, "")
+            self._makers[domain] = get_domain(domain).dialogue_pictures(
+                run.folder.path, run.config, environment
+            )
+        return self._makers[domain]
