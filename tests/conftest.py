@@ -7,14 +7,18 @@ import lzma
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from colbench.errors import UserError
 from colbench.sandbox.browser import Renderer, find_browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 settings.register_profile("no deadline", deadline=None)
 settings.register_profile("long", deadline=None, max_examples=20_000)
@@ -74,6 +78,62 @@ def axe() -> str:
     """The accessibility checker, as a script."""
     packed = Path(__file__).parent / "vendor" / "axe-core" / "axe-4.14.1.min.js.xz"
     return lzma.decompress(packed.read_bytes()).decode()
+
+
+@pytest.fixture(scope="module")
+def chromium(browser: Path) -> Iterator[Browser]:
+    """A running browser; a module that uses it has no asynchronous tests, which its event loop would disturb."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Return a function that opens an empty page, 1280 pixels wide unless its options say otherwise.
+
+    The test fails if a page has an error, opens a dialog as hostile scripts do, or requests what is not below `origin`.
+    """
+    wrong: list[str] = []
+    contexts = []
+
+    def start(origin: str = "file:", **options: Any) -> Page:
+        context = chromium.new_context(**({"viewport": {"width": 1280, "height": 800}} | options))
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(origin) else wrong.append(request.url),
+        )
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture(scope="session")
+def violations(axe: str) -> Callable[..., list[tuple[str, str]]]:
+    """Return a function that gives the rules of accessibility that a page breaks, all or those named in `only`."""
+
+    def check(page: Page, *only: str) -> list[tuple[str, str]]:
+        page.evaluate(axe)
+        options = {"preload": False, "resultTypes": ["violations"]}
+        if only:
+            options["runOnly"] = list(only)
+        found = page.evaluate("(options) => axe.run(document, options)", options)
+        return [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]]
+
+    return check
 
 
 TINY_CLIP = {

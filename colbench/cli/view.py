@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         show_list(_only(args.folders), args.failed)
     elif args.task is not None:
         found = _only(args.folders)
-        show(choose(found.rollouts, args.task, args.trial or 0, args.folders[0]))
+        show(choose(found.folder.rollouts(), args.task, args.trial or 0, args.folders[0]))
     else:
         return serve_pages(args.folders, PORT if args.port is None else args.port, args.open)
     return 0
@@ -177,13 +177,14 @@ def _brief_score(rollout: Rollout) -> str:
     return "–" if score.value is None else f"{100 * score.value:.0f} %"
 
 
-def choose(rollouts: Sequence[Rollout], task: str | None, trial: int, folder: str) -> Rollout:
+def choose(rollouts: Sequence[Rollout], task: str, trial: int, folder: str) -> Rollout:
     """Return the rollout of a task and a trial. Raises UserError if it does not exist."""
-    found = [r for r in rollouts if r.trial == trial and task in (None, r.task_id)]
-    if not found:
-        what = f"of {task}, trial {trial}" if task else f"of trial {trial}"
-        raise UserError(f"{folder} has no dialogue {what}")
-    return found[0]
+    found = next((r for r in rollouts if (r.task_id, r.trial) == (task, trial)), None)
+    if found is None:
+        raise UserError(
+            f"{folder} has no dialogue of {task}, trial {trial}; --list prints those that it has"
+        )
+    return found
 
 
 def show(rollout: Rollout) -> None:

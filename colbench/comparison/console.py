@@ -134,7 +134,7 @@ def _differing(comparison: Comparison, domain: DomainComparison) -> None:
     _line(f"They differ on {number}, most on {first}.")
     shown = domain.differing[0].task_id
     for run in comparison.runs[:2]:
-        _line(f"  colbench view {run.path} {shown}")
+        _line(f"  colbench view {run.path} --task {shown}")
 
 
 def _values(measure: Measure, values: Iterable[float | None]) -> str:

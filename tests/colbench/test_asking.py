@@ -402,5 +402,5 @@ def test_a_list_is_of_a_whole_run(runs, capsys):
     run = runs["guesser"]
     assert main(["view", str(run.path), "--list"]) == 0
     assert len(capsys.readouterr().out.splitlines()) >= 1 + len(run.rollouts)
-    assert main(["view", str(run.path), run.rollouts[0].task_id, "--list"]) == 2
-    assert "leave out the task" in capsys.readouterr().err
+    assert main(["view", str(run.path), "--task", run.rollouts[0].task_id, "--list"]) == 2
+    assert "not allowed with" in capsys.readouterr().err

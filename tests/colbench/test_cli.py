@@ -17,7 +17,7 @@ from colbench.config import RunConfig
 from colbench.export import encode_lines
 from colbench.progress import Tally, steps
 from colbench.registry import domain_names
-from colbench.rollout import encode_rollout, read_rollouts
+from colbench.rollout import read_rollouts
 from colbench.selection import load_tasks
 
 AGENTS = """
@@ -182,7 +182,8 @@ def test_tokens_of_an_agent_that_has_none_cannot_be_recorded(here, capsys):
 
 def test_what_a_model_says_cannot_take_over_the_terminal(here, capsys):
     assert main(["eval", "--agent", "mine.py:Terminal", "--limit", "1", "--out", "out"]) == 0
-    assert main(["view", "out"]) == 0
+    (task,) = load_tasks("bundled:backend", limit=1)
+    assert main(["view", "out", "--task", task.id]) == 0
     printed = capsys.readouterr()
     assert "hello [/x]" in printed.out
     assert "\x1b[2J" not in printed.out + printed.err
@@ -356,22 +357,22 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, monkeypatch, 
     assert "Traceback" not in error
 
 
-def test_view_shows_the_first_task_unless_another_one_is_named(here, capsys):
-    main(["eval", "--agent", "guesser", "--limit", "2", "--out", "out"])
-    file, (first, second) = Path("out/rollouts.jsonl"), load_tasks("bundled:backend", limit=2)
-    rollouts = sorted(read_rollouts(file), key=lambda rollout: rollout.task_id == first.id)
-    file.write_bytes(b"".join(map(encode_rollout, rollouts)))
-    for words, shown in (((), first.id), ((second.id,), second.id)):
+def test_view_shows_the_named_task_and_trial(here, capsys):
+    main(["eval", "--agent", "guesser", "--limit", "2", "--trials", "2", "--out", "out"])
+    _, second = load_tasks("bundled:backend", limit=2)
+    for words, trial in (((), 0), (("--trial", "1"), 1)):
         capsys.readouterr()
-        assert main(["view", "out", *words]) == 0
-        assert capsys.readouterr().out.startswith(f"{shown}, trial 0")
+        assert main(["view", "out", "--task", second.id, *words]) == 0
+        assert capsys.readouterr().out.startswith(f"{second.id}, trial {trial}")
+    assert main(["view", "out", "--task", second.id, "--trial", "2"]) == 2
+    assert f"out has no dialogue of {second.id}, trial 2" in capsys.readouterr().err
 
 
 def test_view_prints_what_was_said_the_answer_and_the_verdict(here, capsys):
     main(["eval", "--limit", "1", "--out", "out"])
     (rollout,) = read_rollouts(Path("out/rollouts.jsonl"))
     capsys.readouterr()
-    assert main(["view", "out", rollout.task_id]) == 0
+    assert main(["view", "out", "--task", rollout.task_id]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert all(" ".join(turn.said.split()) in printed for turn in rollout.turns)
     assert rollout.turns[0].human in printed

@@ -290,11 +290,12 @@ def test_view_shows_what_each_page_was_worth_and_why_one_is_worth_nothing(withou
     main(["eval", "--tasks", "tasks.jsonl", "--out", "out"])
     main(["eval", "--tasks", "tasks.jsonl", "--agent", "blank", "--out", "blank"])
     capsys.readouterr()
-    assert main(["view", "out"]) == 0
+    (rollout,) = read_rollouts(Path("out/rollouts.jsonl"))
+    assert main(["view", "out", "--task", rollout.task_id]) == 0
     printed = capsys.readouterr().out
     assert "page: layout 0." in printed
     assert "official: not scored; no cosine" in printed
-    assert main(["view", "blank"]) == 0
+    assert main(["view", "blank", "--task", rollout.task_id]) == 0
     assert "default: 0; no page: there is no page" in capsys.readouterr().out
 
 

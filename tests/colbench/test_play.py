@@ -81,7 +81,7 @@ def test_what_a_person_plays_is_an_ordinary_run(here, capsys):
     assert rollout.scores["default"].success
     assert record()["config"]["task_ids"] == ["parking-test-0001"]
     assert record()["pins"]["agent"]["class"] == "colbench.cli.play.person:PersonAgent"
-    for command in (["view", "out"], ["score", "out"], ["report", "out"]):
+    for command in (["view", "out", "--list"], ["score", "out"], ["report", "out"]):
         assert main(command) == 0
     numbers = json.loads(Path("out/report.json").read_text())["domains"]["backend"]
     assert (numbers["tasks"], numbers["unscored"], numbers["success_rate"]["mean"]) == (1, 0, 1)

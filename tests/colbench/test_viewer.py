@@ -14,7 +14,7 @@ import colbench
 from colbench.cli import main
 from colbench.errors import DataError, UserError
 from colbench.rollout import encode_rollout, read_rollouts
-from colbench.viewer.difference import MOST_LINES, Line, compare_lines
+from colbench.viewer.difference import MOST_LINES, compare_lines
 from colbench.viewer.filters import Filters, read_filters
 from colbench.viewer.index import RunIndex, index_runs
 from colbench.viewer.pages import PER_PAGE
@@ -284,13 +284,17 @@ async def test_the_list_grows_with_the_run(copied):
 
 
 def test_a_difference_has_every_line_of_both_texts_and_long_ones_are_not_compared():
-    found = compare_lines("a\nb\nc", "a\nx\nc")
-    assert found == [
-        Line("both", "a"),
-        Line("reference", "b"),
-        Line("answer", "x"),
-        Line("both", "c"),
-    ]
+    reference, answer = "a\nfee = 80 * n\nc\nd", "a\nfee = 20 * n\nb\nc"
+    found = compare_lines(reference, answer)
+    assert [hunk.same for hunk in found] == [True, False, True, False]
+    for side, text in (("reference", reference), ("answer", answer)):
+        lines = [line for hunk in found for line in getattr(hunk, side)]
+        assert [line.number for line in lines] == [1, 2, 3, 4]
+        assert ["".join(part.text for part in line.parts) for line in lines] == text.splitlines()
+    changed = found[1]
+    assert [part.text for part in changed.reference[0].parts if part.changed] == ["80"]
+    assert [part.text for part in changed.answer[0].parts if part.changed] == ["20"]
+    assert found[3].answer == []
     assert compare_lines("a\n" * (MOST_LINES + 1), "a") is None
 
 
@@ -301,10 +305,15 @@ def test_a_port_that_is_none_is_refused(played):
 
 def test_mistakes_of_the_command_line_are_named(played, capsys, tmp_path):
     folder = str(played[0])
-    assert main(["view", str(tmp_path), "--web"]) == 2
-    assert "is no run folder" in capsys.readouterr().err
-    assert main(["view", folder, "one", "two"]) == 2
-    assert "several runs are shown with --web" in capsys.readouterr().err
+    for words, message in (
+        ([str(tmp_path)], "is no run folder"),
+        ([folder, folder, "--list"], "the terminal shows one run at a time"),
+        ([folder, "--trial", "1"], "--trial: chooses among the trials of --task"),
+        ([folder, "--list", "--open"], "--open: belongs to the web viewer"),
+        ([folder, "--notes", "--port", "0"], "--port: belongs to the web viewer"),
+    ):
+        assert main(["view", *words]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_exported_pages_link_to_one_another_and_to_nothing_else(played, tmp_path, capsys):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import expect
 
 import colbench
 from colbench.comparison.page import render_page
@@ -15,39 +14,6 @@ from colbench.comparison.page import render_page
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>\"'&amp;<b onclick=hit=1>"
 """What somebody else wrote; `hit` is what the page may never set."""
-
-
-@pytest.fixture(scope="module")
-def chromium(browser) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(
-            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def opened(chromium):
-    """Open pages; fail the test if one has an error, requests the network, or runs what somebody wrote."""
-    wrong, contexts = [], []
-
-    def start(**options) -> Page:
-        context = chromium.new_context(**({"viewport": LAPTOP} | options))
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on(
-            "request",
-            lambda request: None if request.url.startswith("file:") else wrong.append(request.url),
-        )
-        return page
-
-    yield start
-    for context in contexts:
-        context.close()
-    assert wrong == []
 
 
 @pytest.fixture
@@ -73,23 +39,19 @@ def address(played, rewrite, tmp_path):
     return page.as_uri()
 
 
-def violations(page: Page, axe: str) -> list[tuple[str, str]]:
-    page.evaluate(axe)
-    found = page.evaluate("axe.run(document, { preload: false, resultTypes: ['violations'] })")
-    return [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
-def test_the_page_and_a_task_break_no_rule_of_accessibility(opened, address, axe, viewport, scheme):
+def test_the_page_and_a_task_break_no_rule_of_accessibility(
+    opened, address, violations, viewport, scheme
+):
     page = opened(viewport=viewport, color_scheme=scheme)
     page.goto(address)
     page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    assert violations(page, axe) == []
+    assert violations(page) == []
     page.locator(".list tbody a").first.click()
     expect(page.locator("dialog[open] .side").first).to_be_visible()
-    assert violations(page, axe) == []
+    assert violations(page) == []
     assert page.evaluate("typeof hit") == "undefined"
 
 

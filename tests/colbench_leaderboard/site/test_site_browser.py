@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from colbench.pages.extract import target_page
 from colbench.pages.render import Render
@@ -16,41 +15,6 @@ from colbench_leaderboard.board.standings import read_standings
 from colbench_leaderboard.site.build import build
 
 PHONE = {"width": 390, "height": 844}
-LAPTOP = {"width": 1280, "height": 800}
-
-
-@pytest.fixture(scope="module")
-def chromium(browser) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(
-            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def opened(chromium):
-    """Open pages; fail the test if one has an error, requests the network, or runs what somebody wrote."""
-    wrong, contexts = [], []
-
-    def start(**options) -> Page:
-        context = chromium.new_context(**({"viewport": LAPTOP} | options))
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: wrong.append(dialog.message))
-        page.on(
-            "request",
-            lambda request: None if request.url.startswith("file:") else wrong.append(request.url),
-        )
-        return page
-
-    yield start
-    for context in contexts:
-        context.close()
-    assert wrong == []
 
 
 @pytest.fixture(scope="module")
@@ -85,34 +49,25 @@ def wider(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
-def violations(page: Page, axe: str, rules: str = "") -> list[tuple[str, str]]:
-    """Return the broken rules of accessibility, each with its first element."""
-    page.evaluate(axe)
-    only = f"runOnly: ['{rules}']," if rules else ""
-    options = f"{{{only} preload: false, resultTypes: ['violations']}}"
-    found = page.evaluate(f"axe.run(document, {options})")
-    return [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]]
-
-
 def test_no_page_breaks_a_rule_of_accessibility_or_runs_what_somebody_wrote(
-    opened, site, kinds, axe
+    opened, site, kinds, violations
 ):
     page = opened()
     for kind, name in kinds.items():
         go(page, site, name)
         assert not wider(page), kind
-        assert violations(page, axe) == [], kind
+        assert violations(page) == [], kind
         assert page.evaluate("typeof hit") == "undefined", kind
 
 
-def test_on_a_dark_phone_no_page_is_too_wide_or_too_faint(opened, site, kinds, axe):
+def test_on_a_dark_phone_no_page_is_too_wide_or_too_faint(opened, site, kinds, violations):
     page = opened(viewport=PHONE, color_scheme="dark")
     for kind, name in kinds.items():
         go(page, site, name)
         page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         assert not wider(page), kind
         if kind in ("board", "entry", "dialogues", "log"):
-            assert violations(page, axe, "color-contrast") == [], kind
+            assert violations(page, "color-contrast") == [], kind
 
 
 def column(page: Page, number: int) -> list[float]:
