@@ -143,8 +143,7 @@ class Viewer:
         run.add_note(
             make_note(run.rollout(row), str(form.get("labels", "")), str(form.get("text", "")))
         )
-        place = self._links.dialogue(row, read_filters(request.query))
-        raise web.HTTPSeeOther(f"{place}#note")
+        raise web.HTTPSeeOther(self._links.dialogue(row, read_filters(request.query)))
 
     async def count(self, request: web.Request) -> web.Response:
         """Return the number of dialogues of all runs; the list asks for it while a run goes on."""

@@ -56,7 +56,7 @@ if (filters) {
   });
   for (const choice of filters.querySelectorAll("select")) choice.addEventListener("change", () => filters.requestSubmit());
   const fold = filters.querySelector("details");
-  if (matchMedia("(max-width: 640px)").matches) fold.open = "used" in fold.dataset;
+  if (matchMedia("(max-width: 640px)").matches) fold.open = false;
 }
 
 /* ---- While a run goes on, the list says how many dialogues were added */
@@ -109,8 +109,11 @@ async function load(stage) {
 
 function showStage(chosen) {
   for (const stage of stages) stage.hidden = stage !== chosen;
-  for (const link of document.querySelectorAll(".turnbar a")) {
-    if (link.hash === `#${chosen.id}`) link.setAttribute("aria-current", "true");
+  const bar = $(".turnbar");
+  for (const link of bar.querySelectorAll("a")) {
+    const current = link.hash === `#${chosen.id}`;
+    if (current) bar.scrollLeft = link.offsetLeft - bar.offsetLeft - bar.clientWidth / 2;
+    if (current) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
   load(chosen);
@@ -146,4 +149,3 @@ if (stages.length) {
   showStage(stages.find((stage) => !stage.hidden));
   follow();
 }
-if (location.hash === "#note" && $("details.note")) $("details.note").open = true;

@@ -17,7 +17,7 @@ import colbench
 from colbench.rollout import encode_rollout, read_rollouts
 from colbench.viewer.filters import Filters
 from colbench.viewer.index import RunIndex
-from colbench.viewer.pages import dialogue_page, find_neighbors, list_page
+from colbench.viewer.pages import Showing, dialogue_page, find_neighbors, list_page
 from colbench.viewer.server import ServerLinks
 
 
@@ -48,7 +48,8 @@ def main() -> None:
         list_page([index], filters, links)
         listed = time.perf_counter()
         row = index.rows[dialogues // 2]
-        dialogue_page(index, row, find_neighbors([index], row, filters), filters, links)
+        showing = Showing(neighbors=find_neighbors([index], row, filters), filters=filters)
+        dialogue_page(index, row, links, showing)
         shown = time.perf_counter()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{dialogues:,} dialogues, {size:.0f} MB: indexed in {indexed - start:.2f} s, ", end="")
