@@ -97,7 +97,7 @@ class RunIndex:
     def rollout(self, row: Row) -> Rollout:
         """Read a dialogue, with its asking."""
         placed = next(placed_rollouts(self.folder.rollouts_path, start=row.start))
-        return self._complete(placed.rollout)
+        return _complete(self.task(placed.rollout), placed.rollout)
 
     def note(self, row: Row) -> Note | None:
         """Return the note on a dialogue as of the last refresh."""
@@ -139,12 +139,9 @@ class RunIndex:
         self._rows = {}
         self._inode, self._end, self._lines = -1, 0, 0
 
-    def _complete(self, rollout: Rollout) -> Rollout:
-        task = self.task(rollout)
-        return complete([task] if task else [], [rollout])[0]
-
     def _summarize(self, rollout: Rollout, start: int, length: int) -> Row:
-        task, rollout = self.task(rollout), self._complete(rollout)
+        task = self.task(rollout)
+        rollout = _complete(task, rollout)
         return Row(
             run=self.name,
             key=rollout.key,
@@ -165,6 +162,11 @@ class RunIndex:
 def _with_note(row: Row, note: Note | None) -> Row:
     labels, text = (note.labels, note.text[:REQUEST]) if note else ((), "")
     return replace(row, labels=labels, note=text)
+
+
+def _complete(task: Task | None, rollout: Rollout) -> Rollout:
+    """Return a rollout with its asking, which older runs did not store."""
+    return complete([task], [rollout])[0] if task else rollout
 
 
 def outcome_of(rollout: Rollout) -> Outcome:
