@@ -61,7 +61,7 @@ def serve(runs):
     yield start
     for server in servers:
         server.terminate()
-        server.wait(20)
+        server.wait(60)
         server.stdout.close()
 
 
@@ -267,7 +267,7 @@ def test_pages_whose_renders_are_gone_are_rendered_again(opened, serve, runs, tm
     folder = shutil.copytree(runs[2], tmp_path / "pages", ignore=shutil.ignore_patterns("gallery*"))
     page = go(opened, serve(folder, cache=tmp_path / "empty"))
     page.locator(".list tbody a").first.click()
-    expect(page.locator(PICTURES).first).to_be_visible(timeout=60_000)
+    expect(page.locator(PICTURES).first).to_be_visible(timeout=180_000)
     assert len(list((folder / "gallery").glob("*.webp"))) == 3
 
 
