@@ -101,6 +101,7 @@ async function load(stage) {
   try {
     const made = new DOMParser().parseFromString(await (await fetch(address)).text(), "text/html");
     place.replaceChildren(...made.body.childNodes);
+    if (place.querySelector(".lacking")) stage.dataset.address = address; // tried again at the next look
   } catch {
     stage.dataset.address = address;
     place.firstElementChild.textContent = "The server does not answer; reload the page once it runs again.";

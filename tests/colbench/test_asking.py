@@ -402,5 +402,6 @@ def test_a_list_is_of_a_whole_run(runs, capsys):
     run = runs["guesser"]
     assert main(["view", str(run.path), "--list"]) == 0
     assert len(capsys.readouterr().out.splitlines()) >= 1 + len(run.rollouts)
-    assert main(["view", str(run.path), "--task", run.rollouts[0].task_id, "--list"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(["view", str(run.path), "--task", run.rollouts[0].task_id, "--list"])
     assert "not allowed with" in capsys.readouterr().err
