@@ -15,7 +15,7 @@ from colbench.report.baseline import Baseline
 from colbench.report.cells import Cells, value
 from colbench.report.model import AskingReport, DecisionReport, FailedReport, FollowedReport
 from colbench.rollout import Rollout
-from colbench.stats import Interval, mean_interval
+from colbench.stats import Interval, mean, mean_interval
 from colbench.task import Task
 
 
@@ -63,7 +63,7 @@ def asking_report(
         dialogues=len(rollouts),
         estimated=any(each.asking is not None and each.asking.estimated for each in rollouts),
         metrics={each.metric.name: _mean(known, each) for each in MEASURES},
-        gain_per_question=_gain(tasks, known, mode, lead, baseline) if baseline else None,
+        gain_per_question=_mean_gain(tasks, known, mode, lead, baseline),
         recall_by_turn=_recall_by_turn(dialogues, max_turns),
         decisions=_decisions(dialogues),
     )
@@ -76,25 +76,39 @@ def _mean(cells: Cells, measure: Measure) -> Interval:
     return mean_interval(cells.clusters(taken), measure.metric.bounds)
 
 
-def _gain(
-    tasks: Sequence[Task], cells: Cells, mode: str, lead: Metric, baseline: Baseline
+def _mean_gain(
+    tasks: Sequence[Task], cells: Cells, mode: str, lead: Metric, baseline: Baseline | None
 ) -> Interval | None:
+    unasked = unasked_values(tasks, baseline, mode, lead)
+    gains = cells.clusters(lambda rollout: gain_per_question(rollout, unasked, mode, lead))
+    return mean_interval(gains, (-1.0, 1.0)) if any(gains) else None
+
+
+def unasked_values(
+    tasks: Sequence[Task], baseline: Baseline | None, mode: str, lead: Metric
+) -> dict[str, float]:
+    """Return what dialogues without questions are worth, by task hash, as means over the baseline's trials.
+
+    Empty without a baseline, and if it asked something: then it does not tell what asking nothing is worth.
+    """
+    rows = baseline.of(tasks) if baseline else []
+    if any(turn.human is not None for row in rows for each in row for turn in each.turns):
+        return {}
+    values = ([x for each in row if (x := value(each, mode, lead)) is not None] for row in rows)
+    return {task.hash: mean(row) for task, row in zip(tasks, values, strict=False) if row}
+
+
+def gain_per_question(
+    rollout: Rollout, unasked: Mapping[str, float], mode: str, lead: Metric
+) -> float | None:
     """Return how much more a dialogue is worth than one without questions, for each question that it asked.
 
-    None if the baseline asked something: then it does not tell what asking nothing is worth.
+    `unasked`: see `unasked_values`. None where one of the three is not known, or nothing was asked.
     """
-    without = baseline.of(tasks)
-    if any(turn.human is not None for row in without for each in row for turn in each.turns):
+    worth, without = value(rollout, mode, lead), unasked.get(rollout.task_hash)
+    if worth is None or without is None or not (rollout.asking and rollout.asking.questions):
         return None
-    gains: list[list[float]] = []
-    for row, others in zip(cells.grid, without, strict=True):
-        worth = [found for each in others if (found := value(each, mode, lead)) is not None]
-        gains.append([])
-        for each in row:
-            mine = value(each, mode, lead) if each else None
-            if each and each.asking and each.asking.questions and mine is not None and worth:
-                gains[-1].append((mine - sum(worth) / len(worth)) / each.asking.questions)
-    return mean_interval(gains, (-1.0, 1.0)) if any(gains) else None
+    return (worth - without) / rollout.asking.questions
 
 
 def _recall_by_turn(dialogues: Sequence[_Known], max_turns: int) -> tuple[float, ...]:
@@ -141,13 +155,13 @@ def followed_report(cells: Cells) -> FollowedReport | None:
     if not known:
         return None
 
-    def mean(name: str) -> Interval:
+    def share(name: str) -> Interval:
         return mean_interval(cells.clusters(lambda each: followed_shares(each.followed)[name]))
 
     return FollowedReport(
         dialogues=len(known),
         differences=sum(each.pointed_out for each in known),
-        metrics={metric.name: mean(metric.name) for metric in FOLLOWED},
+        metrics={metric.name: share(metric.name) for metric in FOLLOWED},
     )
 
 
