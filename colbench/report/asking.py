@@ -12,7 +12,7 @@ from colbench.asking.measures import FOLLOWED, MEASURES, Measure, followed_share
 from colbench.domain import Metric
 from colbench.registry import get_domain
 from colbench.report.baseline import Baseline
-from colbench.report.cells import Cells, value
+from colbench.report.cells import Cells, success, value
 from colbench.report.model import AskingReport, DecisionReport, FailedReport, FollowedReport
 from colbench.rollout import Rollout
 from colbench.stats import Interval, mean, mean_interval
@@ -124,7 +124,7 @@ def _recall_by_turn(dialogues: Sequence[_Known], max_turns: int) -> tuple[float,
 
 
 def _decisions(dialogues: Iterable[_Known]) -> tuple[DecisionReport, ...]:
-    """Count by family and decision, those that are asked for most rarely first; tasks of no family are left out."""
+    """Count by family and decision, those asked for most rarely, and hidden most often, first; no family: left out."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for each in dialogues:
         asking = each.rollout.asking
@@ -146,7 +146,11 @@ def _decisions(dialogues: Iterable[_Known]) -> tuple[DecisionReport, ...]:
         DecisionReport(family=family, decision=name, **found)
         for (family, name), found in counts.items()
     ]
-    return tuple(sorted(rows, key=lambda row: (row.asked / row.hidden, row.family, row.decision)))
+    return tuple(sorted(rows, key=_rarity))
+
+
+def _rarity(row: DecisionReport) -> tuple[float, int, str, str]:
+    return row.asked / row.hidden, -row.hidden, row.family, row.decision
 
 
 def followed_report(cells: Cells) -> FollowedReport | None:
@@ -170,13 +174,17 @@ def failed_report(tasks: Sequence[Task], cells: Cells, mode: str) -> FailedRepor
     families = {task.id: task.family for task in tasks}
     classes: Counter[str] = Counter()
     by_family: dict[str, Counter[str]] = {}
+    scored: Counter[str] = Counter()
     for rollout in cells.rollouts:
+        family = families.get(rollout.task_id, "")
+        scored[family] += success(rollout, mode) is not None
         if found := failure_class(rollout, mode):
             classes[found] += 1
-            by_family.setdefault(families.get(rollout.task_id, ""), Counter())[found] += 1
+            by_family.setdefault(family, Counter())[found] += 1
     return FailedReport(
         classes=_ordered(classes),
         families={name: _ordered(by_family[name]) for name in sorted(by_family) if name},
+        scored={name: scored[name] for name in sorted(scored) if name},
     )
 
 

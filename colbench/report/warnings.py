@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from colbench.config import RunConfig
 from colbench.domain import Domain
 from colbench.numbers import percent
+from colbench.plugins import known_origin
 from colbench.registry import get_domain
 from colbench.report.facts import reply_counts
 from colbench.report.model import DomainReport, RunReport
+from colbench.report.verdicts import metric_of
 from colbench.rollout import Rollout
 from colbench.run_folder import RunRecord
 
@@ -35,10 +37,28 @@ def warnings(
         domain = get_domain(name)
         if found.mode != config.scoring:
             yield _other_mode(domain, found, config.scoring)
+        yield from _below_floors(domain, found, config.tasks)
         yield from _replies(found)
         if record.environments.get(name):
             own = [rollout for rollout in rollouts if rollout.domain == name]
             yield from _other_tools(own, played)
+
+
+def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[str]:
+    """Yield the floors that the score does not reach: answers that need no dialogue, and agents that ask nothing."""
+    origin = known_origin(source)
+    floors = {
+        f"{domain.floors.get(name, name)}, an answer that needs no dialogue": metrics
+        for name, metrics in found.floors.items()
+    } | {
+        f"`{agent}`, which asks nothing, on all of {source}": metrics
+        for agent, metrics in (origin.floors if origin else {}).items()
+    }
+    lead, worth = metric_of(domain, found.lead), found.value.mean
+    for name, metrics in floors.items():
+        floor = metrics.get(found.lead)
+        if worth is not None and floor is not None and worth < floor < lead.bounds[1]:
+            yield f"{lead.label} {percent(worth)} is below a floor: {percent(floor)} by {name}"
 
 
 def _replies(report: DomainReport) -> Iterator[str]:
