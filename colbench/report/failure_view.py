@@ -12,9 +12,9 @@ from colbench.numbers import count, percent
 from colbench.report.facts import CLASS_NOTES
 from colbench.report.model import DecisionReport, DomainReport, FailedReport, FollowedReport
 from colbench.task import Task
-from colbench.web.charts import interval_bar, stacked_bar
+from colbench.web.charts import stacked_bar
 
-FIRST = 8
+FIRST = 6
 """Families and decisions that are shown before the others."""
 
 
@@ -49,7 +49,6 @@ class DecisionLine(Struct, frozen=True, kw_only=True):
     hidden: int
     became: str
     """What the answers made of it."""
-    bar: Markup
 
 
 class FailureView(Struct, frozen=True, kw_only=True):
@@ -100,10 +99,8 @@ def _summary(failed: FailedReport, scored: int) -> str:
         return f"None of {count(scored, 'scored dialogue')} failed."
     total = sum(failed.classes.values())
     name, most = max(failed.classes.items(), key=lambda item: item[1])
-    which = "all" if most == total else f"{most:,}"
-    return (
-        f"{total:,} of {count(scored, 'scored dialogue')} failed; of {which}: {CLASS_NOTES[name]}."
-    )
+    which = "All of them" if most == total else f"The most frequent reason ({most:,})"
+    return f"{total:,} of {count(scored, 'scored dialogue')} failed. {which}: {CLASS_NOTES[name]}."
 
 
 def _families(failed: FailedReport) -> Iterator[FamilyLine]:
@@ -127,7 +124,6 @@ def _decisions(report: DomainReport, tasks: Sequence[Task]) -> Iterator[Decision
     questions = _questions(tasks)
     for row in report.asking.decisions if report.asking else ():
         if row.asked < row.hidden:
-            share = row.asked / row.hidden
             yield DecisionLine(
                 family=row.family,
                 name=row.decision.replace("_", " "),
@@ -135,19 +131,12 @@ def _decisions(report: DomainReport, tasks: Sequence[Task]) -> Iterator[Decision
                 asked=row.asked,
                 hidden=row.hidden,
                 became=_became(row),
-                bar=interval_bar(share, 0.0, share),
             )
 
 
 def _became(row: DecisionReport) -> str:
-    untold = row.hidden - row.told - row.guessed
-    counts = {
-        "told": row.told,
-        "guessed right": row.guessed,
-        "never known": untold,
-        "told and ignored": row.ignored,
-    }
-    return ", ".join(f"{name} {n:,}" for name, n in counts.items() if n)
+    counts = {"guessed right": row.guessed, "told and ignored": row.ignored}
+    return ", ".join(f"{n:,} {name}" for name, n in counts.items() if n)
 
 
 def _questions(tasks: Sequence[Task]) -> Mapping[tuple[str, str], str]:

@@ -425,6 +425,12 @@ for (const anchor of document.querySelectorAll("[data-filter], [data-find]")) {
     place.focus({ preventScroll: true });
   });
 }
+for (const anchor of document.querySelectorAll(".jump a")) {
+  anchor.addEventListener("click", () => {
+    const place = anchor.hash && document.querySelector(anchor.hash);
+    if (place && place.tagName === "DETAILS") place.open = true;
+  });
+}
 for (const button of document.querySelectorAll(".unfold")) {
   button.addEventListener("click", () => {
     const table = button.closest("table");

@@ -35,7 +35,7 @@ from colbench.task import Task
 from colbench.web.charts import Curve, bar_chart, curve_chart, interval_bar
 from colbench.web.plot import SMALL
 
-ELSEWHERE = {"Scores", "Floors", "Notes on scores"}
+ELSEWHERE = {"Scores", "Floors"}
 """Sections of facts that the page shows in other forms."""
 
 
@@ -143,6 +143,17 @@ def _leads(domain: Domain, report: DomainReport) -> Iterator[Tile]:
             bar=_bar(asked),
         )
 
+    if report.followed:
+        fixed = report.followed.metrics["differences_fixed"]
+        yield Tile(
+            label="Fixed next",
+            value=percent(fixed.mean),
+            note=percent_range(fixed),
+            hint="differences that the human pointed out and the next page no longer had",
+            kind="lead",
+            bar=_bar(fixed),
+        )
+
 
 def _bar(interval: Interval, marks: Sequence[tuple[str, float]] = ()) -> Markup:
     return interval_bar(interval.mean, interval.low, interval.high, marks)
@@ -156,11 +167,11 @@ def _marks(
         told = ceiling.success_rate if metric.role == "success" else ceiling.value
         if told and told.mean is not None and metric.name in (report.lead, "success"):
             tasks = "" if ceiling.tasks == report.tasks else f" ({count(ceiling.tasks, 'task')})"
-            yield "ceiling", f"{percent(told.mean)} when told everything{tasks}", told.mean
+            yield "ceiling", f"{percent(told.mean)} ceiling: told everything{tasks}", told.mean
     name = next(iter(domain.floors), "")
     floor = report.floors.get(name, {}).get(metric.name)
-    if floor is not None:
-        yield "floor", f"{percent(floor)} {domain.floors[name]}", floor
+    if floor:
+        yield "floor", f"{percent(floor)} floor: {domain.floors[name]}", floor
 
 
 def _tiles(report: DomainReport) -> Iterator[Tile]:
@@ -178,7 +189,8 @@ def _tiles(report: DomainReport) -> Iterator[Tile]:
         ("Words the human wrote", words.human),
         ("Words the human read", words.agent),
     ):
-        yield Tile(label=label, value=number(mean.mean), note=number_range(mean))
+        note = "in every dialogue" if mean.method == "none" and mean.mean else number_range(mean)
+        yield Tile(label=label, value=number(mean.mean), note=note)
     if report.cost.agent or report.cost.human:
         spent = (report.cost.agent or 0) + (report.cost.human or 0)
         yield Tile(
@@ -202,7 +214,7 @@ def _notes(domain: Domain, report: DomainReport) -> Iterator[tuple[str, str]]:
     """Yield what the verdicts say besides their numbers, as a head and a text."""
     if leads_with_fallback(domain, report):
         yield f"No {domain.primary.label}", domain.primary.lacking
-    for each in report.notes:
+    for each in report.notes if report.outcomes else ():
         yield count(each.count, "dialogue"), each.reason
 
 
@@ -237,12 +249,7 @@ def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
         chart=curve_chart(
             title,
             [
-                Curve(
-                    title="answered",
-                    name=f"answered {whole_percent(answers[-1])}",
-                    shares=[each or 0 for each in answers],
-                    emphasis="reference",
-                ),
+                *_answered(domain, answers),
                 Curve(
                     title=name,
                     name=f"{name} {whole_percent(values[-1].mean)}",
@@ -259,6 +266,17 @@ def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
             caption=title, heads=("Turn", sentence(name), "95 % interval", "Answered"), rows=rows
         ),
     )
+
+
+def _answered(domain: Domain, shares: Sequence[float | None]) -> Iterator[Curve]:
+    """Yield the share that had answered, where only an answer can succeed."""
+    if domain.success:
+        yield Curve(
+            title="answered",
+            name=f"answered {whole_percent(shares[-1])}",
+            shares=[share or 0 for share in shares],
+            emphasis="reference",
+        )
 
 
 def _histogram(

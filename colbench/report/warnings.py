@@ -48,17 +48,19 @@ def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[
     """Yield the floors that the score does not reach: answers that need no dialogue, and agents that ask nothing."""
     origin = known_origin(source)
     floors = {
-        f"{domain.floors.get(name, name)}, an answer that needs no dialogue": metrics
+        (domain.floors.get(name, name), "which needs no dialogue", ""): metrics
         for name, metrics in found.floors.items()
     } | {
-        f"`{agent}`, which asks nothing, on all of {source}": metrics
+        (f"`{agent}`", "which asks nothing", f" on all of {source}"): metrics
         for agent, metrics in (origin.floors if origin else {}).items()
     }
     lead, worth = metric_of(domain, found.lead), found.value.mean
-    for name, metrics in floors.items():
+    for (name, why, where), metrics in floors.items():
         floor = metrics.get(found.lead)
         if worth is not None and floor is not None and worth < floor < lead.bounds[1]:
-            yield f"{lead.label} {percent(worth)} is below a floor: {percent(floor)} by {name}"
+            yield (
+                f"{lead.label} {percent(worth)} is below a floor: {name}, {why}, has {percent(floor)}{where}"
+            )
 
 
 def _replies(report: DomainReport) -> Iterator[str]:

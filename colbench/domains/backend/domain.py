@@ -46,7 +46,7 @@ class BackendDomain(Domain):
             description="hidden tests that the function passes",
         ),
     )
-    floors = {"constant": "best constant"}  # noqa: RUF012
+    floors = {"constant": "best constant answer"}  # noqa: RUF012
     defaults = Defaults(
         tasks="bundled:backend", agent="interviewer", training="bundled:backend/train"
     )
