@@ -112,7 +112,7 @@ class Tally:
             self.usage["human"] += turn.human_usage or Usage()
 
     def troubles(self) -> list[str]:
-        """Return what keeps the run from going on or costs it dialogues, one line each: waits, the last unscored one."""
+        """Return what delays the run and what it has lost, one line each: waits, and the last unscored dialogue."""
         waits = [f"waiting: {each}" for each in self.waits]
         lost = f"unscored: {count(self.unscored, 'dialogue')}, the last one {self.lost}"
         return [*waits, lost] if self.unscored else waits

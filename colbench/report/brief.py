@@ -58,6 +58,7 @@ def _all(domain: Domain, report: DomainReport) -> Iterator[Fact]:
     yield from _asking(report.asking)
     yield from _followed(report)
     yield from _failed(report)
+    yield from _rarely_asked(report.asking)
     yield from _effort(report)
     yield from _leaks(report)
 
@@ -133,8 +134,11 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
             if (value := found[key]) and value >= SEEN
         )
         yield Fact(label="questions", value=number(found["questions"]), note=", ".join(counts))
-    rare = [row for row in asking.decisions if row.asked < row.hidden]
-    if rare and found["questions"]:
+
+
+def _rarely_asked(asking: AskingReport | None) -> Iterator[Fact]:
+    rare = [row for row in asking.decisions if row.asked < row.hidden] if asking else []
+    if rare and asking and asking.metrics["questions"].mean:
         names = (f"{r.family} {r.decision} {r.asked} of {r.hidden}" for r in rare[:RAREST])
         note = ", ".join(names)
         yield Fact(label="asked for rarely", value="", note=note)

@@ -45,22 +45,25 @@ def warnings(
 
 
 def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[str]:
-    """Yield the floors that the score does not reach: answers that need no dialogue, and agents that ask nothing."""
+    """Yield the highest floor that the score does not reach: of answers that need no dialogue, of agents that ask
+    nothing."""
     origin = known_origin(source)
-    floors = {
-        (domain.floors.get(name, name), "which needs no dialogue", ""): metrics
+    floors = [
+        (metrics.get(found.lead), f"{domain.floors.get(name, name)}, which needs no dialogue", "")
         for name, metrics in found.floors.items()
-    } | {
-        (f"`{agent}`", "which asks nothing", f" on all of {source}"): metrics
+    ] + [
+        (metrics.get(found.lead), f"`{agent}`, which asks nothing", f" on all of {source}")
         for agent, metrics in (origin.floors if origin else {}).items()
-    }
+    ]
     lead, worth = metric_of(domain, found.lead), found.value.mean
-    for (name, why, where), metrics in floors.items():
-        floor = metrics.get(found.lead)
-        if worth is not None and floor is not None and worth < floor < lead.bounds[1]:
-            yield (
-                f"{lead.label} {percent(worth)} is below a floor: {name}, {why}, has {percent(floor)}{where}"
-            )
+    missed = [
+        (floor, what, where)
+        for floor, what, where in floors
+        if worth is not None and floor is not None and worth < floor < lead.bounds[1]
+    ]
+    if missed:
+        floor, what, where = max(missed)
+        yield f"{lead.label} {percent(worth)} is below a floor: {what}, has {percent(floor)}{where}"
 
 
 def _replies(report: DomainReport) -> Iterator[str]:
