@@ -71,7 +71,9 @@ function choices(list) {
 const plain = (value) => (value === null ? "–" : Number(value.toFixed(1)).toString());
 const number = (text, kind = "") => make("td", { class: `end ${kind}` }, text);
 const address = (task) => `#task=${encodeURIComponent(task.id)}`;
-const link = (task) => make("a", { href: address(task), title: task.id }, task.id);
+/** A text that may be broken after `_`, `-` and `/`. */
+const breakable = (text) => text.split(/(?<=[-_/])/).flatMap((part, n) => (n ? [make("wbr"), part] : [part]));
+const link = (task) => make("a", { href: address(task), title: task.id }, ...breakable(task.id));
 
 function marks(task) {
   const span = make("span", { class: "marks", role: "img" });

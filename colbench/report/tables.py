@@ -44,6 +44,8 @@ class Table(Struct, frozen=True, kw_only=True):
     caption: str
     heads: Sequence[str]
     rows: Sequence[Row]
+    kind: str = ""
+    """`metrics`: on a phone the columns after the first three are left out."""
 
 
 EMPTY = Cell(NOTHING)
@@ -105,7 +107,8 @@ def _by_metric(domain: Domain, report: DomainReport) -> Table:
     modes = [f"{sentence(mode)} scoring" for mode in modes_shown]
     floors = [sentence(domain.floors.get(floor, floor)) for floor in report.floors]
     caption = "Metrics, and floors to compare them with" if floors else "Metrics"
-    return Table(caption=caption, heads=("Metric", *modes, *floors), rows=rows)
+    heads = ("Metric", *modes, *floors)
+    return Table(caption=caption, heads=heads, rows=rows, kind="metrics")
 
 
 def _metric_row(domain: Domain, report: DomainReport, name: str) -> Row:

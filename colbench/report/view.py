@@ -189,8 +189,9 @@ def _tiles(report: DomainReport) -> Iterator[Tile]:
         ("Words the human wrote", words.human),
         ("Words the human read", words.agent),
     ):
-        note = "in every dialogue" if mean.method == "none" and mean.mean else number_range(mean)
-        yield Tile(label=label, value=number(mean.mean), note=note)
+        if mean.mean is not None:
+            note = "in every dialogue" if mean.method == "none" else number_range(mean)
+            yield Tile(label=label, value=number(mean.mean), note=note)
     if report.cost.agent or report.cost.human:
         spent = (report.cost.agent or 0) + (report.cost.human or 0)
         yield Tile(
@@ -231,10 +232,12 @@ def _figures(domain: Domain, report: DomainReport) -> Iterator[Figure]:
 def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
     """Yield the scores by turn, where they are known, with the share of dialogues that had answered."""
     name, values = curve(domain, report)
-    if not values:
+    if not any(
+        each.mean or answered for each, answered in zip(values, _answers(report), strict=False)
+    ):
         return
     turns = [str(n) for n in range(1, len(values) + 1)]
-    answers = [each.answered for each in report.by_turn]
+    answers = _answers(report)
     title = f"{sentence(name)} by turn"
     rows = [
         Row(turn, (Cell(percent(v.mean)), Cell(percent_range(v)), Cell(percent(answered))))
@@ -266,6 +269,10 @@ def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
             caption=title, heads=("Turn", sentence(name), "95 % interval", "Answered"), rows=rows
         ),
     )
+
+
+def _answers(report: DomainReport) -> list[float | None]:
+    return [each.answered for each in report.by_turn]
 
 
 def _answered(domain: Domain, shares: Sequence[float | None]) -> Iterator[Curve]:
