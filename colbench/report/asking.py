@@ -12,10 +12,10 @@ from colbench.asking.measures import FOLLOWED, MEASURES, Measure, followed_share
 from colbench.domain import Metric
 from colbench.registry import get_domain
 from colbench.report.baseline import Baseline
-from colbench.report.cells import Cells, value
+from colbench.report.cells import Cells, success, value
 from colbench.report.model import AskingReport, DecisionReport, FailedReport, FollowedReport
 from colbench.rollout import Rollout
-from colbench.stats import Interval, mean_interval
+from colbench.stats import Interval, mean, mean_interval
 from colbench.task import Task
 
 
@@ -63,7 +63,7 @@ def asking_report(
         dialogues=len(rollouts),
         estimated=any(each.asking is not None and each.asking.estimated for each in rollouts),
         metrics={each.metric.name: _mean(known, each) for each in MEASURES},
-        gain_per_question=_gain(tasks, known, mode, lead, baseline) if baseline else None,
+        gain_per_question=_mean_gain(tasks, known, mode, lead, baseline),
         recall_by_turn=_recall_by_turn(dialogues, max_turns),
         decisions=_decisions(dialogues),
     )
@@ -76,25 +76,39 @@ def _mean(cells: Cells, measure: Measure) -> Interval:
     return mean_interval(cells.clusters(taken), measure.metric.bounds)
 
 
-def _gain(
-    tasks: Sequence[Task], cells: Cells, mode: str, lead: Metric, baseline: Baseline
+def _mean_gain(
+    tasks: Sequence[Task], cells: Cells, mode: str, lead: Metric, baseline: Baseline | None
 ) -> Interval | None:
+    unasked = unasked_values(tasks, baseline, mode, lead)
+    gains = cells.clusters(lambda rollout: gain_per_question(rollout, unasked, mode, lead))
+    return mean_interval(gains, (-1.0, 1.0)) if any(gains) else None
+
+
+def unasked_values(
+    tasks: Sequence[Task], baseline: Baseline | None, mode: str, lead: Metric
+) -> dict[str, float]:
+    """Return what dialogues without questions are worth, by task hash, as means over the baseline's trials.
+
+    Empty without a baseline, and if it asked something: then it does not tell what asking nothing is worth.
+    """
+    rows = baseline.of(tasks) if baseline else []
+    if any(turn.human is not None for row in rows for each in row for turn in each.turns):
+        return {}
+    values = ([x for each in row if (x := value(each, mode, lead)) is not None] for row in rows)
+    return {task.hash: mean(row) for task, row in zip(tasks, values, strict=False) if row}
+
+
+def gain_per_question(
+    rollout: Rollout, unasked: Mapping[str, float], mode: str, lead: Metric
+) -> float | None:
     """Return how much more a dialogue is worth than one without questions, for each question that it asked.
 
-    None if the baseline asked something: then it does not tell what asking nothing is worth.
+    `unasked`: see `unasked_values`. None where one of the three is not known, or nothing was asked.
     """
-    without = baseline.of(tasks)
-    if any(turn.human is not None for row in without for each in row for turn in each.turns):
+    worth, without = value(rollout, mode, lead), unasked.get(rollout.task_hash)
+    if worth is None or without is None or not (rollout.asking and rollout.asking.questions):
         return None
-    gains: list[list[float]] = []
-    for row, others in zip(cells.grid, without, strict=True):
-        worth = [found for each in others if (found := value(each, mode, lead)) is not None]
-        gains.append([])
-        for each in row:
-            mine = value(each, mode, lead) if each else None
-            if each and each.asking and each.asking.questions and mine is not None and worth:
-                gains[-1].append((mine - sum(worth) / len(worth)) / each.asking.questions)
-    return mean_interval(gains, (-1.0, 1.0)) if any(gains) else None
+    return (worth - without) / rollout.asking.questions
 
 
 def _recall_by_turn(dialogues: Sequence[_Known], max_turns: int) -> tuple[float, ...]:
@@ -110,7 +124,7 @@ def _recall_by_turn(dialogues: Sequence[_Known], max_turns: int) -> tuple[float,
 
 
 def _decisions(dialogues: Iterable[_Known]) -> tuple[DecisionReport, ...]:
-    """Count by family and decision, those that are asked for most rarely first; tasks of no family are left out."""
+    """Count by family and decision, those asked for most rarely, and hidden most often, first; no family: left out."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for each in dialogues:
         asking = each.rollout.asking
@@ -132,7 +146,11 @@ def _decisions(dialogues: Iterable[_Known]) -> tuple[DecisionReport, ...]:
         DecisionReport(family=family, decision=name, **found)
         for (family, name), found in counts.items()
     ]
-    return tuple(sorted(rows, key=lambda row: (row.asked / row.hidden, row.family, row.decision)))
+    return tuple(sorted(rows, key=_rarity))
+
+
+def _rarity(row: DecisionReport) -> tuple[float, int, str, str]:
+    return row.asked / row.hidden, -row.hidden, row.family, row.decision
 
 
 def followed_report(cells: Cells) -> FollowedReport | None:
@@ -141,13 +159,13 @@ def followed_report(cells: Cells) -> FollowedReport | None:
     if not known:
         return None
 
-    def mean(name: str) -> Interval:
+    def share(name: str) -> Interval:
         return mean_interval(cells.clusters(lambda each: followed_shares(each.followed)[name]))
 
     return FollowedReport(
         dialogues=len(known),
         differences=sum(each.pointed_out for each in known),
-        metrics={metric.name: mean(metric.name) for metric in FOLLOWED},
+        metrics={metric.name: share(metric.name) for metric in FOLLOWED},
     )
 
 
@@ -156,13 +174,17 @@ def failed_report(tasks: Sequence[Task], cells: Cells, mode: str) -> FailedRepor
     families = {task.id: task.family for task in tasks}
     classes: Counter[str] = Counter()
     by_family: dict[str, Counter[str]] = {}
+    scored: Counter[str] = Counter()
     for rollout in cells.rollouts:
+        family = families.get(rollout.task_id, "")
+        scored[family] += success(rollout, mode) is not None
         if found := failure_class(rollout, mode):
             classes[found] += 1
-            by_family.setdefault(families.get(rollout.task_id, ""), Counter())[found] += 1
+            by_family.setdefault(family, Counter())[found] += 1
     return FailedReport(
         classes=_ordered(classes),
         families={name: _ordered(by_family[name]) for name in sorted(by_family) if name},
+        scored={name: scored[name] for name in sorted(scored) if name},
     )
 
 

@@ -59,8 +59,9 @@ def _context(
     own = [task for task in tasks if task.domain == name]
     cells = plan(own, report.trials, rollouts)
     return {
+        "name": name,
         "title": domain.title,
-        "view": domain_view(domain, report),
+        "view": domain_view(domain, report, own),
         "pages": pages,
         "index": bundle.index(own, cells, domain, report, pages),
         "blocks": list(bundle.blocks(own, cells, domain, report)),

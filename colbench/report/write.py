@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
+from colbench.asking.derive import complete
 from colbench.config import RunConfig
 from colbench.presentation import ReportPages
 from colbench.registry import get_domain
@@ -32,7 +33,7 @@ def write_report(
     Raises DataError when a file of the run is malformed, UserError when the folder cannot be written, or one of
     the `others` has none of the tasks.
     """
-    record, rollouts = folder.record(), folder.rollouts()
+    record, rollouts = folder.record(), complete(tasks, folder.rollouts())
     report = summarize(tasks, config.trials, rollouts, config, others or Others())
     pages = _pages(folder, record, config, tasks, rollouts)
     report = replace(
