@@ -21,7 +21,8 @@ from msgspec.structs import replace
 
 from colbench import event_loop
 from colbench.agent_isolation import find_agent, isolate, process_of, read_isolation
-from colbench.config import RunConfig, config_of, digest, without_address
+from colbench.config import RunConfig, digest, without_address
+from colbench.config_values import config_of
 from colbench.descriptors import provide_descriptors
 from colbench.errors import UserError
 from colbench.export import encode_lines
@@ -148,13 +149,7 @@ class Evaluation:
                     lines = b"".join(encode_lines(self.tasks))
                     self.folder.write(self.folder.tasks_path.name, lines)
                 earlier = {rollout.key: rollout for rollout in self._earlier()}
-                cells = plan(
-                    self.tasks,
-                    self.config.trials,
-                    record.digest,
-                    self.config.seed,
-                    self.config.told,
-                )
+                cells = self.cells()
                 pending = [cell for cell in cells if not _settled(earlier.get(cell.key))]
                 kept = [earlier[cell.key] for cell in cells if _settled(earlier.get(cell.key))]
                 observer.on_resume(kept, len(cells))
@@ -163,6 +158,20 @@ class Evaluation:
                         await self.run_pending(pending, earlier, writer.append, observer)
                 finally:
                     observer.on_end()
+
+    def cells(self) -> list[Cell]:
+        """Return the planned dialogues, those of the shard alone if there is one."""
+        config = self.config
+        return list(
+            plan(
+                self.tasks,
+                config.trials,
+                self.record.digest,
+                config.seed,
+                config.told,
+                shard=config.shard,
+            )
+        )
 
     def _earlier(self) -> list[Rollout]:
         """Return the dialogues of an earlier attempt, without those that are to be run again."""
@@ -311,7 +320,9 @@ def _loop_runs() -> bool:
 
 def default_folder(config: RunConfig, config_digest: str) -> Path:
     """Return `runs/AGENT-TASKS-DIGEST`: the same configuration finds its run again, another selection its own."""
-    selection = [config.limit, config.task_ids]
+    selection: list[object] = [config.limit, config.task_ids]
+    if config.shard:
+        selection.append(config.shard)
     chosen = digest([config_digest, selection]) if any(selection) else config_digest
     return Path("runs") / "-".join((_slug(config.agent), _slug(config.tasks), chosen[:8]))
 

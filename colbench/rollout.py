@@ -12,8 +12,9 @@ from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from colbench.config import derive_seed
+from colbench.config import derive_seed, digest
 from colbench.errors import Boundary, BoundaryError, ColBenchError, DataError, Kind
 from colbench.messages import Delivery, Sampled, Usage, clean, split_thoughts
 from colbench.score import Score
@@ -200,9 +201,33 @@ class Rollout(Struct, frozen=True, kw_only=True):
         return self.failure is None or self.failure.boundary == "agent"
 
 
+def cell_key(task_id: str, task_hash: str, trial: int, config_digest: str) -> str:
+    """Return the key of a cell of a run with that configuration."""
+    return digest([task_id, task_hash, trial, config_digest])
+
+
 def cell_seed(seed: int, task_id: str, task_hash: str, trial: int) -> int:
     """The seed of a dialogue, of which the agent is told: one for each task and trial of a run with that seed."""
     return derive_seed("cell", seed, task_id, task_hash, trial)
+
+
+def without_times(rollout: Rollout) -> Rollout:
+    """Return a rollout without times, waits and ids of requests, in which dialogues that went alike still differ."""
+    turns = (
+        replace(
+            turn,
+            agent_seconds=0.0,
+            human_seconds=0.0,
+            agent_delivery=_without_waits(turn.agent_delivery),
+            human_delivery=_without_waits(turn.human_delivery),
+        )
+        for turn in rollout.turns
+    )
+    return replace(rollout, started="", seconds=0.0, turns=tuple(turns))
+
+
+def _without_waits(delivery: Delivery | None) -> Delivery | None:
+    return delivery and replace(delivery, request_id="", retries=0, waited=0.0)
 
 
 def failure_of(error: ColBenchError) -> Failure:

@@ -44,7 +44,6 @@ class _Known(Struct, frozen=True):
 
 
 def asking_report(
-    tasks: Sequence[Task],
     cells: Cells,
     *,
     max_turns: int,
@@ -57,13 +56,13 @@ def asking_report(
     rollouts = known.rollouts
     if not rollouts:
         return None
-    by_id = {task.id: task for task in tasks}
+    by_id = {task.id: task for task in cells.tasks}
     dialogues = [_Known(by_id[rollout.task_id], rollout) for rollout in rollouts]
     return AskingReport(
         dialogues=len(rollouts),
         estimated=any(each.asking is not None and each.asking.estimated for each in rollouts),
         metrics={each.metric.name: _mean(known, each) for each in MEASURES},
-        gain_per_question=_gain(tasks, known, mode, lead, baseline) if baseline else None,
+        gain_per_question=_gain(known, mode, lead, baseline) if baseline else None,
         recall_by_turn=_recall_by_turn(dialogues, max_turns),
         decisions=_decisions(dialogues),
     )
@@ -76,14 +75,12 @@ def _mean(cells: Cells, measure: Measure) -> Interval:
     return mean_interval(cells.clusters(taken), measure.metric.bounds)
 
 
-def _gain(
-    tasks: Sequence[Task], cells: Cells, mode: str, lead: Metric, baseline: Baseline
-) -> Interval | None:
+def _gain(cells: Cells, mode: str, lead: Metric, baseline: Baseline) -> Interval | None:
     """Return how much more a dialogue is worth than one without questions, for each question that it asked.
 
     None if the baseline asked something: then it does not tell what asking nothing is worth.
     """
-    without = baseline.of(tasks)
+    without = baseline.of(cells.tasks)
     if any(turn.human is not None for row in without for each in row for turn in each.turns):
         return None
     gains: list[list[float]] = []
@@ -151,9 +148,9 @@ def followed_report(cells: Cells) -> FollowedReport | None:
     )
 
 
-def failed_report(tasks: Sequence[Task], cells: Cells, mode: str) -> FailedReport:
+def failed_report(cells: Cells, mode: str) -> FailedReport:
     """Count the failed dialogues by class, and by family and class."""
-    families = {task.id: task.family for task in tasks}
+    families = {task.id: task.family for task in cells.tasks}
     classes: Counter[str] = Counter()
     by_family: dict[str, Counter[str]] = {}
     for rollout in cells.rollouts:

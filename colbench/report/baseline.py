@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from colbench.config import RunConfig
 from colbench.domain import Domain, Metric
 from colbench.errors import UserError
-from colbench.registry import get_domain
 from colbench.report.cells import Cells, leading_metric, success, value
 from colbench.report.model import Ceiling, WinRate
 from colbench.rollout import Rollout, read_rollouts
@@ -100,14 +100,12 @@ def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
     return others
 
 
-def ceiling(
-    tasks: Sequence[Task], cells: Cells, other: Baseline, mode: str, lead: Metric
-) -> Ceiling | None:
+def ceiling(cells: Cells, other: Baseline, mode: str, lead: Metric) -> Ceiling | None:
     """Return what the agent scores when it is told everything, over the tasks that both runs have scored.
 
     None if there is no such task.
     """
-    theirs = Cells(grid=tuple(map(tuple, other.of(tasks))))
+    theirs = replace(cells, grid=tuple(map(tuple, other.of(cells.tasks))))
     both = [
         bool(a and b)
         for a, b in zip(_values(cells, mode, lead), _values(theirs, mode, lead), strict=True)
@@ -138,12 +136,14 @@ def _values(cells: Cells, mode: str, lead: Metric) -> list[list[float]]:
 
 
 def _only(cells: Cells, chosen: Sequence[bool]) -> Cells:
-    return Cells(grid=tuple(row for row, keep in zip(cells.grid, chosen, strict=True) if keep))
+    grid = tuple(row for row, keep in zip(cells.grid, chosen, strict=True) if keep)
+    tasks = tuple(task for task, keep in zip(cells.tasks, chosen, strict=True) if keep)
+    return replace(cells, tasks=tasks, grid=grid)
 
 
-def compare(tasks: Sequence[Task], cells: Cells, baseline: Baseline, mode: str) -> WinRate | None:
-    """Return the win rate of the cells of these tasks of one domain; None when the baseline has none of them."""
-    others, domain = baseline.of(tasks), get_domain(tasks[0].domain)
+def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinRate | None:
+    """Return the win rate of the cells of one domain; None when the baseline has none of their tasks."""
+    others = baseline.of(cells.tasks)
     mine, rest = cells.rollouts, [rollout for row in others for rollout in row]
     if not rest:
         return None

@@ -34,7 +34,6 @@ LONGEST = 100_000
 
 
 def index(
-    tasks: Sequence[Task],
     cells: Cells,
     domain: Domain,
     report: DomainReport,
@@ -59,7 +58,7 @@ def index(
                 "trials": [_line(rollout, report, lead) for rollout in row],
                 "page": addresses.get(task.id),
             }
-            for task, row in zip(tasks, cells.grid, strict=True)
+            for task, row in zip(cells.tasks, cells.grid, strict=True)
         ],
     }
 
@@ -81,13 +80,12 @@ def _line(rollout: Rollout | None, report: DomainReport, lead: Metric) -> dict[s
     }
 
 
-def blocks(
-    tasks: Sequence[Task], cells: Cells, domain: Domain, report: DomainReport
-) -> Iterator[str]:
+def blocks(cells: Cells, domain: Domain, report: DomainReport) -> Iterator[str]:
     """Yield base64 of gzipped JSON: everything about `BLOCK` tasks each."""
     pack = _Packer(domain, _leading(domain, report))
-    for start in range(0, len(tasks), BLOCK):
-        rows = zip(tasks[start : start + BLOCK], cells.grid[start : start + BLOCK], strict=True)
+    for start in range(0, len(cells.tasks), BLOCK):
+        chosen = slice(start, start + BLOCK)
+        rows = zip(cells.tasks[chosen], cells.grid[chosen], strict=True)
         content = msgspec.json.encode([pack.task(task, row) for task, row in rows])
         yield b64encode(gzip.compress(content, mtime=0)).decode("ascii")
 

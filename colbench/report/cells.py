@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from colbench.config import Shard
 from colbench.domain import Domain, Metric
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
+from colbench.shards import in_shard
 from colbench.task import Task
 
 T = TypeVar("T")
@@ -20,17 +23,15 @@ Grid = tuple[tuple[Rollout | None, ...], ...]
 class Cells(Struct, frozen=True, kw_only=True):
     """The cells of one domain, in the order of the tasks."""
 
+    tasks: tuple[Task, ...]
     grid: Grid
-
-    @property
-    def trials(self) -> int:
-        """Trials planned for each task."""
-        return len(self.grid[0])
+    trials: int
+    """Trials planned for each task; a shard has some of them."""
 
     @property
     def planned(self) -> int:
         """Number of cells."""
-        return len(self.grid) * self.trials
+        return sum(map(len, self.grid))
 
     @property
     def rollouts(self) -> list[Rollout]:
@@ -44,12 +45,10 @@ class Cells(Struct, frozen=True, kw_only=True):
 
     def keep(self, condition: Callable[[Rollout], bool]) -> Cells:
         """Return the same grid with None for every rollout that does not meet the condition."""
-        return Cells(
-            grid=tuple(
-                tuple(each if each and condition(each) else None for each in row)
-                for row in self.grid
-            )
+        grid = tuple(
+            tuple(each if each and condition(each) else None for each in row) for row in self.grid
         )
+        return replace(self, grid=grid)
 
     def clusters(self, measure: Callable[[Rollout], T | None]) -> list[list[T]]:
         """Return, for each task, the measures of its rollouts that are not None."""
@@ -58,11 +57,31 @@ class Cells(Struct, frozen=True, kw_only=True):
         ]
 
 
-def plan(tasks: Iterable[Task], trials: int, rollouts: Sequence[Rollout]) -> Cells:
-    """Put rollouts into their cells by task id and trial; the last one of a cell counts."""
+def plan(
+    tasks: Iterable[Task],
+    trials: int,
+    rollouts: Iterable[Rollout],
+    shard: Shard | None = None,
+) -> Cells:
+    """Put rollouts into their cells by task id and trial; the last one of a cell counts.
+
+    A shard has only its own cells, and only the tasks that have some.
+    """
     found = {(rollout.task_id, rollout.trial): rollout for rollout in rollouts}
-    grid = tuple(tuple(found.get((task.id, trial)) for trial in range(trials)) for task in tasks)
-    return Cells(grid=grid)
+    rows = [
+        (task, row)
+        for task in tasks
+        if (
+            row := tuple(
+                found.get((task.id, trial))
+                for trial in range(trials)
+                if in_shard(shard, task, trial)
+            )
+        )
+    ]
+    return Cells(
+        tasks=tuple(task for task, _ in rows), grid=tuple(row for _, row in rows), trials=trials
+    )
 
 
 def value(rollout: Rollout, mode: str, metric: Metric) -> float | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from colbench.domain import Domain
 from colbench.presentation import ReportPages
 from colbench.registry import get_domain
 from colbench.report import bundle
-from colbench.report.cells import plan
+from colbench.report.cells import Cells, plan
 from colbench.report.identity import pins
 from colbench.report.model import DomainReport, RunReport
 from colbench.report.view import domain_view
@@ -41,27 +42,30 @@ def render_page(
         script=script,
         pins=list(pins(report, record)),
         domains=[
-            _context(name, found, tasks, rollouts, pages.get(name))
+            _context(
+                get_domain(name),
+                found,
+                plan(
+                    [task for task in tasks if task.domain == name],
+                    found.trials,
+                    rollouts,
+                    record.config.shard,
+                ),
+                pages.get(name),
+            )
             for name, found in report.domains.items()
         ],
     )
 
 
 def _context(
-    name: str,
-    report: DomainReport,
-    tasks: Sequence[Task],
-    rollouts: Sequence[Rollout],
-    pages: ReportPages | None,
+    domain: Domain, report: DomainReport, cells: Cells, pages: ReportPages | None
 ) -> dict[str, Any]:
     """Return a domain's part, its further pages, and the data of its table of tasks."""
-    domain = get_domain(name)
-    own = [task for task in tasks if task.domain == name]
-    cells = plan(own, report.trials, rollouts)
     return {
         "title": domain.title,
         "view": domain_view(domain, report),
         "pages": pages,
-        "index": bundle.index(own, cells, domain, report, pages),
-        "blocks": list(bundle.blocks(own, cells, domain, report)),
+        "index": bundle.index(cells, domain, report, pages),
+        "blocks": list(bundle.blocks(cells, domain, report)),
     }

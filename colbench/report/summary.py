@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 
 from colbench.asking.derive import complete
 from colbench.config import RunConfig
+from colbench.domain import Domain
 from colbench.registry import get_domain
 from colbench.report import dialogues, scores, verdicts
 from colbench.report.asking import asking_report, failed_report, followed_report
@@ -27,17 +28,17 @@ def summarize(
 ) -> RunReport:
     """Return the report of a run, compared with `others`.
 
-    The planned cells are all `tasks` times the trials 0 to `trials` - 1. A cell without a rollout is unscored;
-    rollouts of other cells are ignored and counted. Raises UserError when one of `others` has none of the tasks.
+    The planned cells are all `tasks` times the trials 0 to `trials` - 1, or those of a shard. A cell without a rollout
+    is unscored; rollouts of other cells are ignored and counted.
+    Raises UserError when one of `others` has none of the tasks.
     """
-    planned = {task.id for task in tasks}
-    by_domain = {
-        domain: [task for task in tasks if task.domain == domain]
-        for domain in sorted({task.domain for task in tasks})
-    }
     others = others or Others()
     others.require(tasks)
     rollouts = complete(tasks, rollouts)
+    planned = {
+        domain: plan(_of(domain, tasks), trials, rollouts, config.shard)
+        for domain in sorted({task.domain for task in tasks})
+    }
     return RunReport(
         agent=config.agent,
         human=config.human,
@@ -45,15 +46,20 @@ def summarize(
         seed=config.seed,
         max_turns=config.max_turns,
         domains={
-            domain: _domain(chosen, plan(chosen, trials, rollouts), config, others)
-            for domain, chosen in by_domain.items()
+            domain: _domain(get_domain(domain), cells, config, others)
+            for domain, cells in planned.items()
+            if cells.planned
         },
-        ignored=sum(r.task_id not in planned or not 0 <= r.trial < trials for r in rollouts),
+        ignored=len(rollouts) - sum(len(cells.rollouts) for cells in planned.values()),
     )
 
 
-def _domain(tasks: Sequence[Task], cells: Cells, config: RunConfig, others: Others) -> DomainReport:
-    domain, rollouts, whole = get_domain(tasks[0].domain), cells.rollouts, cells.whole
+def _of(domain: str, tasks: Sequence[Task]) -> list[Task]:
+    return [task for task in tasks if task.domain == domain]
+
+
+def _domain(domain: Domain, cells: Cells, config: RunConfig, others: Others) -> DomainReport:
+    rollouts, whole = cells.rollouts, cells.whole
     lead = leading_metric(domain, rollouts)
     metrics = verdicts.reported_metrics(domain, lead, rollouts)
     used = scores.modes(cells, config.scoring, domain, lead)
@@ -91,12 +97,12 @@ def _domain(tasks: Sequence[Task], cells: Cells, config: RunConfig, others: Othe
         floors=verdicts.floors(cells, domain, metrics),
         outcomes=verdicts.outcomes(rollouts, mode),
         notes=verdicts.notes(rollouts, mode, domain),
-        win_rate=compare(tasks, cells, others.baseline, mode) if others.baseline else None,
+        win_rate=compare(domain, cells, others.baseline, mode) if others.baseline else None,
         asking=asking_report(
-            tasks, cells, max_turns=config.max_turns, mode=mode, lead=lead, baseline=others.baseline
+            cells, max_turns=config.max_turns, mode=mode, lead=lead, baseline=others.baseline
         ),
         followed=followed_report(cells),
-        ceiling=ceiling(tasks, cells, others.ceiling, mode, lead) if others.ceiling else None,
-        failed=failed_report(tasks, cells, mode) if domain.success else None,
+        ceiling=ceiling(cells, others.ceiling, mode, lead) if others.ceiling else None,
+        failed=failed_report(cells, mode) if domain.success else None,
         **asdict(modes[mode]),
     )

@@ -21,6 +21,7 @@ from colbench.report.facts import (
     FEW_TASKS,
     Section,
     curve,
+    grid_size,
     leads_with_fallback,
     sections,
 )
@@ -69,9 +70,8 @@ class DomainView(Struct, frozen=True, kw_only=True):
 
 def domain_view(domain: Domain, report: DomainReport) -> DomainView:
     """Return a domain's part of the page."""
-    size = f"{count(report.tasks, 'task')}, {count(report.trials, 'trial')} each"
     return DomainView(
-        title=f"{domain.title}: {size}",
+        title=f"{domain.title}: {grid_size(report)}",
         scoring=_scoring(report),
         tiles=list(_tiles(domain, report)),
         notes=list(_notes(domain, report)),

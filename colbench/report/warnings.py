@@ -12,6 +12,7 @@ from colbench.report.facts import reply_counts
 from colbench.report.model import DomainReport, RunReport
 from colbench.rollout import Rollout
 from colbench.run_folder import RunRecord
+from colbench.shards import shard_name
 
 NOTEWORTHY = 0.01
 """Share of replies from which on it is worth a warning."""
@@ -29,6 +30,8 @@ def warnings(
     """Yield the warnings of a report, one sentence each."""
     pins = [pin for pin in record.pins.values() if isinstance(pin, dict)]
     played = {str(pin["environment"]) for pin in pins if "environment" in pin}
+    if record.config.shard:
+        yield f"this is {shard_name(record.config.shard)} of a run: `colbench merge` puts the shards together"
     for role, learned in record.learned.items():
         yield f"the {role}'s model: {'; '.join(learned)}"
     for name, found in report.domains.items():

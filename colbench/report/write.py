@@ -17,6 +17,7 @@ from colbench.report.summary import summarize
 from colbench.report.warnings import warnings
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
+from colbench.shards import has_cells
 from colbench.task import Task
 
 
@@ -33,6 +34,7 @@ def write_report(
     the `others` has none of the tasks.
     """
     record, rollouts = folder.record(), folder.rollouts()
+    tasks = [task for task in tasks if has_cells(config.shard, task, config.trials)]
     report = summarize(tasks, config.trials, rollouts, config, others or Others())
     pages = _pages(folder, record, config, tasks, rollouts)
     report = replace(

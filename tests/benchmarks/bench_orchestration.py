@@ -95,7 +95,7 @@ async def lock_step(url: str, tasks: list[Task], concurrency: int) -> None:
     """The released schedule: a batch of dialogues takes each turn together."""
     async with ModelAgent(f"scripted@{url}") as agent, ModelHuman(f"scripted@{url}") as human:
         for start in range(0, len(tasks), concurrency):
-            batch = plan(tasks[start : start + concurrency], 1, "", 0)
+            batch = list(plan(tasks[start : start + concurrency], 1, "", 0))
             dialogues = [[Message(role="user", content=cell.task.request)] for cell in batch]
             for turn in range(TURNS):
                 await asyncio.gather(

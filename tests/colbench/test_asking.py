@@ -306,7 +306,7 @@ def test_the_report_has_the_shares_of_what_the_human_pointed_out():
         [None],
         [Followed(kept=2)],
     )
-    cells = Cells(grid=tuple((pointed(*each),) for each in followed))
+    cells = Cells(tasks=(), trials=1, grid=tuple((pointed(*each),) for each in followed))
     report = followed_report(cells)
     assert (report.dialogues, report.differences) == (2, 8)
     means = {name: interval.mean for name, interval in report.metrics.items()}
@@ -315,7 +315,7 @@ def test_the_report_has_the_shares_of_what_the_human_pointed_out():
         "differences_kept": pytest.approx((1 / 6 + 2 / 2) / 2),
         "differences_worse": pytest.approx((1 / 6 + 0 / 2) / 2),
     }
-    assert followed_report(Cells(grid=((pointed(None),),))) is None
+    assert followed_report(Cells(tasks=(), trials=1, grid=((pointed(None),),))) is None
 
 
 def pointed(*followed: Followed | None) -> Rollout:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from colbench.config import digest
 from colbench.errors import UserError
 from colbench.flags import command_flags
-from colbench.rollout import Rollout
+from colbench.rollout import Rollout, cell_key
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.runner import Cell, plan
 from colbench.selection import recorded_tasks
@@ -49,7 +49,7 @@ def draft(run: Path, submission: Submission) -> Draft:
     record = folder.record()
     tasks = recorded_tasks(folder, record)
     by_key = {rollout.key: rollout for rollout in folder.rollouts()}
-    cells = plan(tasks, record.config.trials, record.digest, record.config.seed)
+    cells = list(plan(tasks, record.config.trials, record.digest, record.config.seed))
     public = public_record(record)
     lock = _lock(record, public, _domain(tasks))
     flaws = [*_mixed(record, by_key.values()), *_unfinished(record, run, cells, by_key)]
@@ -122,7 +122,7 @@ def _changed(record: RunRecord) -> list[str]:
 
 
 def _key(rollout: Rollout, run: str) -> str:
-    return digest([rollout.task_id, rollout.task_hash, rollout.trial, run])
+    return cell_key(rollout.task_id, rollout.task_hash, rollout.trial, run)
 
 
 def _unfinished(
@@ -133,7 +133,8 @@ def _unfinished(
         return []
     named = ", ".join(f"trial {cell.trial} of {cell.task.id}" for cell in missing[:NAMED])
     more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-    command = shlex.join(["colbench", "eval", *command_flags(record.config), "--out", str(run)])
+    whole = replace(record.config, shard=None)
+    command = shlex.join(["colbench", "eval", *command_flags(whole), "--out", str(run)])
     return [
         f"{len(missing)} of {len(cells)} dialogues are missing: {named}{more}. To run them:\n    {command}"
     ]

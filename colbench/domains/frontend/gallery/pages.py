@@ -88,7 +88,7 @@ class Gallery:
         self, config: RunConfig, tasks: Sequence[Task], rollouts: Sequence[Rollout]
     ) -> dict[str, str]:
         """Return the pages as HTML, by file name, after taking their pictures."""
-        grid = plan(tasks, config.trials, rollouts).grid
+        grid = plan(tasks, config.trials, rollouts, config.shard).grid
         self._album.take(*_pages_and_pairs(tasks, grid))
         style = read_asset("colbench.report", "page.css") + read_asset(PACKAGE, "gallery.css")
         policy = content_security_policy(img_src="'self' file:", style_src=csp_hash(style))
