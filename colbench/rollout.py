@@ -6,7 +6,7 @@ cell that was retried; the last line counts. A torn last line is what a killed p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -269,20 +269,30 @@ class PlacedRollout(Struct, frozen=True, kw_only=True):
 
 def placed_rollouts(path: Path, *, start: int = 0, line: int = 1) -> Iterator[PlacedRollout]:
     """Yield the rollouts of a file from a byte offset on, at which the given line begins; see `iter_rollouts`."""
-    decoder = msgspec.json.Decoder(Rollout)
-    in_a_run = path.with_name("run.json").exists()
-    fix = f"; `colbench repair {path.parent}` drops such lines" if in_a_run else ""
     for number, content in enumerate(_whole_lines(path, start), start=line):
-        try:
-            rollout = decoder.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-            raise DataError(f"{path}, line {number}: not a rollout: {cause}{fix}") from cause
-        if rollout.schema != SCHEMA:
-            raise DataError(
-                f"{path}, line {number}: schema {rollout.schema}, expected {SCHEMA}{fix}"
-            )
+        rollout = decode_line(path, content, lambda here=number: here)  # type: ignore[misc]
         yield PlacedRollout(rollout=rollout, line=number, start=start, length=len(content))
         start += len(content)
+
+
+_DECODER = msgspec.json.Decoder(Rollout)
+
+
+def decode_line(path: Path, content: bytes, number: Callable[[], int]) -> Rollout:
+    """Return the rollout of a line of a file. Raises DataError naming the file and the line's number if it is none."""
+    try:
+        rollout = _DECODER.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        raise DataError(f"{path}, line {number()}: not a rollout: {cause}{_fix(path)}") from cause
+    if rollout.schema != SCHEMA:
+        found = f"schema {rollout.schema}, expected {SCHEMA}"
+        raise DataError(f"{path}, line {number()}: {found}{_fix(path)}")
+    return rollout
+
+
+def _fix(path: Path) -> str:
+    in_a_run = path.with_name("run.json").exists()
+    return f"; `colbench repair {path.parent}` drops such lines" if in_a_run else ""
 
 
 def _whole_lines(path: Path, start: int) -> Iterator[bytes]:

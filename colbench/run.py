@@ -19,9 +19,10 @@ from colbench.hub import push
 from colbench.messages import Usage
 from colbench.registry import get_domain
 from colbench.report.baseline import load_others
-from colbench.report.dialogues import agent_words, human_words
+from colbench.report.cells import measure
+from colbench.report.dialogue_stats import agent_words, human_words
 from colbench.report.model import RunReport
-from colbench.report.summary import summarize
+from colbench.report.summary import run_report
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.score import Score
@@ -92,8 +93,9 @@ class Run:
     @cached_property
     def report(self) -> RunReport:
         """The report: every number with its interval, as in `report.json`."""
-        others = load_others(self.config, self.tasks)
-        return summarize(self.tasks, self.config.trials, self.rollouts, self.config, others)
+        config, others = self.config, load_others(self.config, self.tasks)
+        measured = measure(self.tasks, config.trials, self.folder.latest(), config.shard)
+        return run_report(measured, config, others)
 
     def write_report(self) -> RunReport:
         """Write `report.json`, `report.html` and the pages of its domains into the folder, and return the report."""

@@ -21,6 +21,7 @@ from msgspec import Struct
 from colbench.config import RunConfig, digest
 from colbench.errors import DataError, UserError
 from colbench.rollout import Rollout, encode_rollout, read_rollouts
+from colbench.rollout_file import RolloutReader, latest_rollouts
 from colbench.task import FRONTEND
 from colbench.version import __version__
 
@@ -108,6 +109,14 @@ class RunFolder:
     def rollouts(self) -> list[Rollout]:
         """Return the rollouts so far."""
         return read_rollouts(self.rollouts_path) if self.rollouts_path.exists() else []
+
+    def latest(self) -> Iterator[tuple[int, Rollout]]:
+        """Yield the byte offset and the rollout of each cell, one at a time and the last one first."""
+        return latest_rollouts(self.rollouts_path)
+
+    def reader(self) -> RolloutReader:
+        """Return what reads single rollouts by their byte offsets."""
+        return RolloutReader(self.rollouts_path)
 
     @property
     def has_rollouts(self) -> bool:

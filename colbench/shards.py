@@ -17,11 +17,6 @@ def in_shard(shard: Shard | None, task: Task, trial: int) -> bool:
     return int(digest(["shard", task.id, task.hash, trial])[:16], 16) % shards == number - 1
 
 
-def has_cells(shard: Shard | None, task: Task, trials: int) -> bool:
-    """Return True if a shard has one of a task's cells."""
-    return any(in_shard(shard, task, trial) for trial in range(trials))
-
-
 def shard_name(shard: Shard) -> str:
     """Return a shard for people, such as `shard 2 of 4`."""
     number, shards = shard

@@ -18,10 +18,11 @@ from colbench.messages import PUBLIC_MARKER
 from colbench.numbers import measure
 from colbench.presentation import ReportPages
 from colbench.report.cells import Cells, success, value
-from colbench.report.dialogues import human_words
+from colbench.report.dialogue_stats import DialogueStats
 from colbench.report.model import DomainReport
 from colbench.report.verdicts import metric_of
 from colbench.rollout import Rollout, Turn
+from colbench.rollout_file import RolloutReader
 from colbench.score import Score
 from colbench.task import Task
 
@@ -55,7 +56,7 @@ def index(
             {
                 "id": task.id,
                 "request": task.request[:REQUEST],
-                "trials": [_line(rollout, report, lead) for rollout in row],
+                "trials": [_line(each, report, lead) for each in row],
                 "page": addresses.get(task.id),
             }
             for task, row in zip(cells.tasks, cells.grid, strict=True)
@@ -67,26 +68,35 @@ def _leading(domain: Domain, report: DomainReport) -> Metric:
     return domain.metric(report.lead) or domain.primary
 
 
-def _line(rollout: Rollout | None, report: DomainReport, lead: Metric) -> dict[str, Any] | None:
-    if rollout is None:
+def _line(
+    dialogue: DialogueStats | None, report: DomainReport, lead: Metric
+) -> dict[str, Any] | None:
+    if dialogue is None:
         return None
     return {
-        "values": [value(rollout, mode, lead) for mode in report.modes],
-        "success": success(rollout, report.mode),
-        "turns": len(rollout.turns),
-        "words": human_words(rollout),
-        "ended": rollout.ended_by,
-        "failed": rollout.failure.boundary if rollout.failure else None,
+        "values": [value(dialogue, mode, lead) for mode in report.modes],
+        "success": success(dialogue, report.mode),
+        "turns": dialogue.turns,
+        "words": dialogue.human_words,
+        "ended": dialogue.ended_by,
+        "failed": dialogue.failure.boundary if dialogue.failure else None,
     }
 
 
-def blocks(cells: Cells, domain: Domain, report: DomainReport) -> Iterator[str]:
-    """Yield base64 of gzipped JSON: everything about `BLOCK` tasks each."""
+def blocks(
+    cells: Cells, domain: Domain, report: DomainReport, dialogues: RolloutReader
+) -> Iterator[str]:
+    """Yield base64 of gzipped JSON: everything about `BLOCK` tasks each, whose dialogues are read here."""
     pack = _Packer(domain, _leading(domain, report))
     for start in range(0, len(cells.tasks), BLOCK):
         chosen = slice(start, start + BLOCK)
         rows = zip(cells.tasks[chosen], cells.grid[chosen], strict=True)
-        content = msgspec.json.encode([pack.task(task, row) for task, row in rows])
+        content = msgspec.json.encode(
+            [
+                pack.task(task, [dialogues.at(each.place) if each else None for each in row])
+                for task, row in rows
+            ]
+        )
         yield b64encode(gzip.compress(content, mtime=0)).decode("ascii")
 
 

@@ -5,20 +5,18 @@ Further pages of a domain, such as pictures of what was designed, are linked to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from colbench.domain import Domain
 from colbench.presentation import ReportPages
 from colbench.registry import get_domain
 from colbench.report import bundle
-from colbench.report.cells import Cells, plan
+from colbench.report.cells import Cells
 from colbench.report.identity import pins
 from colbench.report.model import DomainReport, RunReport
 from colbench.report.view import domain_view
-from colbench.rollout import Rollout
+from colbench.rollout_file import RolloutReader
 from colbench.run_folder import RunRecord
-from colbench.task import Task
 from colbench.web.assets import content_security_policy, csp_hash, read_asset
 from colbench.web.templating import page_templates
 
@@ -28,11 +26,11 @@ TEMPLATES = page_templates("colbench.report")
 def render_page(
     report: RunReport,
     record: RunRecord,
-    tasks: Sequence[Task],
-    rollouts: Sequence[Rollout],
+    cells: Mapping[str, Cells],
+    dialogues: RolloutReader,
     pages: Mapping[str, ReportPages],
 ) -> str:
-    """Return the page as HTML; `pages`: the further pages, by domain."""
+    """Return the page as HTML; `cells` and `pages`, the further pages, are by domain."""
     style = read_asset("colbench.report", "page.css") + read_asset("colbench.web", "charts.css")
     script = read_asset("colbench.report", "page.js")
     return TEMPLATES.get_template("report.html").render(
@@ -42,30 +40,21 @@ def render_page(
         script=script,
         pins=list(pins(report, record)),
         domains=[
-            _context(
-                get_domain(name),
-                found,
-                plan(
-                    [task for task in tasks if task.domain == name],
-                    found.trials,
-                    rollouts,
-                    record.config.shard,
-                ),
-                pages.get(name),
-            )
+            _context(found, cells[name], dialogues, pages.get(name))
             for name, found in report.domains.items()
         ],
     )
 
 
 def _context(
-    domain: Domain, report: DomainReport, cells: Cells, pages: ReportPages | None
+    report: DomainReport, cells: Cells, dialogues: RolloutReader, pages: ReportPages | None
 ) -> dict[str, Any]:
     """Return a domain's part, its further pages, and the data of its table of tasks."""
+    domain = get_domain(cells.tasks[0].domain)
     return {
         "title": domain.title,
         "view": domain_view(domain, report),
         "pages": pages,
         "index": bundle.index(cells, domain, report, pages),
-        "blocks": list(bundle.blocks(cells, domain, report)),
+        "blocks": list(bundle.blocks(cells, domain, report, dialogues)),
     }

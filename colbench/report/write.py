@@ -11,13 +11,13 @@ from colbench.config import RunConfig
 from colbench.presentation import ReportPages
 from colbench.registry import get_domain
 from colbench.report.baseline import Others
+from colbench.report.cells import Measured, measure
 from colbench.report.model import RunReport
 from colbench.report.page import render_page
-from colbench.report.summary import summarize
+from colbench.report.summary import run_report
 from colbench.report.warnings import warnings
-from colbench.rollout import Rollout
+from colbench.rollout_file import StoredRollouts
 from colbench.run_folder import RunFolder, RunRecord
-from colbench.shards import has_cells
 from colbench.task import Task
 
 
@@ -33,39 +33,39 @@ def write_report(
     Raises DataError when a file of the run is malformed, UserError when the folder cannot be written, or one of
     the `others` has none of the tasks.
     """
-    record, rollouts = folder.record(), folder.rollouts()
-    tasks = [task for task in tasks if has_cells(config.shard, task, config.trials)]
-    report = summarize(tasks, config.trials, rollouts, config, others or Others())
-    pages = _pages(folder, record, config, tasks, rollouts)
+    record, others = folder.record(), others or Others()
+    others.require(tasks)
+    measured = measure(tasks, config.trials, folder.latest(), config.shard)
+    report = run_report(measured, config, others)
+    pages = _pages(folder, record, config, measured)
     report = replace(
         report,
-        warnings=tuple(warnings(report, config, record, rollouts)),
+        warnings=tuple(warnings(report, config, record, measured.cells)),
         pages={each.name: next(iter(each.files)) for each in pages.values()},
     )
     for name, content in (file for each in pages.values() for file in each.files.items()):
         folder.write(name, content.encode())
     folder.write("report.json", msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
-    folder.write("report.html", render_page(report, record, tasks, rollouts, pages).encode())
+    with folder.reader() as dialogues:
+        page = render_page(report, record, measured.cells, dialogues, pages)
+    folder.write("report.html", page.encode())
     return report
 
 
 def _pages(
-    folder: RunFolder,
-    record: RunRecord,
-    config: RunConfig,
-    tasks: Sequence[Task],
-    rollouts: Sequence[Rollout],
+    folder: RunFolder, record: RunRecord, config: RunConfig, measured: Measured
 ) -> dict[str, ReportPages]:
     """Return the pages that domains add to the report, by domain."""
     found: dict[str, ReportPages] = {}
-    for name in sorted({task.domain for task in tasks}):
-        pages = get_domain(name).report_pages(
-            folder.path,
-            config,
-            record.environments.get(name, ""),
-            [task for task in tasks if task.domain == name],
-            [rollout for rollout in rollouts if rollout.domain == name],
-        )
+    for name, cells in measured.cells.items():
+        with folder.reader() as dialogues:
+            pages = get_domain(name).report_pages(
+                folder.path,
+                config,
+                record.environments.get(name, ""),
+                cells.tasks,
+                StoredRollouts(dialogues, [each.place for each in cells.dialogues]),
+            )
         if pages:
             found[name] = pages
     return found
