@@ -169,8 +169,9 @@ class _Workers:
         self.unanswered = 0
         self.speaking: list[asyncio.Task[None]] = []
         self.stopped: ColBenchError | None = None
-        self.crashed = [rollout for rollout in earlier.values() if _crashed(rollout)]
-        self.works = any(r.settled and not _crashed(r) for r in earlier.values())
+        watched = earlier.values() if runner.broken_after else ()
+        self.crashed = [rollout for rollout in watched if _crashed(rollout)]
+        self.works = any(r.settled and not _crashed(r) for r in watched)
         """True if a dialogue ended otherwise than by an exception of the agent's own."""
 
     async def run_cells(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
@@ -202,10 +203,12 @@ class _Workers:
 
     def watch_agent(self, rollout: Rollout) -> None:
         """Raise AgentError if every dialogue so far failed by an exception of the agent's own."""
+        most = self.runner.broken_after
+        if not most or self.works:
+            return
         if _crashed(rollout):
             self.crashed.append(rollout)
-        most = self.runner.broken_after
-        if most and not self.works and len(self.crashed) >= most:
+        if len(self.crashed) >= most:
             raise AgentError(broken_agent(self.crashed))
 
     def watch_server(self, failure: Failure | None) -> None:
