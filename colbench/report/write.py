@@ -13,7 +13,7 @@ from colbench.registry import get_domain
 from colbench.report.baseline import Others
 from colbench.report.cells import Measured, measure
 from colbench.report.model import RunReport
-from colbench.report.page import render_page
+from colbench.report.page import render_pages
 from colbench.report.summary import run_report
 from colbench.report.warnings import warnings
 from colbench.rollout_file import StoredRollouts
@@ -47,8 +47,12 @@ def write_report(
         folder.write(name, content.encode())
     folder.write("report.json", msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
     with folder.reader() as dialogues:
-        page = render_page(report, record, measured.cells, dialogues, pages)
-    folder.write("report.html", page.encode())
+        written = {
+            folder.write(name, page.encode())
+            for name, page in render_pages(report, record, measured.cells, dialogues, pages)
+        }
+    for stale in set(folder.path.glob("dialogues*.html")) - written:
+        stale.unlink()
     return report
 
 
