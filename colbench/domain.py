@@ -58,6 +58,8 @@ class Metric(Struct, frozen=True, kw_only=True):
     """Decimal places that agree on all machines; None: all of them."""
     lacking: str = ""
     """Why an answer may lack it, and how to add it."""
+    description: str = ""
+    """What it says of an answer, in a few words, such as "hidden tests that the function passes"."""
 
     def of(self, score: Score | None) -> float | None:
         """Return this metric of a verdict; None if it was not taken. Success is 1.0 or 0.0."""
@@ -131,8 +133,8 @@ class Domain:
     language: ClassVar[str] = "text"
     """Language of answers, for code fences and highlighting, such as "python"."""
     floors: ClassVar[Mapping[str, str]] = {}
-    """Answers that need no dialogue and that its scorer measures as well (`Score.floors`): their names for people,
-    the one to compare with first."""
+    """Answers that need no dialogue and whose scores are known (`floors_of`): their names for people, the one to
+    compare with first."""
     pictured: ClassVar[bool] = False
     """True if the human sees a picture of what the agent shows, turn by turn, as in frontend design."""
     audited: ClassVar[bool] = True
@@ -215,6 +217,10 @@ class Domain:
     def asked(self, task: Task, said: str) -> tuple[Fact, ...]:
         """Return the decisions that an agent's message asks for, as the keyless human hears it."""
         return asked_facts(self.decisions(task), said)
+
+    def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
+        """Return the metrics, on the task of a verdict, of answers that need no dialogue; by default its `floors`."""
+        return score.floors
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
         """Return what an agent that ends on `text` is judged by; `said` holds all its messages."""

@@ -227,7 +227,7 @@ class Recipe(Protocol):
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """Where a task source is from, for its datasheet: entry points of the group `colbench.origins`, one a source.
+    """Where a task source is from, and what is known of it: entry points of the group `colbench.origins`, one a source.
 
     Each is a function of what stands after the source's colon.
     """
@@ -240,6 +240,8 @@ class Origin(Struct, frozen=True, kw_only=True):
     """How to get it."""
     tasks: int | None = None
     """How many the whole set has, where that is known; a part of it may be at hand."""
+    floors: Mapping[str, Mapping[str, float]] = {}
+    """Scores on the whole set of agents that ask nothing, by agent and metric; those that were measured."""
 
 
 class Design(Protocol):

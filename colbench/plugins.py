@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from colbench.config import ArgValue
 from colbench.errors import UserError, describe_exception
-from colbench.interfaces import Design
+from colbench.interfaces import Design, Origin
 from colbench.task import Task, distinguish, read_tasks
 from colbench.version import PACKAGES
 
@@ -36,6 +36,7 @@ GROUPS: dict[Kind, str] = {
     "tasks": "colbench.tasks",
 }
 DESIGNS = "colbench.designs"
+ORIGINS = "colbench.origins"
 FRAMEWORKS = "colbench.frameworks"
 """Entry points named PACKAGE.CLASS: adapters for objects of that class; `callable` is for all that can be called."""
 OWN = frozenset(
@@ -123,6 +124,16 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     takes_list = "malformed" in inspect.signature(load).parameters
     tasks: list[Task] = load(argument, malformed) if takes_list else load(argument)
     return distinguish(tasks)
+
+
+def known_origin(spec: str) -> Origin | None:
+    """Return where the tasks of a source are from; None if it does not say, as a file does not."""
+    name, _, argument = spec.partition(":")
+    points = entry_points(group=ORIGINS, name=name)
+    if not points or Path(spec).expanduser().is_file():
+        return None
+    origin: Origin = next(iter(points)).load()(argument)
+    return origin
 
 
 def find_design(task: Task) -> Design | None:

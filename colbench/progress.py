@@ -86,6 +86,7 @@ class Tally:
         self.total = total
         self.config = config
         self.done = self.fresh = self.unscored = 0
+        self.lost = ""
         self.sums: dict[str, float] = {}
         self.counts: dict[str, int] = {}
         self.latest: Rollout | None = None
@@ -106,13 +107,23 @@ class Tally:
     def _count(self, rollout: Rollout) -> None:
         self.done += 1
         measured = dict(_measures(rollout, self.config.scoring))
-        self.unscored += not measured
+        if not measured:
+            self.unscored += 1
+            failure = rollout.failure
+            reason = f"{failure.boundary}: {failure.reason}" if failure else "not scored"
+            self.lost = f"{rollout.task_id}, {reason}"
         for name, value in measured.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
             self.counts[name] = self.counts.get(name, 0) + 1
         for turn in rollout.turns:
             self.usage["agent"] += turn.agent_usage or Usage()
             self.usage["human"] += turn.human_usage or Usage()
+
+    def troubles(self) -> list[str]:
+        """Return what delays the run and what it has lost, one line each: waits, and the last unscored dialogue."""
+        waits = [f"waiting: {each}" for each in self.waits]
+        lost = f"unscored: {count(self.unscored, 'dialogue')}, the last one {self.lost}"
+        return [*waits, lost] if self.unscored else waits
 
     def rate(self) -> float:
         """Return the dialogues per minute in this attempt."""
@@ -217,8 +228,8 @@ def _live(tally: Tally) -> Iterator[Callable[[], None]]:
         def show() -> None:
             bar.update(task, completed=tally.done, left=tally.remaining(), text=tally.text())
             over = tally.done == tally.total
-            waits = [Text(printable(f"waiting: {each}"), style="yellow") for each in tally.waits]
-            live.update(bar if over else Group(bar, *waits, *_overheard(tally.latest)))
+            troubles = [Text(printable(each), style="yellow") for each in tally.troubles()]
+            live.update(Group(bar, *troubles, *(() if over else _overheard(tally.latest))))
 
         yield show
 
@@ -237,16 +248,17 @@ def _overheard(rollout: Rollout | None) -> Iterator[Text]:
 
 @contextmanager
 def _plain(tally: Tally) -> Iterator[Callable[[], None]]:
-    last, waited = time.monotonic(), False
+    last = time.monotonic()
+    told = (False, bool(tally.unscored))
 
     def show() -> None:
-        nonlocal last, waited
-        begins = bool(tally.waits) and not waited
+        nonlocal last, told
+        trouble = (bool(tally.waits), bool(tally.unscored))
+        begins = any(now and not before for now, before in zip(trouble, told, strict=True))
         if begins or tally.done == tally.total or time.monotonic() - last >= PLAIN_INTERVAL:
-            last, waited = time.monotonic(), bool(tally.waits)
+            last, told = time.monotonic(), trouble
             left = f"{tally.done}/{tally.total} · {tally.remaining()} left · {tally.text()}"
-            waits = (f"waiting: {printable(each)}" for each in tally.waits)
-            print(left, *waits, sep="\n", file=errors().file, flush=True)
+            print(left, *map(printable, tally.troubles()), sep="\n", file=errors().file, flush=True)
 
     yield show
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,15 +13,17 @@ from colbench.asking.derive import complete
 from colbench.asking.failure_class import failure_class
 from colbench.asking.measures import followed_shares, measured
 from colbench.config import RunConfig
-from colbench.domain import Domain
+from colbench.domain import Domain, Metric
 from colbench.errors import UserError
 from colbench.hub import push
 from colbench.messages import Usage
 from colbench.registry import get_domain
-from colbench.report.baseline import load_others
-from colbench.report.cells import measure
+from colbench.report.asking import gain_per_question, unasked_values
+from colbench.report.baseline import load_others, read_baseline
+from colbench.report.cells import leading_metric, measure
 from colbench.report.dialogue_stats import agent_words, human_words
 from colbench.report.model import RunReport
+from colbench.report.scores import modes
 from colbench.report.summary import run_report
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
@@ -121,9 +123,13 @@ class Run:
         `human_completion_tokens` (None where no server counted), `seconds`, and every metric of the
         domain by its name (None where it was not taken; `success` is 1.0 or 0.0). Metrics of a
         scoring mode other than `default` are named MODE_METRIC. Then those of the asking, such as `ask_f1`, the
-        shares of what the human pointed out, such as `differences_fixed`, and `failure_class` (None if the dialogue did
-        not fail).
+        shares of what the human pointed out, such as `differences_fixed`, `failure_class` (None if the dialogue did
+        not fail), and `gain_per_question` if the run has a baseline that asks nothing (None where that has not scored
+        the task, or nothing was asked).
+
+        Raises UserError if the run's baseline cannot be read.
         """
+        gains = self._gains()
         families = {task.id: task.family for task in self.known_tasks()}
         for rollout in self.rollouts:
             yield {
@@ -146,6 +152,7 @@ class Run:
                 **measured(rollout.asking),
                 **followed_shares(rollout.followed),
                 "failure_class": failure_class(rollout),
+                **({"gain_per_question": gains(rollout)} if gains else {}),
             }
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -190,6 +197,32 @@ class Run:
             raise UserError(f"{target}: already exists; name another folder")
         shutil.copytree(self.path, target, ignore=shutil.ignore_patterns(".lock"))
         return Run(RunFolder(target), tasks=self._tasks)
+
+    def _gains(self) -> Callable[[Rollout], float | None] | None:
+        """Return what gives the gain per question of a dialogue; None without a baseline that asks nothing."""
+        if not self.config.baseline:
+            return None
+        baseline = read_baseline(self.config.baseline)
+        unasked: dict[str, float] = {}
+        measures = {name: self._measure(name) for name in {task.domain for task in self.tasks}}
+        for name, (mode, lead) in measures.items():
+            tasks = [task for task in self.tasks if task.domain == name]
+            unasked |= unasked_values(tasks, baseline, mode, lead)
+        if not unasked:
+            return None
+
+        def gain(rollout: Rollout) -> float | None:
+            without = unasked.get(rollout.task_hash)
+            return gain_per_question(rollout, without, *measures[rollout.domain])
+
+        return gain
+
+    def _measure(self, name: str) -> tuple[str, Metric]:
+        """Return the scoring mode and the metric that a domain's report leads with."""
+        domain = get_domain(name)
+        rollouts = [each for each in self.rollouts if each.domain == name]
+        lead = leading_metric(domain, rollouts)
+        return modes(rollouts, self.config.scoring, domain, lead)[0], lead
 
     def known_tasks(self) -> list[Task]:
         """Return the tasks; an empty list where their source no longer gives them."""

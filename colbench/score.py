@@ -13,6 +13,8 @@ Outcome = Literal["passed", "wrong", "error", "timeout", "skipped", "unstable", 
 `unstable`: the reference itself does not give the same value twice; left out of the score.
 `unscorable`: the reference raises, or its value cannot be compared; left out of the default mode's score.
 """
+LEFT_OUT: frozenset[Outcome] = frozenset({"unstable", "unscorable"})
+"""Outcomes of tests that do not count."""
 
 
 class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):

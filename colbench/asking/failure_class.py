@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from colbench.rollout import Rollout
-from colbench.score import Score
+from colbench.score import LEFT_OUT, Score
 
 FailureClass = Literal["no_answer", "crashed", "guessed", "ignored", "wrong_code"]
 """In the order in which they are tried:
@@ -47,4 +47,3 @@ def _never_ran(score: Score) -> bool:
 
 
 CRASHES = frozenset({"error", "timeout", "skipped"})
-LEFT_OUT = frozenset({"unstable", "unscorable"})

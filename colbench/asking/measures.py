@@ -18,25 +18,63 @@ class Measure(Struct, frozen=True):
     take: Callable[[Asking], float | None]
 
 
-def _share(name: str, label: str, take: Callable[[Asking], float | None]) -> Measure:
-    return Measure(Metric(name=name, label=label), take)
+def _share(
+    name: str, label: str, description: str, take: Callable[[Asking], float | None]
+) -> Measure:
+    return Measure(Metric(name=name, label=label, description=description), take)
 
 
-def _count(name: str, label: str, take: Callable[[Asking], float]) -> Measure:
-    return Measure(Metric(name=name, label=label, unit="", bounds=(0.0, inf)), take)
+def _count(name: str, label: str, description: str, take: Callable[[Asking], float]) -> Measure:
+    metric = Metric(name=name, label=label, unit="", bounds=(0.0, inf), description=description)
+    return Measure(metric, take)
 
 
 MEASURES = (
-    _share("ask_f1", "ask F1", lambda asking: asking.ask_f1),
-    _share("ask_precision", "ask precision", lambda asking: asking.ask_precision),
-    _share("ask_recall", "ask recall", lambda asking: asking.ask_recall),
-    _count("questions", "questions", lambda asking: asking.questions),
-    _count("needed_questions", "needed", lambda asking: asking.needed_questions),
-    _count("redundant_questions", "redundant", lambda asking: asking.redundant),
-    _count("unanswerable_questions", "unanswerable", lambda asking: asking.unanswerable),
-    _count("late_questions", "late", lambda asking: asking.late),
-    _count("guessed_decisions", "guessed decisions", lambda asking: len(asking.guessed)),
-    _count("ignored_decisions", "ignored decisions", lambda asking: len(asking.ignored)),
+    _share("ask_f1", "ask F1", "precision and recall in one", lambda asking: asking.ask_f1),
+    _share(
+        "ask_precision",
+        "ask precision",
+        "questions that brought an open decision",
+        lambda asking: asking.ask_precision,
+    ),
+    _share(
+        "ask_recall",
+        "ask recall",
+        "hidden decisions told before the answer",
+        lambda asking: asking.ask_recall,
+    ),
+    _count("questions", "questions", "asked in a dialogue", lambda asking: asking.questions),
+    _count(
+        "needed_questions",
+        "needed",
+        "fewest questions in which all could be told",
+        lambda asking: asking.needed_questions,
+    ),
+    _count(
+        "redundant_questions",
+        "redundant",
+        "asked only for what was known",
+        lambda asking: asking.redundant,
+    ),
+    _count(
+        "unanswerable_questions",
+        "unanswerable",
+        "asked for nothing that the human could tell",
+        lambda asking: asking.unanswerable,
+    ),
+    _count("late_questions", "late", "came when everything was known", lambda asking: asking.late),
+    _count(
+        "guessed_decisions",
+        "guessed decisions",
+        "never told, and right in the answer",
+        lambda asking: len(asking.guessed),
+    ),
+    _count(
+        "ignored_decisions",
+        "ignored decisions",
+        "told, and contradicted by the answer",
+        lambda asking: len(asking.ignored),
+    ),
 )
 """In the order of reading."""
 
@@ -47,9 +85,14 @@ def measured(asking: Asking | None) -> dict[str, float | None]:
 
 
 FOLLOWED = (
-    Metric(name="differences_fixed", label="fixed"),
-    Metric(name="differences_kept", label="kept"),
-    Metric(name="differences_worse", label="worse", direction="lower"),
+    Metric(name="differences_fixed", label="fixed", description="gone from the page shown next"),
+    Metric(name="differences_kept", label="kept", description="as before, or smaller"),
+    Metric(
+        name="differences_worse",
+        label="worse",
+        direction="lower",
+        description="larger, or the part is gone",
+    ),
 )
 """Shares of the differences that the human pointed out in a dialogue."""
 

@@ -14,4 +14,8 @@ def untold_decisions(task: Task | None, rollout: Rollout) -> tuple[str, ...]:
     if task is None or rollout.asking is None:
         return ()
     told = {name for turn in rollout.turns for name in turn.told or ()}
-    return tuple(f.name for f in task.hidden.facts if not f.stated and f.name not in told)
+    return tuple(
+        fact.name
+        for fact in task.hidden.facts
+        if not (fact.stated or fact.name in told or fact.statement in rollout.request)
+    )

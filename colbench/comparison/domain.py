@@ -24,7 +24,7 @@ from colbench.domain import Domain
 from colbench.report.cells import leading_metric, success
 from colbench.rollout import Rollout
 from colbench.run import Run
-from colbench.stats import ROUNDING, mean_interval
+from colbench.stats import ROUNDING, mean, mean_interval
 from colbench.stats.comparison import EPSILON, significances, verdict
 from colbench.stats.resampling import shared_bootstrap_means
 from colbench.task import Task
@@ -211,7 +211,7 @@ def _families(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _mean(trials: Mapping[int, float]) -> float | None:
-    return sum(trials.values()) / len(trials) if trials else None
+    return mean(list(trials.values())) if trials else None
 
 
 def _span(task: TaskDifference) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from colbench.comparison.model import Difference, Measure
-from colbench.stats import ROUNDING, mcnemar, mean_interval, sign_test
+from colbench.stats import ROUNDING, mcnemar, mean, mean_interval, sign_test
 from colbench.stats.comparison import EPSILON, Significance, TestName
 from colbench.stats.intervals import win_share
 from colbench.stats.paired import sign_flips
@@ -41,8 +41,8 @@ def compare_values(
     if not tasks:
         return None
     clusters = [task.differences for task in tasks]
-    means = [_mean(each) for each in clusters]
-    total = _mean(means)
+    means = [mean(each) for each in clusters]
+    total = mean(means)
     won, tied, lost, rate = _wins(measure, tasks)
     only = _only(tasks) if binary else None
     needs = _needs(total, clusters, means)
@@ -50,8 +50,8 @@ def compare_values(
     return Difference(
         tasks=len(tasks),
         cells=sum(map(len, clusters)),
-        mine=_mean([_mean(task.mine) for task in tasks]),
-        theirs=_mean([_mean(task.theirs) for task in tasks]),
+        mine=mean([mean(task.mine) for task in tasks]),
+        theirs=mean([mean(task.theirs) for task in tasks]),
         mean=mean_interval(clusters, (-width, width) if width else None, shared_bootstrap_means),
         won=won,
         tied=tied,
@@ -120,7 +120,3 @@ def _needs(
     parts = variances(clusters)
     trials = trials_needed(total, *parts, len(means)) if parts and total else None
     return least_detectable(deviation, len(means)), tasks_needed(total, deviation), trials
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

@@ -9,11 +9,12 @@ from colbench.asking.failure_class import FAILURE_CLASSES
 from colbench.asking.measures import FOLLOWED, MEASURES, Measure, followed_shares
 from colbench.domain import Metric
 from colbench.report.baseline import Baseline
-from colbench.report.cells import Cells, value
-from colbench.report.dialogue_stats import NEVER, DialogueStats
+from colbench.report.cells import Cells, success, value
+from colbench.report.dialogue_stats import NEVER, DialogueStats, Judged
 from colbench.report.model import AskingReport, DecisionReport, FailedReport, FollowedReport
 from colbench.rollout import Asking
-from colbench.stats import Interval, mean_interval
+from colbench.stats import Interval, mean, mean_interval
+from colbench.task import Task
 
 
 def asking_report(
@@ -33,7 +34,7 @@ def asking_report(
         dialogues=len(dialogues),
         estimated=any(each.asking is not None and each.asking.estimated for each in dialogues),
         metrics={each.metric.name: _mean(known, each) for each in MEASURES},
-        gain_per_question=_gain(known, mode, lead, baseline) if baseline else None,
+        gain_per_question=_mean_gain(known, mode, lead, baseline),
         recall_by_turn=_recall_by_turn(dialogues, max_turns),
         decisions=_decisions(known),
     )
@@ -46,23 +47,47 @@ def _mean(cells: Cells, measure: Measure) -> Interval:
     return mean_interval(cells.clusters(taken), measure.metric.bounds)
 
 
-def _gain(cells: Cells, mode: str, lead: Metric, baseline: Baseline) -> Interval | None:
+def _mean_gain(cells: Cells, mode: str, lead: Metric, baseline: Baseline | None) -> Interval | None:
+    unasked = unasked_values(cells.tasks, baseline, mode, lead)
+    rows = zip(cells.tasks, cells.grid, strict=True)
+    gains = [
+        [
+            gain
+            for each in row
+            if each
+            and (gain := gain_per_question(each, unasked.get(task.hash), mode, lead)) is not None
+        ]
+        for task, row in rows
+    ]
+    return mean_interval(gains, (-1.0, 1.0)) if any(gains) else None
+
+
+def unasked_values(
+    tasks: Sequence[Task], baseline: Baseline | None, mode: str, lead: Metric
+) -> dict[str, float]:
+    """Return what dialogues without questions are worth, by task hash, as means over the baseline's trials.
+
+    Empty without a baseline, and if it asked something: then it does not tell what asking nothing is worth.
+    """
+    rows = baseline.of(tasks) if baseline else []
+    if any(each.questions for row in rows for each in row):
+        return {}
+    values = ([x for each in row if (x := value(each, mode, lead)) is not None] for row in rows)
+    return {task.hash: mean(row) for task, row in zip(tasks, values, strict=False) if row}
+
+
+def gain_per_question(
+    dialogue: Judged, unasked: float | None, mode: str, lead: Metric
+) -> float | None:
     """Return how much more a dialogue is worth than one without questions, for each question that it asked.
 
-    None if the baseline asked something: then it does not tell what asking nothing is worth.
+    `unasked`: what one without questions is worth on its task; see `unasked_values`. None where one of the three is
+    not known, or nothing was asked.
     """
-    without = baseline.of(cells.tasks)
-    if any(each.questions for row in without for each in row):
+    worth, asking = value(dialogue, mode, lead), dialogue.asking
+    if worth is None or unasked is None or asking is None or not asking.questions:
         return None
-    gains: list[list[float]] = []
-    for row, others in zip(cells.grid, without, strict=True):
-        worth = [found for each in others if (found := value(each, mode, lead)) is not None]
-        gains.append([])
-        for each in row:
-            mine = value(each, mode, lead) if each else None
-            if each and each.asking and each.asking.questions and mine is not None and worth:
-                gains[-1].append((mine - sum(worth) / len(worth)) / each.asking.questions)
-    return mean_interval(gains, (-1.0, 1.0)) if any(gains) else None
+    return (worth - unasked) / asking.questions
 
 
 def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple[float, ...]:
@@ -76,7 +101,7 @@ def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple
 
 
 def _decisions(cells: Cells) -> tuple[DecisionReport, ...]:
-    """Count by family and decision, those that are asked for most rarely first; tasks of no family are left out."""
+    """Count by family and decision, those asked for most rarely, and hidden most often, first; no family: left out."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for task, row in zip(cells.tasks, cells.grid, strict=True):
         for each in row if task.family else ():
@@ -86,7 +111,11 @@ def _decisions(cells: Cells) -> tuple[DecisionReport, ...]:
         DecisionReport(family=family, decision=name, **found)
         for (family, name), found in counts.items()
     ]
-    return tuple(sorted(rows, key=lambda row: (row.asked / row.hidden, row.family, row.decision)))
+    return tuple(sorted(rows, key=_rarity))
+
+
+def _rarity(row: DecisionReport) -> tuple[float, int, str, str]:
+    return row.asked / row.hidden, -row.hidden, row.family, row.decision
 
 
 def _count_decisions(
@@ -115,13 +144,13 @@ def followed_report(cells: Cells) -> FollowedReport | None:
     if not known:
         return None
 
-    def mean(name: str) -> Interval:
+    def share(name: str) -> Interval:
         return mean_interval(cells.clusters(lambda each: followed_shares(each.followed)[name]))
 
     return FollowedReport(
         dialogues=len(known),
         differences=sum(each.pointed_out for each in known),
-        metrics={metric.name: mean(metric.name) for metric in FOLLOWED},
+        metrics={metric.name: share(metric.name) for metric in FOLLOWED},
     )
 
 
@@ -129,14 +158,17 @@ def failed_report(cells: Cells, mode: str) -> FailedReport:
     """Count the failed dialogues by class, and by family and class."""
     classes: Counter[str] = Counter()
     by_family: dict[str, Counter[str]] = {}
+    scored: Counter[str] = Counter()
     for task, row in zip(cells.tasks, cells.grid, strict=True):
-        for each in row:
-            if each and (found := each.failure_class(mode)):
+        for each in filter(None, row):
+            scored[task.family] += success(each, mode) is not None
+            if found := each.failure_class(mode):
                 classes[found] += 1
                 by_family.setdefault(task.family, Counter())[found] += 1
     return FailedReport(
         classes=_ordered(classes),
         families={name: _ordered(by_family[name]) for name in sorted(by_family) if name},
+        scored={name: scored[name] for name in sorted(scored) if name},
     )
 
 

@@ -1,11 +1,15 @@
-"""What is printed after a run: at most a screen of facts, each of which says something."""
+"""What is printed after a run: the facts to know first, each in a line or two, and each of which says something."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from textwrap import shorten, wrap
 
+from colbench.command import printable
 from colbench.domain import Domain
 from colbench.numbers import (
+    NOTHING,
     count,
     dollars,
     duration,
@@ -15,71 +19,129 @@ from colbench.numbers import (
     percent_range,
     short,
 )
-from colbench.report.facts import Fact, further_metrics, leads_with_fallback, share
-from colbench.report.model import DomainReport
+from colbench.report.facts import Fact, differs, further_metrics, leads_with_fallback, share
+from colbench.report.model import AskingReport, DomainReport
 from colbench.report.verdicts import metric_label, metric_of
+from colbench.stats import Interval
 
-RAREST = 3
+SEEN = 0.05
+"""Least number that is not shown as 0.0."""
+RAREST = 2
 """Decisions that are named as asked for most rarely."""
-REASON = 60
-"""Characters of the most frequent reason of failures."""
+LABEL, NOTE = 20, 43
+"""Widths in columns of the terminal."""
+TOGETHER = 28
+"""Parts of a note, between commas, that are no longer than this are not broken."""
+PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
+NOTE_LINES = 2
+"""Lines of a note."""
 
 
-def brief(domain: Domain, report: DomainReport) -> list[Fact]:
-    """Return the facts to know first about a domain: the scores, the asking, what failed, what it took."""
-    return [
-        *_scores(domain, report),
-        *_asking(report),
-        *_followed(report),
-        *_failed(report),
-        *_effort(report),
-        *_leaks(report),
-    ]
+def brief(domain: Domain, report: DomainReport, lines: int) -> list[Fact]:
+    """Return the facts to know first about a domain: the scores, the asking, what failed, what it took.
+
+    Their notes have line breaks where they are to be wrapped. Together they have at most this number of lines; the
+    least important come last.
+    """
+    facts: list[Fact] = []
+    for fact in _all(domain, report):
+        note = _wrapped(fact.note)
+        lines -= max(len(note), 1)
+        if lines < 0:
+            break
+        facts.append(Fact(label=_cut(fact.label), value=fact.value, note="\n".join(note)))
+    return facts
+
+
+def _all(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    yield from _scores(domain, report)
+    yield from _asking(report.asking)
+    yield from _followed(report)
+    yield from _failed(report)
+    yield from _rarely_asked(report.asking)
+    yield from _effort(report)
+    yield from _leaks(report)
+
+
+def _wrapped(note: str) -> list[str]:
+    """Return a note in lines that break no word; words that are too long for a line are cut, and so is a long note."""
+    words = (_cut(word, NOTE) for word in printable(note).split())
+    parts = PARTS.split(" ".join(words))
+    bound = (p.replace(" ", NO_BREAK) if len(p) <= TOGETHER else p for p in parts)
+    found = wrap(" ".join(bound), NOTE, break_long_words=False, break_on_hyphens=False)
+    if len(found) > NOTE_LINES:
+        last = shorten(" ".join(found[NOTE_LINES - 1 :]), NOTE, placeholder=" …")
+        found = [*found[: NOTE_LINES - 1], last]
+    return [line.replace(NO_BREAK, " ") for line in found]
+
+
+def _cut(text: str, width: int = LABEL) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _scores(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    ceiling = report.ceiling
     if domain.success and report.success_rate:
-        yield share(domain.success.label, report.success_rate)
-    yield share(metric_label(domain, report.lead), report.value)
+        yield _with_ceiling(
+            domain.success.label,
+            report.success_rate,
+            ceiling.success_rate if ceiling else None,
+        )
+    label = metric_label(domain, report.lead)
+    yield _with_ceiling(label, report.value, ceiling.value if ceiling else None)
     if leads_with_fallback(domain, report):
-        yield Fact(label=domain.primary.label, value="–", note=domain.primary.lacking)
-    others = [
-        f"{metric_of(domain, name).label} {measure(mean.mean, metric_of(domain, name).unit)}"
-        for name, mean in further_metrics(domain, report).items()
-    ]
+        lacking = domain.primary.lacking.partition(";")[0]
+        yield Fact(label=domain.primary.label, value=NOTHING, note=lacking)
+    metrics = ((metric_of(domain, name), mean) for name, mean in _further(domain, report))
+    others = [f"{metric.label} {measure(mean.mean, metric.unit)}" for metric, mean in metrics]
     if others:
         yield Fact(label="further", value="", note=", ".join(others))
     delta = report.delta
-    if delta and delta.differing:
+    if delta and differs(report):
         other = report.modes[delta.mode if report.mode == delta.base else delta.base]
-        yield share(f"{metric_label(domain, report.lead)}, {delta.mode}", other.value)
-    if report.ceiling:
-        told, own = report.ceiling.value, report.ceiling.own_value
-        note = f"{percent_range(told)}; {percent(own.mean)} when it has to ask"
-        yield Fact(label="all told", value=percent(told.mean), note=note)
+        note = f"{label}; {delta.differing:,} of {count(delta.cells, 'verdict')} differ"
+        yield Fact(label=f"{delta.mode} scoring", value=percent(other.value.mean), note=note)
     if report.win_rate:
         yield share(f"wins over {report.win_rate.agent or 'the baseline'}", report.win_rate.rate)
 
 
-def _asking(report: DomainReport) -> Iterator[Fact]:
-    asking = report.asking
+def _with_ceiling(label: str, interval: Interval, told: Interval | None) -> Fact:
+    ceiling = f"; told everything {percent(told.mean)}" if told else ""
+    note = f"{percent_range(interval)}{ceiling}"
+    return Fact(label=label, value=percent(interval.mean), note=note)
+
+
+def _further(domain: Domain, report: DomainReport) -> Iterable[tuple[str, Interval]]:
+    return further_metrics(domain, report).items()
+
+
+def _asking(asking: AskingReport | None) -> Iterator[Fact]:
     if asking is None:
         return
     found = {name: interval.mean for name, interval in asking.metrics.items()}
+    estimated = ", estimated" if asking.estimated else ""
     if found["ask_f1"] is not None:
-        estimated = ", estimated" if asking.estimated else ""
-        parts = (
-            f"precision {percent(found['ask_precision'])}, recall {percent(found['ask_recall'])}"
+        precision = percent(found["ask_precision"])
+        note = f"precision {precision}, recall {percent(found['ask_recall'])}"
+        note = note if found["questions"] else "it asked nothing"
+        yield Fact(label=f"ask F1{estimated}", value=percent(found["ask_f1"]), note=note)
+    if found["questions"]:
+        named = {"would do": "needed_questions", "redundant": "redundant_questions"}
+        named |= {"unanswerable": "unanswerable_questions", "late": "late_questions"}
+        counts = (
+            f"{number(value)} {name}"
+            for name, key in named.items()
+            if (value := found[key]) and value >= SEEN
         )
-        asked = (
-            f"{number(found['questions'])} questions, {number(found['needed_questions'])} needed"
-        )
-        value = percent(found["ask_f1"])
-        yield Fact(label=f"ask F1{estimated}", value=value, note=f"{parts}; {asked}")
-    rare = [row for row in asking.decisions if row.asked < row.hidden][:RAREST]
-    if rare:
-        named = (f"{row.family} {row.decision} {row.asked} of {row.hidden}" for row in rare)
-        yield Fact(label="asked most rarely", value="", note=", ".join(named))
+        yield Fact(label="questions", value=number(found["questions"]), note=", ".join(counts))
+
+
+def _rarely_asked(asking: AskingReport | None) -> Iterator[Fact]:
+    rare = [row for row in asking.decisions if row.asked < row.hidden] if asking else []
+    if rare and asking and asking.metrics["questions"].mean:
+        names = (f"{r.family} {r.decision} {r.asked} of {r.hidden}" for r in rare[:RAREST])
+        note = ", ".join(names)
+        yield Fact(label="asked for rarely", value="", note=note)
 
 
 def _followed(report: DomainReport) -> Iterator[Fact]:
@@ -87,30 +149,29 @@ def _followed(report: DomainReport) -> Iterator[Fact]:
         return
     found = report.followed.metrics
     kept, worse = (percent(found[f"differences_{name}"].mean) for name in ("kept", "worse"))
-    note = f"of the differences that the human pointed out; {kept} kept, {worse} made worse"
+    note = f"of what the human pointed out; {kept} kept, {worse} made worse"
     yield Fact(label="fixed next", value=percent(found["differences_fixed"].mean), note=note)
 
 
 def _failed(report: DomainReport) -> Iterator[Fact]:
     classes = report.failed.classes if report.failed else {}
     if classes:
-        note = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in classes.items())
+        ordered = sorted(classes.items(), key=lambda item: -item[1])
+        note = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in ordered)
         yield Fact(label="failed", value=f"{sum(classes.values()):,}", note=note)
+    if report.unscored:
+        note = f"of {count(report.cells, 'dialogue')}; run the same command again"
+        yield Fact(label="unscored", value=f"{report.unscored:,}", note=note)
     for boundary, failures in report.failures.items():
         reason = failures.reasons[0].reason
-        shown = reason if len(reason) <= REASON else f"{reason[:REASON]}…"
-        yield Fact(label=f"{boundary} failed", value=f"{failures.count:,}", note=shown)
-    if report.unscored:
-        note = f"of {count(report.cells, 'dialogue')}; left out of all numbers"
-        yield Fact(label="unscored", value=f"{report.unscored:,}", note=note)
+        yield Fact(label=f"{boundary} failed", value=f"{failures.count:,}", note=reason)
 
 
 def _effort(report: DomainReport) -> Iterator[Fact]:
     words = report.words
     if report.turns.mean.mean is not None:
-        note = (
-            f"the human wrote {number(words.human.mean)} words and read {number(words.agent.mean)}"
-        )
+        wrote, read = number(words.human.mean), number(words.agent.mean)
+        note = f"the human wrote {wrote} words and read {read}" if words.human.mean else ""
         yield Fact(label="turns", value=number(report.turns.mean.mean), note=note)
     for role, used in report.tokens.items():
         if used:
@@ -119,7 +180,14 @@ def _effort(report: DomainReport) -> Iterator[Fact]:
             note = f"{short(used.prompt)} in, {short(used.completion)} out{cost}"
             value = short(used.prompt + used.completion)
             yield Fact(label=f"{role} tokens", value=value, note=note)
-    yield Fact(label="time", value=duration(report.wall_seconds), note="")
+    if waited := [each for each in report.replies.values() if each.waited >= 1]:
+        yield _waits(sum(each.retries for each in waited), sum(each.waited for each in waited))
+    yield Fact(label="time", value=duration(report.wall_seconds))
+
+
+def _waits(retries: int, seconds: float) -> Fact:
+    note = f"for model servers, over all dialogues; {count(retries, 'request')} repeated"
+    return Fact(label="waited", value=duration(seconds), note=note)
 
 
 def _leaks(report: DomainReport) -> Iterator[Fact]:

@@ -13,12 +13,14 @@ from typing import Any
 
 import msgspec
 
+from colbench.asking.untold import untold_decisions
 from colbench.domain import Domain, Metric
 from colbench.messages import PUBLIC_MARKER
 from colbench.numbers import measure
 from colbench.presentation import ReportPages
 from colbench.report.cells import Cells, success, value
 from colbench.report.dialogue_stats import DialogueStats
+from colbench.report.facts import differs
 from colbench.report.model import DomainReport
 from colbench.report.verdicts import metric_of
 from colbench.rollout import Rollout, Turn
@@ -46,6 +48,8 @@ def index(
     return {
         "mode": report.mode,
         "modes": list(report.modes),
+        "differ": differs(report),
+        "asking": report.asking is not None,
         "measure": lead.label,
         "success": domain.success is not None,
         "noun": domain.noun,
@@ -56,6 +60,7 @@ def index(
             {
                 "id": task.id,
                 "request": task.request[:REQUEST],
+                "family": task.family,
                 "trials": [_line(each, report, lead) for each in row],
                 "page": addresses.get(task.id),
             }
@@ -76,6 +81,8 @@ def _line(
     return {
         "values": [value(dialogue, mode, lead) for mode in report.modes],
         "success": success(dialogue, report.mode),
+        "class": dialogue.failure_class(report.mode),
+        "told": dialogue.asking and [dialogue.asking.told, dialogue.asking.hidden],
         "turns": dialogue.turns,
         "words": dialogue.human_words,
         "ended": dialogue.ended_by,
@@ -114,16 +121,20 @@ class _Packer:
             "request": _cut(task.request),
             "reference": _cut(hidden.reference),
             "information": "" if same else _cut(hidden.information),
-            "trials": [rollout and self._dialogue(rollout) for rollout in row],
+            "trials": [rollout and self._dialogue(task, rollout) for rollout in row],
         }
 
-    def _dialogue(self, rollout: Rollout) -> dict[str, Any]:
+    def _dialogue(self, task: Task, rollout: Rollout) -> dict[str, Any]:
+        asking = rollout.asking
         return {
             "turns": [self._turn(turn) for turn in rollout.turns],
             "answer": None if rollout.answer is None else _cut(rollout.answer),
             "ended": rollout.ended_by,
             "failure": rollout.failure,
             "seconds": rollout.seconds,
+            "untold": untold_decisions(task, rollout),
+            "guessed": asking.guessed if asking else [],
+            "ignored": asking.ignored if asking else [],
             "scores": {mode: self._score(rollout, mode) for mode in rollout.scores},
         }
 
@@ -133,6 +144,8 @@ class _Packer:
             "private": _cut(private.strip()) if marker else "",
             "said": _cut(turn.said),
             "human": turn.human and _cut(turn.human),
+            "asked": turn.asked or [],
+            "told": turn.told or [],
             "leak": turn.leak,
             "metrics": self._metrics(turn.score) if turn.score else None,
         }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from colbench.command import printable
@@ -14,6 +15,13 @@ from colbench.report.brief import brief
 from colbench.report.facts import Fact, Section, grid_size, sections
 from colbench.report.model import DomainReport, RunReport
 
+LINES, WIDTH = 20, 80
+"""Of what is printed after a run."""
+FRAME = 3
+"""Lines around the facts of a domain: its title, and blank ones."""
+FEWEST = 6
+"""Lines of facts that are printed whatever else there is."""
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
@@ -23,16 +31,27 @@ if TYPE_CHECKING:
 def print_report(report: RunReport, folder: Path, *, short: bool = False) -> None:
     """Print a report that has been written to a run's folder: its table, its warnings, and where its pages are.
 
-    `short`: the facts to know first, and the commands that show more.
+    `short`: the facts to know first and the commands that show more, in at most `LINES` lines if it has one domain and
+    few warnings.
     """
-    console().print(render_brief(report) if short else render_table(report))
+    after = [f"{sentence(name)}: {page}" for name, page in pages(report, folder).items()]
+    after += [f"{what}: {command}" for what, command in _next(report, folder)] if short else []
+    warned = sum(len(wrap(f"Take care: {warning}", WIDTH)) for warning in report.warnings)
+    lines = max(LINES - FRAME - len(after) - warned, FEWEST)
+    console().print(render_brief(report, lines) if short else render_table(report))
     for warning in report.warnings:
-        console().print(f"Take care: {warning}", highlight=False, markup=False, soft_wrap=True)
-    for name, page in pages(report, folder).items():
-        console().print(f"{sentence(name)}: {page}", highlight=False, soft_wrap=True)
-    if short:
-        more = f"All numbers: colbench report {folder} · failed dialogues: colbench view {folder} --failed"
-        console().print(more, highlight=False, markup=False, soft_wrap=True)
+        text = f"Take care: {warning}"
+        console().print(text, highlight=False, markup=False, soft_wrap=not console().is_terminal)
+    for line in after:
+        console().print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _next(report: RunReport, folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the commands that show more."""
+    if any(each.failed and each.failed.classes for each in report.domains.values()):
+        yield "Failed dialogues", f"colbench view {folder} --failed"
+    yield "Dialogues in a browser", f"colbench view {folder}"
+    yield "All numbers", f"colbench report {folder}"
 
 
 def pages(report: RunReport, folder: Path) -> dict[str, Path]:
@@ -48,17 +67,23 @@ def render_table(report: RunReport) -> RenderableType:
     return Group(*(_domain(name, domain) for name, domain in report.domains.items()))
 
 
-def render_brief(report: RunReport) -> RenderableType:
-    """Return the facts to know first as a table, to be printed by a rich console."""
+def render_brief(report: RunReport, lines: int) -> RenderableType:
+    """Return the facts to know first as a table of so many lines a domain, to be printed by a rich console."""
     from rich.console import Group
 
-    return Group(*(_brief(name, domain) for name, domain in report.domains.items()))
+    return Group(*(_brief(name, domain, lines) for name, domain in report.domains.items()))
 
 
-def _brief(name: str, domain: DomainReport) -> Table:
-    table = _table(name, domain)
-    _add_facts(table, brief(get_domain(name), domain))
-    return table
+def _brief(name: str, domain: DomainReport, lines: int) -> RenderableType:
+    from rich.console import Group
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right", style="bold")
+    table.add_column(style="dim", no_wrap=True)
+    _add_facts(table, brief(get_domain(name), domain, lines))
+    return Group(_title(name, domain), "", table, "")
 
 
 def _table(name: str, domain: DomainReport) -> Table:
@@ -107,4 +132,8 @@ def _add_facts(table: Table, facts: Iterable[Fact]) -> None:
     from rich.text import Text
 
     for fact in facts:
-        table.add_row(Text(f"  {fact.label}"), Text(fact.value), Text(printable(fact.note)))
+        table.add_row(Text(f"  {fact.label}"), Text(fact.value), Text(_printable(fact.note)))
+
+
+def _printable(note: str) -> str:
+    return "\n".join(map(printable, note.split("\n")))

@@ -52,6 +52,10 @@ class Judged(Protocol):
     def settled(self) -> bool:
         """True if there is nothing left to do."""
 
+    @property
+    def asking(self) -> Asking | None:
+        """What the questions were worth."""
+
 
 class RoleStats(Struct, frozen=True, kw_only=True, gc=False):
     """The replies of one role in a dialogue."""
@@ -78,7 +82,9 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     """Where the dialogue is: the byte offset of its line, or its number in a list."""
     domain: str
     scores: dict[str, Score]
-    """Without the tests."""
+    """Without tests and floors."""
+    floors: Mapping[str, Mapping[str, float]] | None
+    """Metrics of answers that need no dialogue (`Domain.floors_of`); None if the dialogue is not scored."""
     failure: Failure | None
     ended_by: str
     failed_as: dict[str, FailureClass | None]
@@ -160,6 +166,7 @@ class Measurer:
             place=place,
             domain=domain.name,
             scores=self._scores(rollout),
+            floors=self._floors(rollout),
             failure=rollout.failure and self._same("failure", rollout.failure),
             ended_by=self._same("end", rollout.ended_by),
             failed_as=self._failed_as(rollout),
@@ -189,30 +196,39 @@ class Measurer:
 
     def _scores(self, rollout: Rollout) -> dict[str, Score]:
         found = {mode: self._slim(score) for mode, score in rollout.scores.items()}
-        if any(score.metrics or score.floors for score in found.values()):
+        if any(score.metrics for score in found.values()):
             return found
         alike = tuple((mode, id(score)) for mode, score in found.items())
         known: dict[str, Score] = self._known["scores"].setdefault(alike, found)
         return known
 
     def _slim(self, score: Score) -> Score:
-        """Return a verdict without its tests."""
-        if score.metrics or score.floors:
+        """Return a verdict without tests and floors."""
+        if score.metrics:
             return self._measured(score)
         texts = tuple(getattr(score, name) for name in TEXTS)
         alike = (score.value, score.success, texts)
         if alike not in self._known["score"]:
-            self._known["score"][alike] = replace(score, checks=())
+            self._known["score"][alike] = replace(score, checks=(), floors={})
         known: Score = self._known["score"][alike]
         return known
 
     def _measured(self, score: Score) -> Score:
-        """Return a verdict with metrics of its own, and the floors of its task."""
+        """Return a verdict with metrics of its own."""
         texts = {name: self._same(name, getattr(score, name)) for name in TEXTS}
-        names = {self._same("metric", name): value for name, value in score.metrics.items()}
-        floors = tuple((floor, tuple(each.items())) for floor, each in score.floors.items())
-        known = self._known["floors"].setdefault(floors, score.floors)
-        return replace(score, **texts, checks=(), metrics=names, floors=known)
+        metrics = {self._same("metric", name): value for name, value in score.metrics.items()}
+        return replace(score, **texts, checks=(), metrics=metrics, floors={})
+
+    def _floors(self, rollout: Rollout) -> Mapping[str, Mapping[str, float]] | None:
+        domain = get_domain(rollout.domain)
+        score = rollout.scores.get(domain.modes[0])
+        if score is None:
+            return None
+        floors = domain.floors_of(score)
+        alike = tuple((floor, tuple(each.items())) for floor, each in floors.items())
+        known: Mapping[str, Mapping[str, float]]
+        known = self._known["floors"].setdefault(alike, floors)
+        return known
 
     def _failed_as(self, rollout: Rollout) -> dict[str, FailureClass | None]:
         found = {mode: failure_class(rollout, mode) for mode in rollout.scores}

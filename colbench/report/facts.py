@@ -55,6 +55,8 @@ class Fact(Struct, frozen=True, kw_only=True):
     label: str
     value: str
     note: str = ""
+    hint: str = ""
+    """What the number means, where its name does not say."""
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -113,7 +115,7 @@ def measured(metric: Metric, interval: Interval, suffix: str = "") -> Fact:
     if metric.direction == "lower":
         note += "; lower is better"
     value = measure(interval.mean, metric.unit)
-    return Fact(label=f"{metric.label}{suffix}", value=value, note=note)
+    return Fact(label=f"{metric.label}{suffix}", value=value, note=note, hint=metric.description)
 
 
 def leads_with_fallback(domain: Domain, report: DomainReport) -> bool:
@@ -159,7 +161,15 @@ def _rates(domain: Domain, lead: str, rates: Rates, suffix: str = "") -> Iterato
     yield share(f"{metric_label(domain, lead)}{suffix}", rates.value)
 
 
+def differs(report: DomainReport) -> bool:
+    """Return True if the scoring modes give some answer another value, or have not scored the same dialogues."""
+    scored = {(found.scored, found.unscored) for found in report.modes.values()}
+    return len(scored) > 1 or (report.delta is not None and report.delta.differing > 0)
+
+
 def _other_modes(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    if not differs(report):
+        return
     for mode, found in report.modes.items():
         if mode != report.mode:
             yield from _rates(domain, report.lead, found, f", {mode}")
@@ -202,7 +212,7 @@ def _ceiling(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 def _delta(domain: Domain, report: DomainReport) -> Iterator[Fact]:
     delta = report.delta
-    if delta is None:
+    if delta is None or not differs(report):
         return
     label = f"{delta.mode} − {delta.base}"
     if domain.success and delta.success_rate:
@@ -250,8 +260,18 @@ def _notes(report: DomainReport) -> Iterator[Fact]:
 def _dialogues(report: DomainReport) -> Iterator[Fact]:
     turns, words = report.turns.mean, report.words
     yield Fact(label="turns", value=number(turns.mean), note=number_range(turns))
-    yield Fact(label="human words", value=number(words.human.mean), note=number_range(words.human))
-    yield Fact(label="agent words", value=number(words.agent.mean), note=number_range(words.agent))
+    yield Fact(
+        label="human words",
+        value=number(words.human.mean),
+        note=number_range(words.human),
+        hint="that the human wrote, the request not counted",
+    )
+    yield Fact(
+        label="agent words",
+        value=number(words.agent.mean),
+        note=number_range(words.agent),
+        hint="that the human had to read",
+    )
     ended = report.ended_by
     note = f"by the turn limit {ended['limit']:,}, by a failure {ended['failure']:,}"
     yield Fact(label="ended by an answer", value=f"{ended['answer']:,}", note=note)
@@ -266,11 +286,18 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
             yield measured(each.metric, found)
     if asking.gain_per_question:
         gain = asking.gain_per_question
-        yield Fact(label="gain a question", value=points(gain.mean), note=points_range(gain))
+        yield Fact(
+            label="gain a question",
+            value=points(gain.mean),
+            note=points_range(gain),
+            hint="score above the baseline's, which asks nothing, for each question",
+        )
     if len(asking.recall_by_turn) > 1:
         shown = " ".join(f"{100 * share:.0f}" for share in asking.recall_by_turn)
         note = f"{shown} %"
-        yield Fact(label="recall by turn", value=f"1 to {len(asking.recall_by_turn)}", note=note)
+        turns = f"1 to {len(asking.recall_by_turn)}"
+        hint = "hidden decisions told by then"
+        yield Fact(label="recall by turn", value=turns, note=note, hint=hint)
     if asking.estimated:
         note = "the tasks have no facts; decisions were read from the references"
         yield Fact(label="estimated", value="", note=note)
@@ -327,13 +354,14 @@ def reply_counts(found: Replies) -> dict[str, int]:
 
 def _leaks(report: DomainReport) -> Iterator[Fact]:
     if report.leaks:
-        yield _leak("identifiers", report.leaks.identifiers)
-        yield _leak("literals", report.leaks.literals)
-        yield _leak("n-grams", report.leaks.ngrams)
+        said = "of the reference that the human said unasked"
+        yield _leak("identifiers", report.leaks.identifiers, f"names {said}")
+        yield _leak("literals", report.leaks.literals, f"numbers and texts {said}")
+        yield _leak("n-grams", report.leaks.ngrams, f"runs of four tokens {said}")
 
 
-def _leak(label: str, leak: LeakShare) -> Fact:
-    return Fact(label=label, value=percent(leak.mean), note=percent(leak.max))
+def _leak(label: str, leak: LeakShare, hint: str) -> Fact:
+    return Fact(label=label, value=percent(leak.mean), note=percent(leak.max), hint=hint)
 
 
 def _spending(report: DomainReport) -> Iterator[Fact]:

@@ -193,7 +193,7 @@ class AskingReport(Struct, frozen=True, kw_only=True):
     recall_by_turn: tuple[float, ...]
     """Share of the hidden decisions that had been told after turn 1, 2, …"""
     decisions: tuple[DecisionReport, ...]
-    """By family and decision, those that are asked for most rarely first."""
+    """By family and decision, those asked for most rarely first, and of these those hidden most often."""
 
 
 class FollowedReport(Struct, frozen=True, kw_only=True):
@@ -212,6 +212,8 @@ class FailedReport(Struct, frozen=True, kw_only=True):
     classes: dict[str, int]
     families: dict[str, dict[str, int]]
     """By family and class."""
+    scored: dict[str, int] = {}
+    """Scored dialogues by family, those that succeeded included."""
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):

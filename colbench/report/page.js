@@ -1,7 +1,7 @@
 // The table of tasks, and one task with its dialogues. Everything shown is set as text, never as markup.
 "use strict";
 
-const FIRST_ROWS = 100;
+const FIRST_ROWS = 12;
 const MARKS = { true: ["✓", "good", "succeeded"], false: ["✗", "bad", "failed"], null: ["?", "none", "unscored"] };
 const LEFT_OUT = new Set(["unstable", "unscorable"]);
 const dialog = document.querySelector("dialog.task");
@@ -34,29 +34,46 @@ function mean(values) {
 const COLUMNS = [
   { name: "Task", key: (task) => task.rank, cell: (task) => make("th", { scope: "row", class: "id" }, link(task)) },
   { name: "Request", key: null, cell: (task) => make("td", { class: "request" }, task.request) },
-  { name: "Success", key: (task) => task.success, cell: (task) => make("td", {}, marks(task)) },
+  { name: "Outcome", key: (task) => task.success, cell: (task) => make("td", { class: "outcome" }, marks(task)) },
   { name: "Score", key: (task) => task.value, cell: (task) => number(percent(task.value)) },
+  { name: "Told", key: (task) => task.told, cell: (task) => number(toldOf(task), "wider") },
   { name: "Other mode", key: (task) => task.other, cell: (task) => number(percent(task.other), "wider") },
   { name: "Turns", key: (task) => task.turns, cell: (task) => number(plain(task.turns), "wider") },
   { name: "Human words", key: (task) => task.words, cell: (task) => number(plain(task.words), "wider") },
 ];
-const SUCCESS_ONLY = new Set(["succeeded in every trial", "succeeded in some trials", "never succeeded"]);
+const FAILED = {
+  no_answer: "no answer", crashed: "crashed", guessed: "guessed", ignored: "told and ignored", wrong_code: "wrong code",
+};
 const FILTERS = {
-  "all": () => true,
   "succeeded in every trial": (task) => task.success === 1,
   "succeeded in some trials": (task) => task.success > 0 && task.success < 1,
-  "never succeeded": (task) => task.success === 0,
   "with an unscored dialogue": (task) => task.trials.some((trial) => !trial || trial.values[0] === null),
-  "with a failure": (task) => task.trials.some((trial) => trial && trial.failed),
+  "with a failure of a server or a tool": (task) =>
+    task.trials.some((trial) => trial && trial.failed && trial.failed !== "agent"),
   "ended by the turn limit": (task) => task.trials.some((trial) => trial && trial.ended === "limit"),
   "scored differently by the modes": (task) =>
     task.trials.some((trial) => trial && new Set(trial.values.filter((value) => value !== null)).size > 1),
 };
 
+/** The choices of a list: all, each class of failures, and the other filters that some task meets. */
+function choices(list) {
+  const found = [["", `all ${list.tasks.length.toLocaleString("en")}`, () => true]];
+  for (const [name, words] of Object.entries(FAILED)) {
+    found.push([name, words, (task) => task.trials.some((trial) => trial && trial.class === name)]);
+  }
+  for (const [words, meets] of Object.entries(FILTERS)) found.push([words, words, meets]);
+  return found.map(([name, words, meets]) => {
+    const amount = list.tasks.filter(meets).length;
+    return { name, meets, amount, words: name ? `${words} (${amount.toLocaleString("en")})` : words };
+  }).filter((each) => each.amount);
+}
+
 const plain = (value) => (value === null ? "–" : Number(value.toFixed(1)).toString());
 const number = (text, kind = "") => make("td", { class: `end ${kind}` }, text);
 const address = (task) => `#task=${encodeURIComponent(task.id)}`;
-const link = (task) => make("a", { href: address(task), title: task.id }, task.id);
+/** A text that may be broken after `_`, `-` and `/`. */
+const breakable = (text) => text.split(/(?<=[-_/])/).flatMap((part, n) => (n ? [make("wbr"), part] : [part]));
+const link = (task) => make("a", { href: address(task), title: task.id }, ...breakable(task.id));
 
 function marks(task) {
   const span = make("span", { class: "marks", role: "img" });
@@ -64,10 +81,19 @@ function marks(task) {
   for (const trial of task.trials) {
     const [glyph, kind, words] = MARKS[trial ? trial.success : null];
     span.append(make("span", { class: kind }, glyph));
-    said.push(words);
+    said.push(trial && trial.class ? FAILED[trial.class] : words);
   }
   span.setAttribute("aria-label", said.join(", "));
-  return span;
+  const reasons = [...new Set(task.trials.map((trial) => trial && trial.class).filter(Boolean))];
+  const shown = make("span", { "aria-hidden": "true" }, reasons.map((name) => FAILED[name]).join(", "));
+  return make("span", {}, span, reasons.length ? " " : "", shown);
+}
+
+/** How many of the hidden decisions were told, over the trials. */
+function toldOf(task) {
+  const known = task.trials.map((trial) => trial && trial.told).filter(Boolean);
+  const sum = (place) => known.reduce((total, each) => total + each[place], 0);
+  return known.length ? `${sum(0)} of ${sum(1)}` : "–";
 }
 
 function scoreMark(trial) {
@@ -82,6 +108,8 @@ class TaskList {
     this.modes = index.modes;
     this.measure = index.measure;
     this.success = index.success;
+    this.differ = index.differ;
+    this.asking = index.asking;
     this.noun = index.noun;
     this.language = index.language;
     this.pages = index.pages;
@@ -90,9 +118,11 @@ class TaskList {
     this.unpacked = new Map();
     this.tasks = index.tasks.map((task, order) => measured(task, order, this.modes));
     this.columns = COLUMNS.filter((column) =>
-      (column.name !== "Other mode" || this.modes.length > 1) && (column.name !== "Success" || this.success));
+      (column.name !== "Other mode" || this.differ) && (column.name !== "Outcome" || this.success) &&
+      (column.name !== "Told" || this.asking));
     [...this.tasks].sort((a, b) => (a.id < b.id ? -1 : 1)).forEach((task, rank) => { task.rank = rank; });
-    this.sorted = { column: null, up: true };  // the order of the run
+    this.sorted = { column: null, up: true };  // the worst first
+    this.choices = choices(this);
     this.rows = FIRST_ROWS;
     this.build();
     this.show();
@@ -102,7 +132,7 @@ class TaskList {
     const change = () => { this.rows = FIRST_ROWS; this.show(); };
     this.search = make("input", { type: "search", oninput: change });
     this.filter = make("select", { onchange: change },
-      ...Object.keys(FILTERS).filter((name) => this.success || !SUCCESS_ONLY.has(name)).map((name) => make("option", {}, name)));
+      ...this.choices.map((each) => make("option", { value: each.name }, each.words)));
     this.count = make("output");
     this.heads = this.columns.map((column) => this.head(column));
     this.body = make("tbody");
@@ -120,8 +150,8 @@ class TaskList {
   head(column) {
     const score = capital(this.measure);
     const title = { "Other mode": `${score}, ${this.modes[1]}`, Score: score }[column.name] || column.name;
-    const kind = ["Task", "Request", "Success"].includes(column.name) ? "" : "end";
-    const wider = ["Other mode", "Turns", "Human words"].includes(column.name) ? "wider" : "";
+    const kind = ["Task", "Request", "Outcome"].includes(column.name) ? "" : "end";
+    const wider = ["Told", "Other mode", "Turns", "Human words"].includes(column.name) ? "wider" : "";
     const head = make("th", { scope: "col", class: `${kind} ${wider} ${column.name.toLowerCase()}` });
     head.append(column.key ? make("button", { type: "button", onclick: () => this.sort(column) }, title) : title);
     return head;
@@ -134,10 +164,10 @@ class TaskList {
 
   show() {
     const text = this.search.value.toLowerCase();
-    const wanted = FILTERS[this.filter.value];
+    const wanted = this.choices.find((each) => each.name === this.filter.value);
     const { column, up } = this.sorted;
-    const value = (task) => (column ? column.key(task) : task.order) ?? -1;
-    this.shown = this.tasks.filter((task) => wanted(task) && (!text || task.text.includes(text)));
+    const value = (task) => (column ? column.key(task) ?? -1 : badness(task));
+    this.shown = this.tasks.filter((task) => wanted.meets(task) && (!text || task.text.includes(text)));
     this.shown.sort((a, b) => (up ? value(a) - value(b) : value(b) - value(a)) || a.order - b.order);
     this.heads.forEach((head, n) => {
       if (this.columns[n] === column) head.setAttribute("aria-sort", up ? "ascending" : "descending");
@@ -147,6 +177,14 @@ class TaskList {
     this.count.value = `${this.shown.length.toLocaleString("en")} of ${counted(this.tasks.length, "task")}`;
     this.more.hidden = this.shown.length <= this.rows;
     this.more.textContent = `Show more (${(this.shown.length - this.rows).toLocaleString("en")} left)`;
+  }
+
+  /** Show the tasks that a link names: those of a class, or those with a text. */
+  choose({ filter = "", find = "" }) {
+    this.filter.value = filter;
+    this.search.value = find;
+    this.rows = FIRST_ROWS;
+    this.show();
   }
 
   row(task) {
@@ -165,13 +203,20 @@ function measured(task, order, modes) {
   const trials = task.trials.filter(Boolean);
   return {
     ...task, order,
-    text: `${task.id} ${task.request}`.toLowerCase(),
+    text: `${task.id} ${task.family} ${task.request}`.toLowerCase(),
+    told: mean(trials.map((trial) => (trial.told && trial.told[1] ? trial.told[0] / trial.told[1] : null))),
     value: mean(trials.map((trial) => trial.values[0])),
     other: modes.length > 1 ? mean(trials.map((trial) => trial.values[1])) : null,
     success: mean(trials.map((trial) => (trial.success === null ? null : Number(trial.success)))),
     turns: mean(trials.map((trial) => trial.turns)),
     words: mean(trials.map((trial) => trial.words)),
   };
+}
+
+/** The order in which tasks are shown first: failed ones by their score, then unscored ones, then the others. */
+function badness(task) {
+  if (task.value === null) return 1.5;
+  return task.success === 1 ? 2 + task.value : task.value;
 }
 
 async function unpack(base64) {
@@ -228,7 +273,7 @@ function step(selector, task) {
 function parts(list, detail, rollout) {
   if (!rollout) return [make("p", {}, "This dialogue has not been held yet.")];
   return [talk(list, detail, rollout),
-    make("div", {}, verdicts(list, rollout), codes(list, detail, rollout), checks(list, rollout))];
+    make("div", {}, decisions(rollout), verdicts(list, rollout), codes(list, detail, rollout), checks(list, rollout))];
 }
 
 function talk(list, detail, rollout) {
@@ -251,13 +296,25 @@ function agentSaid(list, turn, number, ended) {
     make("details", {}, make("summary", {}, "Private, not seen by the human"), make("p", {}, turn.private));
   const text = [turn.said, ended === "answer" ? "[gives the answer]" : ""].filter(Boolean).join("\n\n");
   const score = turn.metrics && make("p", { class: "leak" }, `This ${list.noun}: ${metrics(turn.metrics)}`);
-  return bubble("agent", `Agent, turn ${number}`, text || "[says nothing]", hidden, score || "");
+  const asked = turn.asked.length ? `Agent, turn ${number}, asks for: ${names(turn.asked)}` : `Agent, turn ${number}`;
+  return bubble("agent", asked, text || "[says nothing]", hidden, score || "");
 }
 
 function humanSaid(turn) {
   const shares = turn.leak ? Object.entries(turn.leak).filter(([, share]) => share > 0) : [];
   const leak = shares.map(([kind, share]) => `${kind} ${percent(share)}`).join(", ");
-  return bubble("human", "Human", turn.human, "", leak && make("p", { class: "leak" }, `New from the reference: ${leak}`));
+  const who = turn.told.length ? `Human, tells: ${names(turn.told)}` : "Human";
+  return bubble("human", who, turn.human, "", leak && make("p", { class: "leak" }, `New from the reference: ${leak}`));
+}
+
+const names = (decisions) => decisions.map((name) => name.replaceAll("_", " ")).join(", ");
+
+/** What was never told, what was guessed, and what was ignored. */
+function decisions(rollout) {
+  const lines = [["Never told", rollout.untold], ["Guessed right", rollout.guessed], ["Told and ignored", rollout.ignored]];
+  const shown = lines.filter(([, found]) => found.length);
+  return shown.length ? make("p", { class: "missed" },
+    ...shown.flatMap(([title, found], n) => [n ? make("br") : "", make("b", {}, `${title}: `), names(found)])) : "";
 }
 
 function bubble(role, who, text, before = "", after = "") {
@@ -266,7 +323,13 @@ function bubble(role, who, text, before = "", after = "") {
 }
 
 function verdicts(list, rollout) {
-  return make("div", { class: "verdicts" }, ...list.modes.map((mode) => verdict(list, mode, rollout.scores[mode])));
+  return make("div", { class: "verdicts" }, ...modesOf(list, rollout).map((mode) => verdict(list, mode, rollout.scores[mode])));
+}
+
+/** The leading mode, and the other one where its verdict on a dialogue is another. */
+function modesOf(list, rollout) {
+  const worth = (mode) => (rollout.scores[mode] ? rollout.scores[mode].value : null);
+  return list.modes.filter((mode, n) => !n || worth(mode) !== worth(list.modes[0]));
 }
 
 const shown = (value) => (typeof value === "string" ? value : percent(value));
@@ -297,13 +360,14 @@ function codes(list, detail, rollout) {
 }
 
 function checks(list, rollout) {
-  const [lead, other] = list.modes.map((mode) => (rollout.scores[mode] ? rollout.scores[mode].checks : []));
+  const modes = modesOf(list, rollout);
+  const [lead, other] = modes.map((mode) => (rollout.scores[mode] ? rollout.scores[mode].checks : []));
   const rows = lead.length ? lead : other || [];
   if (!rows.length) return "";
-  const heads = ["Call", "Expected", "Got", ...list.modes.map(capital)];
+  const heads = ["Call", "Expected", "Got", ...modes.map(capital)];
   const body = rows.map(([call, , expected, actual], n) => make("tr", {},
     make("td", {}, source(call)), make("td", {}, source(expected)), make("td", {}, ...got(actual, lead, other, n)),
-    outcome(lead[n]), ...(list.modes.length > 1 ? [outcome(other[n])] : [])));
+    outcome(lead[n]), ...(modes.length > 1 ? [outcome(other[n])] : [])));
   return titled("Hidden tests", make("div", { class: "checks" }, make("table", {},
     make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
     make("tbody", {}, ...body))));
@@ -354,6 +418,28 @@ function follow() {
 }
 
 for (const place of document.querySelectorAll(".tasks")) lists.push(new TaskList(place));
+for (const anchor of document.querySelectorAll("[data-filter], [data-find]")) {
+  anchor.addEventListener("click", (event) => {
+    event.preventDefault();
+    const place = document.querySelector(anchor.getAttribute("href"));
+    lists.find((list) => list.place === place).choose(anchor.dataset);
+    place.scrollIntoView();
+    place.focus({ preventScroll: true });
+  });
+}
+for (const anchor of document.querySelectorAll(".jump a")) {
+  anchor.addEventListener("click", () => {
+    const place = anchor.hash && document.querySelector(anchor.hash);
+    if (place && place.tagName === "DETAILS") place.open = true;
+  });
+}
+for (const button of document.querySelectorAll(".unfold")) {
+  button.addEventListener("click", () => {
+    const table = button.closest("table");
+    table.querySelector(".rest").hidden = false;
+    table.querySelector("tfoot").remove();
+  });
+}
 dialog.querySelector(".close").addEventListener("click", () => dialog.close());
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 dialog.addEventListener("close", () => {

@@ -36,9 +36,9 @@ class Part(Struct, frozen=True, kw_only=True):
 
     file: str
     title: str
+    name: str
+    """Of the domain."""
     cells: Cells
-    report: DomainReport
-    pages: ReportPages | None
 
 
 def render_pages(
@@ -47,42 +47,49 @@ def render_pages(
     cells: Mapping[str, Cells],
     dialogues: RolloutReader,
     pages: Mapping[str, ReportPages],
+    *,
+    large: int = LARGE,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the files of the report as name and HTML; `cells` and `pages`, the further pages, are by domain."""
+    """Yield the files of the report as name and HTML; `cells` and `pages`, the further pages, are by domain.
+
+    `large`: see `LARGE`.
+    """
     planned = sum(each.planned for each in cells.values())
-    parts = list(_parts(report, cells, pages)) if planned > LARGE else []
-    shown = [
+    parts = list(_parts(cells)) if planned > large else []
+
+    def table(name: str, shown: Cells) -> dict[str, Any]:
+        return _table(report.domains[name], shown, dialogues, pages.get(name))
+
+    domains = [
         {
+            "name": name,
             "title": get_domain(name).title,
-            "view": domain_view(get_domain(name), found),
+            "view": domain_view(get_domain(name), found, cells[name].tasks),
             "pages": pages.get(name),
-            "tables": [] if parts else [_table(found, cells[name], dialogues, pages.get(name))],
+            "parts": [part for part in parts if part.name == name],
+            "table": None if parts else table(name, cells[name]),
         }
         for name, found in report.domains.items()
     ]
     pinned = list(pins(report, record))
-    yield "report.html", _render(report=report, domains=shown, pins=pinned, parts=parts, part=None)
+    yield "report.html", _render(report=report, domains=domains, pins=pinned, part=None)
     for part in parts:
-        table = _table(part.report, part.cells, dialogues, part.pages)
-        yield part.file, _render(report=report, domains=[{"tables": [table]}], parts=[], part=part)
+        shown = {"name": part.name, "table": table(part.name, part.cells)}
+        yield part.file, _render(report=report, domains=[shown], part=part)
 
 
-def _parts(
-    report: RunReport, cells: Mapping[str, Cells], pages: Mapping[str, ReportPages]
-) -> Iterator[Part]:
+def _parts(cells: Mapping[str, Cells]) -> Iterator[Part]:
     number = 0
-    for name, found in report.domains.items():
-        tasks = cells[name].tasks
-        size = max(1, PART // found.trials)
-        for start in range(0, len(tasks), size):
+    for name, own in cells.items():
+        size = max(1, PART // own.trials)
+        for start in range(0, len(own.tasks), size):
             chosen = slice(start, start + size)
-            number += 1
+            tasks, number = own.tasks[chosen], number + 1
             yield Part(
                 file="dialogues.html" if number == 1 else f"dialogues-{number}.html",
-                title=f"{tasks[chosen][0].id} to {tasks[chosen][-1].id}",
-                cells=replace(cells[name], tasks=tasks[chosen], grid=cells[name].grid[chosen]),
-                report=found,
-                pages=pages.get(name),
+                title=f"{tasks[0].id} to {tasks[-1].id}",
+                name=name,
+                cells=replace(own, tasks=tasks, grid=own.grid[chosen]),
             )
 
 
@@ -103,7 +110,6 @@ def _table(
     """Return the data of a table of tasks."""
     domain = get_domain(cells.tasks[0].domain)
     return {
-        "title": domain.title,
         "index": bundle.index(cells, domain, report, pages),
         "blocks": list(bundle.blocks(cells, domain, report, dialogues)),
     }

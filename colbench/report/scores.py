@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from colbench.domain import Domain, Metric
 from colbench.report.cells import Cells, success, unjudged, value, value_at
-from colbench.report.dialogue_stats import DialogueStats
+from colbench.report.dialogue_stats import DialogueStats, Judged
 from colbench.report.model import Budget, ModeDelta, ModeReport, PassK, Rates
 from colbench.report.verdicts import metrics_taken
 from colbench.stats import Interval, mean_interval, pass_k
@@ -15,14 +15,14 @@ from colbench.stats import Interval, mean_interval, pass_k
 Clusters = Sequence[Sequence[float]]
 
 
-def modes(cells: Cells, wanted: str, domain: Domain, lead: Metric) -> list[str]:
+def modes(dialogues: Iterable[Judged], wanted: str, domain: Domain, lead: Metric) -> list[str]:
     """Return the modes that have verdicts, the wanted one first if possible.
 
     Where nothing was scored at all, it is the wanted one, if the domain has it.
     """
     used = {
         mode
-        for each in cells.dialogues
+        for each in dialogues
         for mode, score in each.scores.items()
         if not domain.fallback or (not each.agent_failed and lead.of(score) is not None)
     }

@@ -56,7 +56,7 @@ def _domain(domain: Domain, cells: Cells, config: RunConfig, others: Others) -> 
     held, whole = cells.dialogues, cells.whole
     lead = leading_metric(domain, held)
     metrics = verdicts.reported_metrics(domain, lead, held)
-    used = scores.modes(cells, config.scoring, domain, lead)
+    used = scores.modes(held, config.scoring, domain, lead)
     mode = used[0]
     modes = {each: scores.mode_report(cells, each, domain, lead, metrics) for each in used}
     tokens = {

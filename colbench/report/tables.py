@@ -16,7 +16,7 @@ from colbench.numbers import (
     points_range,
     sentence,
 )
-from colbench.report.facts import further_metrics
+from colbench.report.facts import differs, further_metrics
 from colbench.report.model import DomainReport, ModeReport, Rates
 from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
@@ -30,12 +30,22 @@ class Cell(Struct, frozen=True):
     strong: bool = False
 
 
+class Row(Struct, frozen=True):
+    """A row of a table: its head, its cells, and what the head means where it does not say."""
+
+    head: str
+    cells: Sequence[Cell]
+    hint: str = ""
+
+
 class Table(Struct, frozen=True, kw_only=True):
     """A table whose first column heads its rows."""
 
     caption: str
     heads: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Cell]]]
+    rows: Sequence[Row]
+    kind: str = ""
+    """`metrics`: on a phone the columns after the first three are left out."""
 
 
 EMPTY = Cell(NOTHING)
@@ -43,7 +53,7 @@ EMPTY = Cell(NOTHING)
 
 def score_tables(domain: Domain, report: DomainReport) -> Iterator[Table]:
     """Yield the tables of a domain: by mode where answers succeed or fail, by metric where there is more to show."""
-    if domain.success:
+    if domain.success and (differs(report) or report.unscored or report.pass_k):
         yield _by_mode(domain, report)
     if not domain.success or report.floors or further_metrics(domain, report):
         yield _by_metric(domain, report)
@@ -56,18 +66,29 @@ def _by_mode(domain: Domain, report: DomainReport) -> Table:
     return Table(caption="Scores by mode", heads=heads, rows=list(_mode_rows(report)))
 
 
-def _mode_rows(report: DomainReport) -> Iterator[tuple[str, Sequence[Cell]]]:
-    for mode, found in report.modes.items():
-        leads = mode == report.mode and len(report.modes) > 1
-        yield f"{mode} (leading)" if leads else mode, _rates(found, f"{found.scored:,}")
+def _mode_rows(report: DomainReport) -> Iterator[Row]:
+    for mode, found in shown_modes(report).items():
+        leads = mode == report.mode and differs(report)
+        yield Row(f"{mode} (leading)" if leads else mode, _rates(found, f"{found.scored:,}"))
         if zero := found.unscored_as_zero:
-            yield f"{mode}, unscored as 0", _rates(zero, f"{report.cells:,}")
-    if delta := report.delta:
+            yield Row(f"{mode}, unscored as 0", _rates(zero, f"{report.cells:,}"))
+    if (delta := report.delta) and differs(report):
         differing = Cell(f"{delta.differing:,} of {delta.cells:,} differ")
         success = _points(delta.success_rate) if delta.success_rate else EMPTY
-        yield f"{delta.mode} − {delta.base}", (success, _points(delta.value), differing)
+        yield Row(f"{delta.mode} − {delta.base}", (success, _points(delta.value), differing))
     for each in report.pass_k:
-        yield f"pass^{each.k}", (_mean(each.rate), EMPTY, Cell(count(each.tasks, "task")))
+        tasks = Cell(count(each.tasks, "task"))
+        hint = f"{count(each.k, 'trial')} of a task that all succeed"
+        yield Row(f"pass^{each.k}", (_mean(each.rate), EMPTY, tasks), hint)
+
+
+def shown_modes(report: DomainReport) -> dict[str, ModeReport]:
+    """Return the scoring modes by name, the others than the leading one only where they differ."""
+    return {
+        mode: found
+        for mode, found in report.modes.items()
+        if mode == report.mode or differs(report)
+    }
 
 
 def _rates(rates: Rates, dialogues: str) -> tuple[Cell, ...]:
@@ -76,40 +97,43 @@ def _rates(rates: Rates, dialogues: str) -> tuple[Cell, ...]:
 
 def _by_metric(domain: Domain, report: DomainReport) -> Table:
     """Return every metric in every mode, next to those of answers that need no dialogue."""
-    taken = {name for found in report.modes.values() for name in found.metrics}
+    modes_shown = shown_modes(report)
+    taken = {name for found in modes_shown.values() for name in found.metrics}
     order = [metric.name for metric in domain.metrics if metric.role != "success"]
     names = [name for name in dict.fromkeys([*order, *report.metrics]) if name in taken]
     rows = [_metric_row(domain, report, name) for name in names or [report.lead]]
     if not domain.success:
         rows += _value_rows(domain, report)
-    modes = [f"{sentence(mode)} scoring" for mode in report.modes]
+    modes = [f"{sentence(mode)} scoring" for mode in modes_shown]
     floors = [sentence(domain.floors.get(floor, floor)) for floor in report.floors]
     caption = "Metrics, and floors to compare them with" if floors else "Metrics"
-    return Table(caption=caption, heads=("Metric", *modes, *floors), rows=rows)
+    heads = ("Metric", *modes, *floors)
+    return Table(caption=caption, heads=heads, rows=rows, kind="metrics")
 
 
-def _metric_row(domain: Domain, report: DomainReport, name: str) -> tuple[str, Sequence[Cell]]:
+def _metric_row(domain: Domain, report: DomainReport, name: str) -> Row:
     metric = metric_of(domain, name)
-    found = (_metric(each, name, report.lead) for each in report.modes.values())
+    found = (_metric(each, name, report.lead) for each in shown_modes(report).values())
     floors = [Cell(measure(each.get(name), metric.unit)) for each in report.floors.values()]
     better = " (lower is better)" if metric.direction == "lower" else ""
-    return sentence(metric.label) + better, (*(_mean(each, metric.unit) for each in found), *floors)
+    cells = (*(_mean(each, metric.unit) for each in found), *floors)
+    return Row(sentence(metric.label) + better, cells, metric.description)
 
 
 def _metric(found: ModeReport, name: str, lead: str) -> Interval | None:
     return found.value if name == lead else found.metrics.get(name)
 
 
-def _value_rows(domain: Domain, report: DomainReport) -> Iterator[tuple[str, Sequence[Cell]]]:
+def _value_rows(domain: Domain, report: DomainReport) -> Iterator[Row]:
     lead = sentence(metric_label(domain, report.lead))
     rest = [EMPTY] * len(report.floors)
-    zeros = [found.unscored_as_zero for found in report.modes.values()]
+    zeros = [found.unscored_as_zero for found in shown_modes(report).values()]
     if any(zeros):
         means = [_mean(zero.value) if zero else EMPTY for zero in zeros]
-        yield f"{lead}, unscored as 0", (*means, *rest)
-    if delta := report.delta:
+        yield Row(f"{lead}, unscored as 0", (*means, *rest))
+    if (delta := report.delta) and differs(report):
         differing = Cell(f"{delta.differing:,} of {delta.cells:,} differ")
-        yield f"{lead}, {delta.mode} − {delta.base}", (_points(delta.value), differing, *rest)
+        yield Row(f"{lead}, {delta.mode} − {delta.base}", (_points(delta.value), differing, *rest))
 
 
 def _mean(interval: Interval | None, unit: str = "%") -> Cell:

@@ -11,6 +11,7 @@ from colbench.report.dialogue_stats import DialogueStats, Judged
 from colbench.report.model import Reason
 from colbench.score import Score
 from colbench.scorers import extra_metric
+from colbench.stats import mean
 
 NOTES = 3
 """Notes shown."""
@@ -51,22 +52,21 @@ def metrics_taken(
 
 def floors(cells: Cells, domain: Domain, metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
     """Return the means over the tasks of these metrics for answers that need no dialogue, by answer."""
-    mode = domain.modes[0]
-    scores = [score for each in cells.dialogues if (score := each.scores.get(mode))]
-    names = dict.fromkeys([*domain.floors, *(name for score in scores for name in score.floors)])
+    known = cells.clusters(lambda each: each.floors)
+    names = dict.fromkeys(
+        [*domain.floors, *(name for row in known for each in row for name in each)]
+    )
     found: dict[str, dict[str, float]] = {}
     for floor in names:
         for metric in metrics:
-            by_task = cells.clusters(lambda r, f=floor, m=metric: _floor(r, mode, f, m.name))  # type: ignore[misc]
-            means = [sum(row) / len(row) for row in by_task if row]
+            rows = [
+                [x for e in row if (x := e.get(floor, {}).get(metric.name)) is not None]
+                for row in known
+            ]
+            means = [mean(row) for row in rows if row]
             if means:
-                found.setdefault(floor, {})[metric.name] = sum(means) / len(means)
+                found.setdefault(floor, {})[metric.name] = mean(means)
     return found
-
-
-def _floor(dialogue: DialogueStats, mode: str, floor: str, name: str) -> float | None:
-    score = dialogue.scores.get(mode)
-    return score.floors.get(floor, {}).get(name) if score else None
 
 
 def notes(dialogues: Iterable[DialogueStats], mode: str, domain: Domain) -> tuple[Reason, ...]:

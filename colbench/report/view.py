@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 from msgspec import Struct
 
-from colbench.domain import Domain
+from colbench.domain import Domain, Metric
 from colbench.numbers import (
     count,
+    dollars,
     number,
     number_range,
     percent,
@@ -21,18 +22,21 @@ from colbench.report.facts import (
     FEW_TASKS,
     Section,
     curve,
+    differs,
     grid_size,
     leads_with_fallback,
     sections,
 )
+from colbench.report.failure_view import FailureView, FollowedView, failure_view, followed_view
 from colbench.report.model import DomainReport
-from colbench.report.tables import Cell, Table, score_tables
-from colbench.report.verdicts import metric_label
+from colbench.report.tables import Cell, Row, Table, score_tables
+from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
+from colbench.task import Task
 from colbench.web.charts import Curve, bar_chart, curve_chart, interval_bar
 from colbench.web.plot import SMALL
 
-ELSEWHERE = {"Scores", "Floors", "Notes on scores"}
+ELSEWHERE = {"Scores", "Floors"}
 """Sections of facts that the page shows in other forms."""
 
 
@@ -42,6 +46,11 @@ class Tile(Struct, frozen=True, kw_only=True):
     label: str
     value: str
     note: str
+    """Its interval, or what it is of."""
+    hint: str = ""
+    """What it means."""
+    lines: Sequence[tuple[str, str]] = ()
+    """What to compare it with: the kind (`ceiling`, `floor` or empty) and the words."""
     kind: str = ""
     """`lead`: large. `warn`: a warning."""
     bar: Markup = Markup()
@@ -61,72 +70,156 @@ class DomainView(Struct, frozen=True, kw_only=True):
 
     title: str
     scoring: str
+    leads: Sequence[Tile]
     tiles: Sequence[Tile]
+    failures: FailureView | None
+    followed: FollowedView | None
+    curve: Figure | None
+    """The scores by turn, where they are known."""
     notes: Sequence[tuple[str, str]]
     tables: Sequence[Table]
+    """Tables that belong to the headline."""
+    further: Sequence[Table]
+    """Tables of the folded part."""
     figures: Sequence[Figure]
     sections: Sequence[Section]
 
 
-def domain_view(domain: Domain, report: DomainReport) -> DomainView:
-    """Return a domain's part of the page."""
+def domain_view(domain: Domain, report: DomainReport, tasks: Sequence[Task]) -> DomainView:
+    """Return a domain's part of the page; `tasks` are those of the domain."""
+    tables = list(score_tables(domain, report))
     return DomainView(
         title=f"{domain.title}: {grid_size(report)}",
         scoring=_scoring(report),
-        tiles=list(_tiles(domain, report)),
+        leads=list(_leads(domain, report)),
+        tiles=list(_tiles(report)),
+        failures=failure_view(report, tasks),
+        followed=followed_view(report.followed),
+        curve=next(_curve(domain, report), None),
         notes=list(_notes(domain, report)),
-        tables=list(score_tables(domain, report)),
+        tables=[] if domain.success else tables,
+        further=tables if domain.success else [],
         figures=list(_figures(domain, report)),
         sections=[each for each in sections(domain, report) if each.title not in ELSEWHERE],
     )
 
 
 def _scoring(report: DomainReport) -> str:
-    by = ", ".join(f"{scorer} ({verdicts:,})" for scorer, verdicts in report.scorers.items())
-    text = f"{sentence(report.mode)} scoring{by and ' by '}{by}. "
-    text += "Means over tasks with 95 % intervals, resampled by task."
+    text = f"{sentence(report.mode)} scoring"
+    others = [mode for mode in report.modes if mode != report.mode]
+    if others and not differs(report):
+        text += f"; {' and '.join(others)} scoring gives every answer the same value"
+    text += ". Means over tasks with 95 % intervals, resampled by task."
     if report.tasks < FEW_TASKS:
         text += f" Fewer than {FEW_TASKS} tasks: the intervals are rough."
     return text
 
 
-def _tiles(domain: Domain, report: DomainReport) -> Iterator[Tile]:
-    for label, interval in _leading(domain, report):
+def _leads(domain: Domain, report: DomainReport) -> Iterator[Tile]:
+    """Yield the numbers to look at first: the scores, and what the asking was worth."""
+    for metric, interval in _leading(domain, report):
+        marks = list(_marks(domain, report, metric))
         yield Tile(
-            label=sentence(label),
+            label=sentence(metric.label),
             value=percent(interval.mean),
             note=percent_range(interval),
+            hint=metric.description,
+            lines=[(kind, text) for kind, text, _ in marks],
             kind="lead",
-            bar=interval_bar(interval.mean, interval.low, interval.high),
+            bar=_bar(interval, [(kind, worth) for kind, _, worth in marks]),
         )
-    for label, mean in (("Turns", report.turns.mean), ("Human words", report.words.human)):
-        yield Tile(label=label, value=number(mean.mean), note=number_range(mean))
+    if report.asking and (asked := report.asking.metrics["ask_f1"]).mean is not None:
+        found = {name: each.mean for name, each in report.asking.metrics.items()}
+        parts = (
+            f"precision {percent(found['ask_precision'])}, recall {percent(found['ask_recall'])}"
+        )
+        yield Tile(
+            label=f"Ask F1{', estimated' if report.asking.estimated else ''}",
+            value=percent(asked.mean),
+            note=percent_range(asked),
+            hint="questions that brought something, and hidden decisions told, in one",
+            lines=[("", parts)],
+            kind="lead",
+            bar=_bar(asked),
+        )
+
+    if report.followed:
+        fixed = report.followed.metrics["differences_fixed"]
+        yield Tile(
+            label="Fixed next",
+            value=percent(fixed.mean),
+            note=percent_range(fixed),
+            hint="differences that the human pointed out and the next page no longer had",
+            kind="lead",
+            bar=_bar(fixed),
+        )
+
+
+def _bar(interval: Interval, marks: Sequence[tuple[str, float]] = ()) -> Markup:
+    return interval_bar(interval.mean, interval.low, interval.high, marks)
+
+
+def _marks(
+    domain: Domain, report: DomainReport, metric: Metric
+) -> Iterator[tuple[str, str, float]]:
+    """Yield what a score is to be compared with, as a kind, words and a value: the ceiling, and the first floor."""
+    if ceiling := report.ceiling:
+        told = ceiling.success_rate if metric.role == "success" else ceiling.value
+        if told and told.mean is not None and metric.name in (report.lead, "success"):
+            tasks = "" if ceiling.tasks == report.tasks else f" ({count(ceiling.tasks, 'task')})"
+            yield "ceiling", f"{percent(told.mean)} ceiling: told everything{tasks}", told.mean
+    name = next(iter(domain.floors), "")
+    floor = report.floors.get(name, {}).get(metric.name)
+    if floor:
+        yield "floor", f"{percent(floor)} floor: {domain.floors[name]}", floor
+
+
+def _tiles(report: DomainReport) -> Iterator[Tile]:
+    if report.win_rate:
+        wins = report.win_rate
+        name = f"Wins over {wins.agent or 'the baseline'}"
+        yield Tile(label=name, value=percent(wins.rate.mean), note=percent_range(wins.rate))
+    if report.asking and report.asking.metrics["questions"].mean is not None:
+        asked, needed = (report.asking.metrics[name] for name in ("questions", "needed_questions"))
+        note = f"{number(needed.mean)} would do"
+        yield Tile(label="Questions", value=number(asked.mean), note=note)
+    words = report.words
+    for label, mean in (
+        ("Turns", report.turns.mean),
+        ("Words the human wrote", words.human),
+        ("Words the human read", words.agent),
+    ):
+        if mean.mean is not None:
+            note = "in every dialogue" if mean.method == "none" else number_range(mean)
+            yield Tile(label=label, value=number(mean.mean), note=note)
+    if report.cost.agent or report.cost.human:
+        spent = (report.cost.agent or 0) + (report.cost.human or 0)
+        yield Tile(
+            label="Cost", value=dollars(spent), note=f"for {count(report.cells, 'dialogue')}"
+        )
     if report.unscored:
-        note = f"of {report.cells:,}; left out of the rates"
+        note = f"of {count(report.cells, 'dialogue')}; left out of all numbers"
         yield Tile(label="Unscored", value=f"{report.unscored:,}", note=note, kind="warn")
 
 
-def _leading(domain: Domain, report: DomainReport) -> Iterator[tuple[str, Interval]]:
+def _leading(domain: Domain, report: DomainReport) -> Iterator[tuple[Metric, Interval]]:
     if domain.success and report.success_rate:
-        yield domain.success.label, report.success_rate
-    yield metric_label(domain, report.lead), report.value
+        yield domain.success, report.success_rate
+    yield metric_of(domain, report.lead), report.value
     fallback = domain.fallback
-    if report.win_rate:
-        yield "win rate", report.win_rate.rate
-    elif fallback and fallback.name != report.lead and fallback.name in report.metrics:
-        yield fallback.label, report.metrics[fallback.name]
+    if fallback and fallback.name != report.lead and fallback.name in report.metrics:
+        yield fallback, report.metrics[fallback.name]
 
 
 def _notes(domain: Domain, report: DomainReport) -> Iterator[tuple[str, str]]:
     """Yield what the verdicts say besides their numbers, as a head and a text."""
     if leads_with_fallback(domain, report):
         yield f"No {domain.primary.label}", domain.primary.lacking
-    for each in report.notes:
+    for each in report.notes if report.outcomes else ():
         yield count(each.count, "dialogue"), each.reason
 
 
 def _figures(domain: Domain, report: DomainReport) -> Iterator[Figure]:
-    yield from _curve(domain, report)
     tenths = [str(10 * n) for n in range(len(report.distribution))]
     turns = [str(n) for n in range(1, len(report.turns.distribution) + 1)]
     name = sentence(metric_label(domain, report.lead))
@@ -139,13 +232,15 @@ def _figures(domain: Domain, report: DomainReport) -> Iterator[Figure]:
 def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
     """Yield the scores by turn, where they are known, with the share of dialogues that had answered."""
     name, values = curve(domain, report)
-    if not values:
+    if not any(
+        each.mean or answered for each, answered in zip(values, _answers(report), strict=False)
+    ):
         return
     turns = [str(n) for n in range(1, len(values) + 1)]
-    answers = [each.answered for each in report.by_turn]
+    answers = _answers(report)
     title = f"{sentence(name)} by turn"
     rows = [
-        (turn, (Cell(percent(v.mean)), Cell(percent_range(v)), Cell(percent(answered))))
+        Row(turn, (Cell(percent(v.mean)), Cell(percent_range(v)), Cell(percent(answered))))
         for turn, v, answered in zip(turns, values, answers, strict=True)
     ]
     caption = "% of dialogues that had answered by a turn"
@@ -157,12 +252,7 @@ def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
         chart=curve_chart(
             title,
             [
-                Curve(
-                    title="answered",
-                    name=f"answered {whole_percent(answers[-1])}",
-                    shares=[each or 0 for each in answers],
-                    emphasis="reference",
-                ),
+                *_answered(domain, answers),
                 Curve(
                     title=name,
                     name=f"{name} {whole_percent(values[-1].mean)}",
@@ -181,10 +271,25 @@ def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
     )
 
 
+def _answers(report: DomainReport) -> list[float | None]:
+    return [each.answered for each in report.by_turn]
+
+
+def _answered(domain: Domain, shares: Sequence[float | None]) -> Iterator[Curve]:
+    """Yield the share that had answered, where only an answer can succeed."""
+    if domain.success:
+        yield Curve(
+            title="answered",
+            name=f"answered {whole_percent(shares[-1])}",
+            shares=[share or 0 for share in shares],
+            emphasis="reference",
+        )
+
+
 def _histogram(
     name: str, unit: str, caption: str, labels: Sequence[str], counts: Sequence[int]
 ) -> Figure:
-    rows = [(label, [Cell(f"{n:,}")]) for label, n in zip(labels, counts, strict=True)]
+    rows = [Row(label, [Cell(f"{n:,}")]) for label, n in zip(labels, counts, strict=True)]
     return Figure(
         title=name,
         caption=caption,

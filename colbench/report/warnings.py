@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from colbench.config import RunConfig
 from colbench.domain import Domain
 from colbench.numbers import percent
+from colbench.plugins import known_origin
 from colbench.registry import get_domain
 from colbench.report.cells import Cells
 from colbench.report.dialogue_stats import DialogueStats
 from colbench.report.facts import reply_counts
 from colbench.report.model import DomainReport, RunReport
+from colbench.report.verdicts import metric_of
 from colbench.run_folder import RunRecord
 from colbench.shards import shard_name
 
@@ -39,9 +41,32 @@ def warnings(
         domain = get_domain(name)
         if found.mode != config.scoring:
             yield _other_mode(domain, found, config.scoring)
+        yield from _below_floors(domain, found, config.tasks)
         yield from _replies(found)
         if record.environments.get(name):
             yield from _other_tools(cells[name].dialogues, played)
+
+
+def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[str]:
+    """Yield the highest floor that the score does not reach: of answers that need no dialogue, of agents that ask
+    nothing."""
+    origin = known_origin(source)
+    floors = [
+        (metrics.get(found.lead), f"{domain.floors.get(name, name)}, which needs no dialogue", "")
+        for name, metrics in found.floors.items()
+    ] + [
+        (metrics.get(found.lead), f"`{agent}`, which asks nothing", f" on all of {source}")
+        for agent, metrics in (origin.floors if origin else {}).items()
+    ]
+    lead, worth = metric_of(domain, found.lead), found.value.mean
+    missed = [
+        (floor, what, where)
+        for floor, what, where in floors
+        if worth is not None and floor is not None and worth < floor < lead.bounds[1]
+    ]
+    if missed:
+        floor, what, where = max(missed)
+        yield f"{lead.label} {percent(worth)} is below a floor: {what}, has {percent(floor)}{where}"
 
 
 def _replies(report: DomainReport) -> Iterator[str]:

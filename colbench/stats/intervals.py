@@ -7,7 +7,7 @@ the task's difficulty and are not independent. Every function is deterministic.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import comb, isfinite
+from math import comb, fsum, isfinite
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -42,6 +42,11 @@ class Interval(Struct, frozen=True, kw_only=True):
     `none`: no task, or all equal and unbounded; `low` and `high` are None."""
 
 
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of at least one value, rounded once: the same whatever the order of the values."""
+    return fsum(values) / len(values)
+
+
 def mean_interval(
     clusters: Clusters,
     bounds: tuple[float, float] | None = (0.0, 1.0),
@@ -55,14 +60,14 @@ def mean_interval(
     """
     import numpy as np
 
-    means = np.sort([sum(cluster) / len(cluster) for cluster in clusters if len(cluster)])
-    if not len(means):
+    values = sorted(mean(cluster) for cluster in clusters if len(cluster))
+    if not values:
         return Interval(mean=None, low=None, high=None, method="none")
-    mean = float(means.mean())
+    means, center = np.array(values), mean(values)
     if np.isclose(means[0], means[-1], rtol=0, atol=ROUNDING):
-        return equal_interval(mean, len(means), bounds)
+        return equal_interval(center, len(means), bounds)
     low, high = np.quantile((resample or bootstrap_means)(means), [ALPHA / 2, 1 - ALPHA / 2])
-    return Interval(mean=mean, low=float(low), high=float(high), method="bootstrap")
+    return Interval(mean=center, low=float(low), high=float(high), method="bootstrap")
 
 
 def bootstrap_means(values: Floats) -> Floats:

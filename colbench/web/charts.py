@@ -127,13 +127,22 @@ def scatter_chart(title: str, unit: str, dots: Sequence[Dot], *, size: Size = LA
     )
 
 
-def interval_bar(mean: float | None, low: float | None, high: float | None) -> Markup:
-    """Draw an interval on a scale from 0 to 1; nothing without one."""
+def interval_bar(
+    mean: float | None,
+    low: float | None,
+    high: float | None,
+    marks: Sequence[tuple[str, float]] = (),
+) -> Markup:
+    """Draw an interval on a scale from 0 to 1; nothing without one.
+
+    `marks`: values to compare it with, each with the name of its class, such as `floor`.
+    """
     if mean is None or low is None or high is None:
         return Markup()
     left, middle, right = (round(min(max(x, 0.0), 1.0) * 100, 1) for x in (low, mean, high))
     width = round(max(right - left, 0.6), 1)
-    drawn: Markup = _macros().interval(left, width, round(middle - 0.4, 1))
+    places = [(name, round(min(max(value, 0.0), 1.0) * 99.4, 1)) for name, value in marks]
+    drawn: Markup = _macros().interval(left, width, round(middle - 0.4, 1), places)
     return drawn
 
 

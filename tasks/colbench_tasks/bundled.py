@@ -37,6 +37,8 @@ class Frozen(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The SHA-256 of the set as JSON lines."""
     families: dict[str, int]
     """The versions of the families that it is drawn from, by name and in this order."""
+    floors: dict[str, dict[str, float]] = {}
+    """Scores of bundled agents that ask nothing, by agent and metric, as means over all tasks."""
 
 
 SETS = {

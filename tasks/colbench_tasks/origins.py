@@ -34,7 +34,9 @@ def bundled(name: str) -> Origin:
         f"file: `colbench tasks export bundled:{name} --out {domain}-{seed or 'test'}.jsonl`",
     )
     whole = SETS.get(f"{domain}/{seed or 'test'}")
-    return replace(origin, tasks=whole.number if whole else None)
+    if whole is None:
+        return origin
+    return replace(origin, tasks=whole.number, floors=whole.floors)
 
 
 def generated(argument: str) -> Origin:

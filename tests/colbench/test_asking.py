@@ -257,6 +257,9 @@ def test_a_question_is_worth_what_it_adds_to_a_run_that_asks_nothing(runs, tmp_p
         if r.asking.questions
     ]
     assert asking.gain_per_question.mean == pytest.approx(sum(gains) / len(gains))
+    column = run.to_pandas()["gain_per_question"]
+    assert list(column.dropna()) == pytest.approx(gains)
+    assert "gain_per_question" not in runs["demonstrator"].to_pandas()
     asks = colbench.evaluate(
         agent="interviewer",
         tasks="bundled:backend/test",
@@ -264,6 +267,7 @@ def test_a_question_is_worth_what_it_adds_to_a_run_that_asks_nothing(runs, tmp_p
         baseline=str(runs["demonstrator"].path),
     )
     assert asks.report.domains["backend"].asking.gain_per_question is None
+    assert "gain_per_question" not in asks.to_pandas()
 
 
 def test_the_report_counts_by_class_family_and_decision(runs):

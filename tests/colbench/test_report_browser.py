@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 from playwright.async_api import Page, async_playwright
 
+import colbench
 from colbench.config import RunConfig
 from colbench.pages.render import Render
 from colbench.pages.store import RenderStore, render_key
@@ -140,3 +141,92 @@ async def test_a_task_of_the_gallery_opens_in_the_report(tmp_path, store, page):
     await page.locator("#task-1 h2 a").click()
     await page.locator("dialog.task[open]").wait_for()
     assert await page.locator("#task-title").inner_text() == "one & only"
+
+
+PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+
+
+async def violations(page: Page, axe: str) -> list[tuple[str, str]]:
+    """Return the accessibility rules that a page breaks, with the first element of each."""
+    await page.evaluate(axe)
+    found = await page.evaluate(
+        "axe.run(document, { preload: false, resultTypes: ['violations'] })"
+    )
+    return [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]]
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory) -> Path:
+    """The folder of a run in which most dialogues failed, with its ceiling."""
+    folder = tmp_path_factory.mktemp("runs")
+    chosen = {"agent": "demonstrator", "tasks": "bundled:backend/test", "limit": 60}
+    told = colbench.evaluate(told="all", out=folder / "told", **chosen)
+    run = colbench.evaluate(ceiling=str(told.path), out=folder / "run", **chosen)
+    run.write_report()
+    return run.path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [PHONE, LAPTOP])
+async def test_the_page_is_accessible_and_fits_its_window(
+    tmp_path, store, page, axe, failing, viewport, scheme
+):
+    await page.set_viewport_size(viewport)
+    await page.emulate_media(color_scheme=scheme)
+    for folder in (failing, run_folder(tmp_path / "run", None)):
+        await page.goto((folder / "report.html").as_uri())
+        await page.evaluate(
+            "document.querySelectorAll('.unfold').forEach((button) => button.click());"
+            "document.querySelectorAll('details').forEach((part) => { part.open = true; })"
+        )
+        assert await violations(page, axe) == []
+        width = await page.evaluate("document.documentElement.scrollWidth")
+        assert width <= viewport["width"]
+        await page.locator(".list tbody a").first.click()
+        await page.locator("dialog .verdict").first.wait_for()
+        assert await violations(page, axe) == []
+
+
+async def test_the_headline_has_ceiling_and_floor_next_to_the_score(page, failing):
+    report = colbench.load_run(failing).report.domains["backend"]
+    await page.goto((failing / "report.html").as_uri())
+    tiles = [await each.inner_text() for each in await page.locator(".tile.lead").all()]
+    assert f"{report.ceiling.success_rate.mean * 100:.1f} % ceiling" in tiles[0]
+    floor = report.floors["constant"]["tests_passed"]
+    assert f"{floor * 100:.1f} % floor: best constant answer" in tiles[1]
+    assert tiles[2].startswith("Ask F1")
+
+
+async def test_a_class_and_a_family_lead_to_their_tasks_the_worst_first(page, failing):
+    report = colbench.load_run(failing).report.domains["backend"]
+    await page.goto((failing / "report.html").as_uri())
+    rows = page.locator(".list tbody tr")
+    first = await rows.first.inner_text()
+    assert "✗" in first
+    assert "0 %" in first
+    name, dialogues = max(report.failed.classes.items(), key=lambda item: item[1])
+    await page.locator(f"[data-filter={name}]").click()
+    shown = await page.locator(".tools output").inner_text()
+    assert shown == f"{dialogues} of 60 tasks"
+    family = next(iter(report.failed.families))
+    await page.locator(".unfold").last.click()
+    await page.locator(f"[data-find={family}]").click()
+    ids = await page.locator(".list th.id").all_inner_texts()
+    assert ids
+    assert all(each.startswith(family) for each in ids)
+
+
+async def test_a_dialogue_says_what_was_asked_told_and_never_told(page, failing):
+    run = colbench.load_run(failing)
+    found = next(r for r in run.rollouts if r.asking.told and r.asking.open and r.answer)
+    task = next(task for task in run.tasks if task.id == found.task_id)
+    told = {name for turn in found.turns for name in turn.told or ()}
+    never = [f.name for f in task.hidden.facts if not f.stated and f.name not in told]
+    await page.goto(f"{(failing / 'report.html').as_uri()}#task={task.id}")
+    missed = await page.locator("dialog .missed").inner_text()
+    assert f"Never told: {', '.join(name.replace('_', ' ') for name in never)}" in missed
+    heads = " ".join(await page.locator("dialog .who").all_inner_texts())
+    for name in told:
+        assert name.replace("_", " ") in heads
+    verdicts = page.locator("dialog .verdict")
+    assert await verdicts.count() == 1  # the official mode gives this answer the same value

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from io import StringIO
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from colbench.config import RunConfig
-from colbench.report.console import render_table
+from colbench.report.console import FEWEST, LINES, print_report, render_table
 from colbench.report.summary import summarize
 from colbench.rollout import Failure, Rollout, Turn
 from colbench.score import Score
@@ -43,6 +45,12 @@ def shown(rollouts: list[Rollout]) -> str:
     report = summarize(TASKS, 1, rollouts, RunConfig())
     Console(file=out, width=80, no_color=True).print(render_table(report))
     return out.getvalue()
+
+
+def printed(rollouts: list[Rollout], capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The lines that are printed after a run."""
+    print_report(summarize(TASKS, 1, rollouts, RunConfig()), Path("runs/x"), short=True)
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
 def lines(rollouts: list[Rollout]) -> dict[str, str]:
@@ -90,3 +98,48 @@ def test_both_denominators_are_shown_when_something_is_unscored():
 
 def test_what_nobody_counted_is_said_to_be_unknown():
     assert lines([rollout(0, 1.0, 1.0)])["agent tokens"].startswith("not counted")
+
+
+def test_after_a_run_there_are_few_lines_that_break_no_word(capsys):
+    reason = (
+        "no answer from http://example.org/v1/chat/completions/and/so/on/and/so/on/and/so/on, HTTP 503 "
+        * 4
+    )
+    failures = [
+        Failure(boundary=boundary, reason=reason)
+        for boundary in ("agent", "endpoint", "simulator", "sandbox", "scorer")
+    ]
+    for rollouts in (
+        [rollout(0, 1.0, 0.0), rollout(1, 0.5, 0.5), rollout(2, 0, 0, failures[1])],
+        [rollout(n, 0, 0, failures[n]) for n in range(3)],
+        [],
+    ):
+        shown = printed(rollouts, capsys)
+        table = shown[: shown.index("Report: runs/x/report.html")]
+        assert len(shown) <= LINES
+        assert len(table) >= FEWEST
+        assert max(map(len, table)) <= 80
+        assert len(reason) > 80
+        assert not any(line.endswith("http") for line in table)
+
+
+def test_after_a_run_every_row_says_something_and_the_next_commands_follow(capsys):
+    shown = printed([rollout(0, 1.0, 0.0), rollout(1, 0.5, 0.5), rollout(2, 0.0, 0.0)], capsys)
+    rows = {line[2:].split("  ")[0]: line for line in shown if line.startswith("  ")}
+    assert "tests passed; 1 of 3 verdicts differ" in rows["official scoring"]
+    assert "2 wrong code" in rows["failed"]
+    assert not {"unscored", "ask F1", "agent tokens", "human gave away", "cosine"} & rows.keys()
+    assert not any(line.rstrip().endswith(("–", "not counted", " 0")) for line in rows.values())
+    assert shown[-3:] == [
+        "Failed dialogues: colbench view runs/x --failed",
+        "Dialogues in a browser: colbench view runs/x",
+        "All numbers: colbench report runs/x",
+    ]
+    same = printed([rollout(n, 1.0, 1.0) for n in range(3)], capsys)
+    assert not any("official" in line or "--failed" in line for line in same)
+
+
+def test_the_other_mode_is_shown_only_where_it_differs():
+    same = [rollout(0, 1.0, 1.0), rollout(1, 0.5, 0.5), rollout(2, 0.0, 0.0)]
+    assert not any("official" in label for label in lines(same))
+    assert any("official" in label for label in lines([rollout(0, 1.0, 0.0), *same[1:]]))

@@ -152,6 +152,8 @@ def test_dialogues_are_packed_beside_an_index(page):
         {
             "values": [1.0, 1.0],
             "success": True,
+            "class": None,
+            "told": None,
             "turns": 2,
             "words": 3,
             "ended": "answer",
@@ -165,6 +167,8 @@ def test_dialogues_are_packed_beside_an_index(page):
         "private": "I wonder.",
         "said": ATTACK,
         "human": ATTACK,
+        "asked": [],
+        "told": [],
         "leak": None,
         "metrics": None,
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from colbench.errors import UserError
 from colbench.interfaces import Origin
+from colbench.plugins import known_origin
 
 
 def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
@@ -16,14 +16,9 @@ def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
 
     Raises UserError if the licence is unknown.
     """
-    name, _, argument = source.partition(":")
-    is_file = Path(source).expanduser().is_file()
-    known = entry_points(group="colbench.origins", name=name)
-    if known and not is_file:
-        (point,) = known
-        origin: Origin = point.load()(argument)
-    else:
-        what = "A file of tasks." if is_file else ""
+    origin = known_origin(source)
+    if origin is None:
+        what = "A file of tasks." if Path(source).expanduser().is_file() else ""
         origin = Origin(what=what, made="", licence="", how="")
     if not (licence or origin.licence):
         raise UserError(f"--licence: name the licence of {source}, such as CC-BY-4.0")

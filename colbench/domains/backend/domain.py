@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from colbench.checks import Bar, Examination, TaskCheck
@@ -15,6 +16,7 @@ from colbench.domains.backend.items import python_items
 from colbench.interfaces import HumanSimulator, Scorer
 from colbench.items import Items
 from colbench.presentation import Draft
+from colbench.score import LEFT_OUT, Score
 from colbench.task import Fact, Task
 
 SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
@@ -31,9 +33,20 @@ class BackendDomain(Domain):
     language = "python"
     modes = ("default", "official")
     metrics = (
-        Metric(name="success", label="success rate", role="success"),
-        Metric(name="tests_passed", label="tests passed", role="primary"),
+        Metric(
+            name="success",
+            label="success rate",
+            role="success",
+            description="dialogues whose function passes every hidden test",
+        ),
+        Metric(
+            name="tests_passed",
+            label="tests passed",
+            role="primary",
+            description="hidden tests that the function passes",
+        ),
     )
+    floors = {"constant": "best constant answer"}  # noqa: RUF012
     defaults = Defaults(
         tasks="bundled:backend", agent="interviewer", training="bundled:backend/train"
     )
@@ -98,6 +111,14 @@ class BackendDomain(Domain):
     def shape(self, source: str) -> Sequence[str]:
         """Return the kinds of a program's syntax nodes and its constants."""
         return shape(source)
+
+    def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
+        """Return what a function scores that gives the same value for all calls, the one expected most often."""
+        expected = Counter(each.expected for each in score.checks if each.outcome not in LEFT_OUT)
+        if not expected:
+            return {}
+        share = max(expected.values()) / expected.total()
+        return {"constant": {"success": float(share == 1), "tests_passed": share}}
 
     def draft(self, dialogue: Sequence[str]) -> Draft:
         """Return the head of the function that was asked for."""

@@ -18,7 +18,7 @@ from colbench.domains.backend.answers import banned_text, extract_code
 from colbench.domains.backend.references import Expected, References
 from colbench.sandbox import CallResult, CodeSandbox, Job, JobResult, Namespace
 from colbench.sandbox.values import MalformedValueError, equal, show
-from colbench.score import Check, Outcome, Score
+from colbench.score import LEFT_OUT, Check, Outcome, Score
 from colbench.task import Task
 
 VERSION = 2
@@ -169,7 +169,7 @@ def _matches(mode: ScoringMode, want: Expected, value: bytes) -> bool:
 
 
 def _score(mode: ScoringMode, checks: tuple[Check, ...], note: str, environment: str) -> Score:
-    counted = [check for check in checks if check.outcome not in ("unstable", "unscorable")]
+    counted = [check for check in checks if check.outcome not in LEFT_OUT]
     passed = sum(check.outcome == "passed" for check in counted)
     notes = [note] if note else []
     for kind in ("unstable", "unscorable"):

@@ -61,14 +61,33 @@ class FrontendDomain(Domain):
             bounds=(-1.0, 1.0),
             digits=4,
             lacking=NO_CLIP,
+            description="likeness of the two pictures to CLIP, as in the paper",
         ),
-        Metric(name="cosine_page", label="cosine, whole page", bounds=(-1.0, 1.0), lacking=NO_CLIP),
-        Metric(name="layout", label="layout", role="fallback"),
-        Metric(name="block", label="blocks"),
-        Metric(name="text", label="text"),
-        Metric(name="position", label="position"),
-        Metric(name="color", label="color"),
-        Metric(name="ssim", label="SSIM", bounds=(-1.0, 1.0)),
+        Metric(
+            name="cosine_page",
+            label="cosine, whole page",
+            bounds=(-1.0, 1.0),
+            lacking=NO_CLIP,
+            description="the same with all of the page in view",
+        ),
+        Metric(
+            name="layout",
+            label="layout",
+            role="fallback",
+            description="agreement of all that is visible: sizes, words, places, colors",
+        ),
+        Metric(name="block", label="blocks", description="area of the blocks that both pages have"),
+        Metric(name="text", label="text", description="words of matching blocks that agree"),
+        Metric(
+            name="position", label="position", description="nearness of matching blocks' places"
+        ),
+        Metric(name="color", label="color", description="likeness of matching blocks' colors"),
+        Metric(
+            name="ssim",
+            label="SSIM",
+            bounds=(-1.0, 1.0),
+            description="likeness of the two pictures' structure",
+        ),
     )
     defaults = Defaults(
         tasks="bundled:frontend", agent="designer", training="bundled:frontend/train"

@@ -88,16 +88,16 @@ def _tiles(row: Row, view: BoardView) -> Iterator[Tile]:
     if len(row.pass_k) > 1:
         shown = percent(row.pass_k[-1])
         yield Tile(name=f"Pass^{len(row.pass_k)}", shown=shown, note="all trials succeed")
-    for name, share in (
-        ("Ask F1", row.ask_f1),
-        ("Ask precision", row.ask_precision),
-        ("Ask recall", row.ask_recall),
+    for name, share, meaning in (
+        ("Ask F1", row.ask_f1, "precision and recall in one"),
+        ("Ask precision", row.ask_precision, "questions that brought an open decision"),
+        ("Ask recall", row.ask_recall, "hidden decisions told before the answer"),
     ):
         if share:
-            yield _share(name, share)
+            yield _share(name, share, meaning)
     yield _mean("Turns", row.turns)
-    yield _mean("Human words", row.human_words)
-    yield _mean("Agent words", row.agent_words)
+    yield _mean("Human words", row.human_words, "that the human wrote")
+    yield _mean("Agent words", row.agent_words, "that the human had to read")
     yield Tile(name="Answered", shown=percent(row.answered), note="of the dialogues")
     if row.undisclosed is not None:
         shown, note = percent(row.undisclosed), "facts used before disclosure"
@@ -110,15 +110,18 @@ def _tiles(row: Row, view: BoardView) -> Iterator[Tile]:
         yield Tile(name="Cost, reported", shown=shown, note=note)
 
 
-def _share(name: str, value: Estimate) -> Tile:
-    note = f"{bare_percent_range(value)} %"
+def _share(name: str, value: Estimate, meaning: str = "") -> Tile:
+    note = _note(f"{bare_percent_range(value)} %", meaning)
     return Tile(name=name, shown=f"{bare_percent(value.mean)} %", note=note, bar=value)
 
 
-def _mean(name: str, value: Estimate) -> Tile:
-    return Tile(
-        name=name, shown=amount(value.mean), note=f"{amount(value.low)}–{amount(value.high)}"
-    )
+def _mean(name: str, value: Estimate, meaning: str = "") -> Tile:
+    note = _note(f"{amount(value.low)}–{amount(value.high)}", meaning)
+    return Tile(name=name, shown=amount(value.mean), note=note)
+
+
+def _note(interval: str, meaning: str) -> str:
+    return f"{interval}; {meaning}" if meaning else interval
 
 
 def _config(entry: Entry) -> str:

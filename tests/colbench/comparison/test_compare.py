@@ -33,6 +33,16 @@ def test_the_numbers_of_a_pair_are_those_counted_by_hand(played):
     assert (found.tasks, found.cells) == (16, 32)
 
 
+def test_means_are_those_of_the_reports_to_the_last_digit(played, rewrite):
+    def worth(rollout):  # sixteen times 0.1 adds up to 1.6000000000000003
+        score = replace(rollout.scores["default"], value=0.1)
+        return replace(rollout, scores={"default": score})
+
+    first, second = (rewrite(played[name], worth) for name in ("demonstrator", "guesser"))
+    found = colbench.compare(first, second).difference("tests_passed")
+    assert (found.mine, found.theirs) == (first.report.value.mean, second.report.value.mean)
+
+
 def test_every_group_of_measures_is_compared(played):
     domain = colbench.compare(played["interviewer"], played["guesser"]).domains["backend"]
     groups = {measure.group for measure in domain.measures}

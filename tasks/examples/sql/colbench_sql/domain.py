@@ -22,7 +22,12 @@ class SQLDomain(Domain):
     language = "sql"
     metrics = (
         Metric(name="success", label="success rate", role="success"),
-        Metric(name="databases", label="databases right", role="primary"),
+        Metric(
+            name="databases",
+            label="databases right",
+            role="primary",
+            description="hidden databases on which the query gives the right rows",
+        ),
         Metric(name="rows", label="rows found"),
     )
     defaults = Defaults(tasks="sql:test", agent="sql-asker", training="sql:train")
