@@ -56,8 +56,8 @@ class RolloutReader(AbstractContextManager["RolloutReader"]):
 class StoredRollouts(Sequence[Rollout]):
     """Rollouts of a file by their byte offsets, each read when it is asked for."""
 
-    def __init__(self, reader: RolloutReader, places: Sequence[int]) -> None:
-        self._reader = reader
+    def __init__(self, path: Path, places: Sequence[int]) -> None:
+        self._path = path
         self._places = places
 
     def __len__(self) -> int:
@@ -71,8 +71,14 @@ class StoredRollouts(Sequence[Rollout]):
 
     def __getitem__(self, index: int | slice) -> Rollout | Sequence[Rollout]:
         if isinstance(index, slice):
-            return StoredRollouts(self._reader, self._places[index])
-        return self._reader.at(self._places[index])
+            return StoredRollouts(self._path, self._places[index])
+        with RolloutReader(self._path) as reader:
+            return reader.at(self._places[index])
+
+    def __iter__(self) -> Iterator[Rollout]:
+        with RolloutReader(self._path) as reader:
+            for place in self._places:
+                yield reader.at(place)
 
 
 def _lines_from_end(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -73,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
     with folder.lock():
         resources = RunResources(config, tasks)
         places = _places(folder, resources)
-        with folder.replacing(folder.rollouts_path.name) as file, folder.reader() as reader:
-            before = StoredRollouts(reader, places)
+        before = StoredRollouts(folder.rollouts_path, places)
+        with folder.replacing(folder.rollouts_path.name) as file:
             delta, lost = asyncio.run(_rescore(before, by_id, resources, config, file))
         folder.save(
             replace(

@@ -62,14 +62,13 @@ def _pages(
     """Return the pages that domains add to the report, by domain."""
     found: dict[str, ReportPages] = {}
     for name, cells in measured.cells.items():
-        with folder.reader() as dialogues:
-            pages = get_domain(name).report_pages(
-                folder.path,
-                config,
-                record.environments.get(name, ""),
-                cells.tasks,
-                StoredRollouts(dialogues, [each.place for each in cells.dialogues]),
-            )
+        pages = get_domain(name).report_pages(
+            folder.path,
+            config,
+            record.environments.get(name, ""),
+            cells.tasks,
+            StoredRollouts(folder.rollouts_path, [each.place for each in cells.dialogues]),
+        )
         if pages:
             found[name] = pages
     return found

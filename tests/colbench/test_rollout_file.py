@@ -72,8 +72,7 @@ def test_stored_rollouts_are_a_sequence(tmp_path):
     path = tmp_path / "rollouts.jsonl"
     path.write_bytes(b"".join(encode_rollout(rollout(key)) for key in "abc"))
     places = [place for place, _ in latest_rollouts(path)]
-    with RolloutReader(path) as reader:
-        stored = StoredRollouts(reader, places)
-        assert [each.key for each in stored] == ["c", "b", "a"]
-        assert [each.key for each in stored[1:]] == ["b", "a"]
-        assert len(stored) == 3
+    stored = StoredRollouts(path, places)
+    assert [each.key for each in stored] == ["c", "b", "a"]
+    assert [each.key for each in stored[1:]] == ["b", "a"]
+    assert (len(stored), stored[2].key) == (3, "a")
