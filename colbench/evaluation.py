@@ -171,7 +171,9 @@ class Evaluation:
         shard, trials = self.config.shard, range(self.config.trials)
         if shard is None:
             return len(self.tasks) * len(trials)
-        return sum(in_shard(shard, task, trial) for task in self.tasks for trial in trials)
+        return sum(
+            in_shard(shard, task.id, task.hash, trial) for task in self.tasks for trial in trials
+        )
 
     def _read_earlier(self, earlier: Earlier, observer: Observer) -> int:
         """Read what an earlier attempt left, but what is to be run again. Return the number of planned ones it kept."""
@@ -191,7 +193,7 @@ class Evaluation:
         return (
             task is not None
             and 0 <= trial < self.config.trials
-            and in_shard(self.config.shard, task, trial)
+            and in_shard(self.config.shard, task.id, task.hash, trial)
             and rollout.key == cell_key(task.id, task.hash, trial, digest)
         )
 

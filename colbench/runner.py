@@ -71,7 +71,7 @@ def plan(
     """Yield the cells of a run: every task once, then every task again; `told` and `shard` are the configuration's."""
     for trial in range(trials):
         for task in tasks:
-            if in_shard(shard, task, trial):
+            if in_shard(shard, task.id, task.hash, trial):
                 yield Cell(
                     task=task,
                     trial=trial,

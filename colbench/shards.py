@@ -6,15 +6,14 @@ So every run on the same tasks is divided in the same way, whatever its agent, a
 from __future__ import annotations
 
 from colbench.config import Shard, digest
-from colbench.task import Task
 
 
-def in_shard(shard: Shard | None, task: Task, trial: int) -> bool:
+def in_shard(shard: Shard | None, task_id: str, task_hash: str, trial: int) -> bool:
     """Return True if the cell of a task and a trial belongs to a shard, which is (I, N); None is the whole run."""
     if shard is None:
         return True
     number, shards = shard
-    return int(digest(["shard", task.id, task.hash, trial])[:16], 16) % shards == number - 1
+    return int(digest(["shard", task_id, task_hash, trial])[:16], 16) % shards == number - 1
 
 
 def shard_name(shard: Shard) -> str:

@@ -114,7 +114,9 @@ def measure(
 def _row(task: Task, trials: int, shard: Shard | None) -> _Row:
     if shard is None:
         return _Row(task, range(trials))
-    return _Row(task, [trial for trial in range(trials) if in_shard(shard, task, trial)])
+    return _Row(
+        task, [trial for trial in range(trials) if in_shard(shard, task.id, task.hash, trial)]
+    )
 
 
 def _cells(rows: Sequence[_Row], trials: int) -> Cells:

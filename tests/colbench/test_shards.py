@@ -68,7 +68,8 @@ def report(path):
 def test_each_cell_is_in_one_shard_and_shards_have_nearly_the_same_size():
     planned = [(task, trial) for task in TASKS for trial in range(5)]
     places = [
-        [number for number in range(1, 5) if in_shard((number, 4), *cell)] for cell in planned
+        [number for number in range(1, 5) if in_shard((number, 4), task.id, task.hash, trial)]
+        for task, trial in planned
     ]
     assert all(len(each) == 1 for each in places)
     sizes = Counter(number for (number,) in places)
@@ -80,7 +81,9 @@ def test_a_cell_is_in_the_same_shard_for_ever():
     task = TASKS[0]
     named = f'["shard","{task.id}","{task.hash}",2]'.encode()
     place = int(sha256(named).hexdigest()[:16], 16) % 7 + 1
-    assert [number for number in range(1, 8) if in_shard((number, 7), task, 2)] == [place]
+    assert [number for number in range(1, 8) if in_shard((number, 7), task.id, task.hash, 2)] == [
+        place
+    ]
 
 
 def test_the_shards_of_a_run_are_its_cells(runs):
@@ -116,9 +119,19 @@ def test_the_command_line_says_how_much_a_shard_has_and_resumes_it(runs, copied,
 
 def test_a_shard_without_a_cell_is_done_at_once(tmp_path, capsys):
     argv = f"eval --agent demonstrator --limit 1 --out {tmp_path / 'run'} --shard".split()
-    empty = [number for number in (1, 2, 3) if not in_shard((number, 3), TASKS[0], 0)]
+    empty = [
+        number for number in (1, 2, 3) if not in_shard((number, 3), TASKS[0].id, TASKS[0].hash, 0)
+    ]
     assert main([*argv, f"{empty[0]}/3"]) == 0
     assert "0 of 1 task x 1 = 1 dialogue" in capsys.readouterr().out
+
+
+def test_shards_of_the_same_number_compare_and_none_of_their_cells_is_missing(runs, tmp_path):
+    other = evaluate(tmp_path / "other", agent="guesser", shard=(2, 4))
+    compared = colbench.compare(colbench.load_run(runs / "2"), other)
+    (pair,) = compared.domains["backend"].pairs
+    assert pair.left_out == 0
+    assert pair.differences["success"].cells == len(cells(runs / "2"))
 
 
 def test_the_folders_of_shards_have_names_of_their_own():

@@ -86,7 +86,7 @@ def _grid(tasks: Sequence[Task], config: RunConfig, rollouts: Iterable[Rollout])
         [
             found.get((task.id, trial))
             for trial in range(config.trials)
-            if in_shard(config.shard, task, trial)
+            if in_shard(config.shard, task.id, task.hash, trial)
         ]
         for task in tasks
     ]
