@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from colbench.evaluation import Observer, evaluate, evaluate_async
     from colbench.interfaces import Agent, Episode, HumanSimulator, Scorer, StatefulAgent
+    from colbench.merging import Merged, merge
     from colbench.messages import Message, Usage
     from colbench.progress import ConsoleObserver
     from colbench.rollout import Rollout, Turn
@@ -54,6 +55,7 @@ _PLACES = {
     ),
     "evaluation": ("Observer", "evaluate", "evaluate_async"),
     "interfaces": ("Agent", "Episode", "HumanSimulator", "Scorer", "StatefulAgent"),
+    "merging": ("Merged", "merge"),
     "messages": ("Message", "Usage"),
     "progress": ("ConsoleObserver",),
     "rollout": ("Rollout", "Turn"),
@@ -80,6 +82,7 @@ __all__ = [
     "Hidden",
     "HumanSimulator",
     "InfrastructureError",
+    "Merged",
     "Message",
     "Metric",
     "Observer",
@@ -103,6 +106,7 @@ __all__ = [
     "evaluate_async",
     "load_run",
     "load_tasks",
+    "merge",
 ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,7 +11,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from colbench.config_errors import did_you_mean, explain, require_whole
 from colbench.errors import UserError
 from colbench.options import Effect, Option, Setting, read_settings
 
@@ -23,6 +21,8 @@ NotNegative = Annotated[int, Meta(ge=0)]
 ScoringMode = Literal["default", "official"]
 """The scoring modes of backend and frontend; other domains may have others (`Domain.modes`)."""
 Told = Literal["asked", "all"]
+Shard = tuple[AtLeastOne, AtLeastOne]
+"""Part I of N of a run, from 1; see `colbench.shards`."""
 Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 
 EXECUTION_ARGS = {
@@ -166,6 +166,16 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         AtLeastOne,
         Option("run", "dialogues per task", metavar="K", effect="selection"),
     ] = 1
+    shard: Annotated[
+        Shard | None,
+        Option(
+            "run",
+            "run only part I of N of the dialogues, for several machines; `colbench merge` puts the parts together",
+            metavar="I/N",
+            effect="selection",
+            separator="/",
+        ),
+    ] = None
     max_turns: Annotated[AtLeastOne, Option("run", "turns per dialogue at most", metavar="N")] = 10
     seed: Annotated[int, Option("run", "seed of every random choice in the run", metavar="N")] = 0
     concurrency: Annotated[
@@ -340,33 +350,6 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def settings() -> dict[str, Setting]:
     """Return what is declared about each field of RunConfig, by its name."""
     return read_settings(RunConfig)
-
-
-def config_of(
-    values: Mapping[str, Any],
-    places: Mapping[str, str] | None = None,
-    *,
-    others: Collection[str] = (),
-) -> RunConfig:
-    """Build a configuration from fields by name.
-
-    Raises UserError that names a wrong field by its entry in `places`, such as a flag, else by its name. `others` are
-    further names of which an unknown one may be a misspelling.
-    """
-    places, known = places or {}, settings()
-    for name, value in values.items():
-        if name not in known:
-            raise UserError(f"{name}: unknown setting{did_you_mean(name, [*known, *others])}")
-        if known[name].kind == "whole":
-            require_whole(places.get(name, name), value)
-    try:
-        return msgspec.convert(dict(values), RunConfig, strict=False)
-    except msgspec.ValidationError as cause:
-        problem = explain(cause, RunConfig, values)
-        setting = known[problem.field]
-        form = f" ({setting.metavar})" if setting.kind == "list" else ""
-        place = places.get(problem.field, problem.key)
-        raise UserError(f"{place}: {problem.reason}{form}{problem.given}") from cause
 
 
 def without_address(spec: str) -> str:

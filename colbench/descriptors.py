@@ -17,7 +17,7 @@ def provide_descriptors(dialogues: int, agent: object) -> None:
 
     Raises UserError that names `--concurrency` if that is not enough for so many dialogues at a time.
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    hard = raise_limit()
     each = OF_A_DIALOGUE + int(getattr(agent, "descriptors", 0))
     needed = OF_THE_HARNESS + each * dialogues
     if hard != resource.RLIM_INFINITY and needed > hard:
@@ -25,5 +25,11 @@ def provide_descriptors(dialogues: int, agent: object) -> None:
             f"--concurrency {dialogues}: takes about {needed} open files, and the limit of this process is {hard}; "
             f"raise it (`ulimit -n {needed}`, as root) or give --concurrency {max(1, (hard - OF_THE_HARNESS) // each)}"
         )
+
+
+def raise_limit() -> int:
+    """Raise the limit of this process as far as the system lets it, and return it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard

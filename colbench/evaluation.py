@@ -11,9 +11,10 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ from msgspec.structs import replace
 
 from colbench import event_loop
 from colbench.agent_isolation import find_agent, isolate, process_of, read_isolation
-from colbench.config import RunConfig, config_of, digest, without_address
+from colbench.config import RunConfig, digest, without_address
+from colbench.config_values import config_of
 from colbench.descriptors import provide_descriptors
+from colbench.earlier import Earlier
 from colbench.errors import UserError
 from colbench.export import encode_lines
 from colbench.failures import matches, read_reasons
@@ -42,11 +45,12 @@ from colbench.plugins import require_method
 from colbench.registry import get_domain
 from colbench.report.baseline import load_others
 from colbench.resources import RunResources
-from colbench.rollout import Rollout
+from colbench.rollout import Rollout, cell_key
 from colbench.run import Run
 from colbench.run_folder import RunFolder, RunRecord, make_record
 from colbench.runner import Cell, Runner, plan
 from colbench.selection import find_tasks, require_tasks, select, task_source
+from colbench.shards import in_shard
 from colbench.task import Task
 
 GIVEN = "given"
@@ -61,7 +65,10 @@ class Observer:
     def on_start(self, record: RunRecord) -> None:
         """Handle that the resources of the run have been started; `record` is complete."""
 
-    def on_resume(self, kept: Sequence[Rollout], total: int) -> None:
+    def on_kept(self, rollout: Rollout) -> None:
+        """Handle a planned dialogue that an earlier attempt finished."""
+
+    def on_resume(self, kept: int, total: int) -> None:
         """Handle that dialogues begin: `total` are planned, and `kept` are finished from an earlier attempt."""
 
     def on_wait(self, waits: Sequence[str]) -> None:
@@ -136,7 +143,7 @@ class Evaluation:
         gone, AgentError if every dialogue fails by an exception of the agent's own; then what was finished is in the
         folder, and running again continues.
         """
-        dialogues = min(self.config.concurrency, len(self.tasks) * self.config.trials)
+        dialogues = min(self.config.concurrency, self.planned)
         provide_descriptors(dialogues, self.agent)
         async with self.resources as resources:
             record = replace(
@@ -147,31 +154,66 @@ class Evaluation:
                 if self._given is not None:
                     lines = b"".join(encode_lines(self.tasks))
                     self.folder.write(self.folder.tasks_path.name, lines)
-                earlier = {rollout.key: rollout for rollout in self._earlier()}
-                cells = plan(
-                    self.tasks,
-                    self.config.trials,
-                    record.digest,
-                    self.config.seed,
-                    self.config.told,
-                )
-                pending = [cell for cell in cells if not _settled(earlier.get(cell.key))]
-                kept = [earlier[cell.key] for cell in cells if _settled(earlier.get(cell.key))]
-                observer.on_resume(kept, len(cells))
-                try:
-                    if pending:
-                        await self.run_pending(pending, earlier, writer.append, observer)
-                finally:
-                    observer.on_end()
+                with self.folder.reader() as reader:
+                    earlier = Earlier(reader)
+                    kept = self._read_earlier(earlier, observer)
+                    observer.on_resume(kept, self.planned)
+                    try:
+                        if kept < self.planned:
+                            pending = self._pending(earlier)
+                            await self.run_pending(pending, earlier, writer.append, observer)
+                    finally:
+                        observer.on_end()
 
-    def _earlier(self) -> list[Rollout]:
-        """Return the dialogues of an earlier attempt, without those that are to be run again."""
-        return [each for each in self.folder.rollouts() if not matches(each, self._retried)]
+    @cached_property
+    def planned(self) -> int:
+        """Number of planned dialogues, those of the shard alone if there is one."""
+        shard, trials = self.config.shard, range(self.config.trials)
+        if shard is None:
+            return len(self.tasks) * len(trials)
+        return sum(
+            in_shard(shard, task.id, task.hash, trial) for task in self.tasks for trial in trials
+        )
+
+    def _read_earlier(self, earlier: Earlier, observer: Observer) -> int:
+        """Read what an earlier attempt left, but what is to be run again. Return the number of planned ones it kept."""
+        tasks, kept = {task.id: task for task in self.tasks}, 0
+        for place, rollout in self.folder.latest():
+            if matches(rollout, self._retried):
+                continue
+            earlier.add(place, rollout)
+            if rollout.settled and self._plans(tasks.get(rollout.task_id), rollout):
+                kept += 1
+                observer.on_kept(rollout)
+        return kept
+
+    def _plans(self, task: Task | None, rollout: Rollout) -> bool:
+        """Return True if a dialogue is one of the planned ones; `task`: the one of its id."""
+        trial, digest = rollout.trial, self.record.digest
+        return (
+            task is not None
+            and 0 <= trial < self.config.trials
+            and in_shard(self.config.shard, task.id, task.hash, trial)
+            and rollout.key == cell_key(task.id, task.hash, trial, digest)
+        )
+
+    def _pending(self, earlier: Earlier) -> Iterator[Cell]:
+        """Yield the planned dialogues that are not settled."""
+        config = self.config
+        cells = plan(
+            self.tasks,
+            config.trials,
+            self.record.digest,
+            config.seed,
+            config.told,
+            shard=config.shard,
+        )
+        return (cell for cell in cells if cell.key not in earlier.settled)
 
     async def run_pending(
         self,
-        pending: Sequence[Cell],
-        earlier: dict[str, Rollout],
+        pending: Iterable[Cell],
+        earlier: Earlier,
         append: Callable[[Rollout], None],
         observer: Observer,
     ) -> None:
@@ -182,14 +224,21 @@ class Evaluation:
             observer.on_rollout(rollout)
 
         async with waits_told(observer.on_wait), AsyncExitStack() as stack:
-            runner = await self.start(stack, min(self.config.concurrency, len(pending)))
+            broken_after = None if earlier.works else BROKEN_AFTER
+            concurrency = min(self.config.concurrency, self.planned)
+            runner = await self.start(stack, concurrency, broken_after)
             try:
                 await runner.run(pending, earlier, done)
             finally:
                 self.folder.note_learned(learned(self.agent, self.human))
 
-    async def start(self, stack: AsyncExitStack, concurrency: int) -> Runner:
-        """Return the runner, with agent and human started; they stop with the stack."""
+    async def start(
+        self, stack: AsyncExitStack, concurrency: int, broken_after: int | None = BROKEN_AFTER
+    ) -> Runner:
+        """Return the runner, with agent and human started; they stop with the stack.
+
+        `broken_after`: see `Runner`.
+        """
         current_servers().patience = self.config.endpoint_patience
         if isinstance(self.agent, LogKeeper):
             self.agent.use_log_folder(self.folder.path / "agent-log")
@@ -207,7 +256,7 @@ class Evaluation:
             dialogue_timeout=self.config.dialogue_timeout,
             scoring_slots=self.resources.workers,
             record_tokens=self.config.record_tokens,
-            broken_after=BROKEN_AFTER,
+            broken_after=broken_after,
         )
 
 
@@ -311,7 +360,9 @@ def _loop_runs() -> bool:
 
 def default_folder(config: RunConfig, config_digest: str) -> Path:
     """Return `runs/AGENT-TASKS-DIGEST`: the same configuration finds its run again, another selection its own."""
-    selection = [config.limit, config.task_ids]
+    selection: list[object] = [config.limit, config.task_ids]
+    if config.shard:
+        selection.append(config.shard)
     chosen = digest([config_digest, selection]) if any(selection) else config_digest
     return Path("runs") / "-".join((_slug(config.agent), _slug(config.tasks), chosen[:8]))
 
@@ -320,7 +371,3 @@ def _slug(spec: str) -> str:
     path = Path(spec)
     name = path.stem if path.suffix == ".jsonl" else without_address(spec)
     return re.sub(r"[^\w.]+", "-", name).strip("-.")[:40]
-
-
-def _settled(rollout: Rollout | None) -> bool:
-    return rollout is not None and rollout.settled

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
@@ -15,6 +16,7 @@ from colbench.clock import STOP_GRACE
 
 P = ParamSpec("P")
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -34,6 +36,25 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         loop.set_exception_handler(lambda *_: None)  # tasks left behind are no news
         loop.close()
         asyncio.set_event_loop(None)
+
+
+async def in_order(
+    items: Iterable[T], work: Callable[[T], Coroutine[Any, Any, R]], *, most: int
+) -> AsyncIterator[tuple[T, R]]:
+    """Yield each item with the result of its work, in the order of the items; `most` of them are begun at a time."""
+    begun: deque[tuple[T, asyncio.Task[R]]] = deque()
+    try:
+        for item in items:
+            begun.append((item, asyncio.ensure_future(work(item))))
+            if len(begun) >= most:
+                first, task = begun.popleft()
+                yield first, await task
+        while begun:
+            first, task = begun.popleft()
+            yield first, await task
+    finally:
+        for _, task in begun:
+            task.cancel()
 
 
 async def _end_tasks() -> None:

@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
-from colbench.config import RunConfig, config_of, settings
+from colbench.config import RunConfig, settings
 from colbench.config_errors import did_you_mean, misspelled
+from colbench.config_values import config_of
 from colbench.errors import UserError
 from colbench.options import Setting
 
@@ -185,9 +186,9 @@ def _parse(setting: Setting, value: Any, place: str) -> Any:
         return pairs(value if isinstance(value, list) else _split(value, place), place)
     if setting.kind != "list":
         return value
-    if not names(value):
+    if not names(value, setting.separator):
         raise UserError(f"{place}: the list is empty; leave it out, or name something")
-    return names(value)
+    return names(value, setting.separator)
 
 
 def _split(text: str, place: str) -> list[str]:
@@ -197,9 +198,9 @@ def _split(text: str, place: str) -> list[str]:
         raise UserError(f"{place}: {cause}; given: {text}") from cause
 
 
-def names(text: str) -> list[str]:
-    """Return the parts between commas."""
-    return [part.strip() for part in text.split(",") if part.strip()]
+def names(text: str, separator: str = ",") -> list[str]:
+    """Return the parts between separators."""
+    return [part.strip() for part in text.split(separator) if part.strip()]
 
 
 def pairs(given: Sequence[str], place: str) -> dict[str, Any]:
@@ -243,7 +244,7 @@ def _words(setting: Setting, value: Any) -> list[str]:
     if setting.kind == "pairs":
         given = [f"{name}={_text(each)}" for name, each in value.items()]
     elif setting.kind == "list":
-        given = [",".join(map(str, value))]
+        given = [setting.separator.join(map(str, value))]
     else:
         given = [_text(value)]
     return [word for each in given for word in (setting.flag, each)]

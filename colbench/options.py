@@ -10,7 +10,7 @@ Group = Literal["agent", "human", "tasks", "run", "scoring", "sandbox", "browser
 Effect = Literal["pinned", "selection", "execution"]
 """What a field changes: the numbers, which dialogues a run has, or only how they are run and shown."""
 Kind = Literal["switch", "pairs", "list", "whole", "value"]
-"""What a field takes: nothing, NAME=VALUE several times, values with commas, a whole number, or another value."""
+"""What a field takes: nothing, NAME=VALUE several times, several values, a whole number, or another value."""
 KINDS: dict[type[inspect.Type], Kind] = {
     inspect.BoolType: "switch",
     inspect.DictType: "pairs",
@@ -33,6 +33,8 @@ class Option(Struct, frozen=True):
     effect: Effect = "pinned"
     default: str = ""
     """What the default means, where the value alone does not say it."""
+    separator: str = ","
+    """Between the values of a list."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -46,6 +48,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     effect: Effect
     default: str
     """In words; empty if there is none or it is off."""
+    separator: str
 
     @property
     def flag(self) -> str:
@@ -77,6 +80,7 @@ def _setting(name: str, hint: Any, default: Any) -> Setting:
         metavar=option.metavar,
         effect=option.effect,
         default=option.default or _show(default),
+        separator=option.separator,
     )
 
 

@@ -6,14 +6,15 @@ cell that was retried; the last line counts. A torn last line is what a killed p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from colbench.config import derive_seed
+from colbench.config import derive_seed, digest
 from colbench.errors import Boundary, BoundaryError, ColBenchError, DataError, Kind
 from colbench.messages import Delivery, Sampled, Usage, clean, split_thoughts
 from colbench.score import Score
@@ -200,9 +201,33 @@ class Rollout(Struct, frozen=True, kw_only=True):
         return self.failure is None or self.failure.boundary == "agent"
 
 
+def cell_key(task_id: str, task_hash: str, trial: int, config_digest: str) -> str:
+    """Return the key of a cell of a run with that configuration."""
+    return digest([task_id, task_hash, trial, config_digest])
+
+
 def cell_seed(seed: int, task_id: str, task_hash: str, trial: int) -> int:
     """The seed of a dialogue, of which the agent is told: one for each task and trial of a run with that seed."""
     return derive_seed("cell", seed, task_id, task_hash, trial)
+
+
+def without_times(rollout: Rollout) -> Rollout:
+    """Return a rollout without times, waits and ids of requests, in which dialogues that went alike still differ."""
+    turns = (
+        replace(
+            turn,
+            agent_seconds=0.0,
+            human_seconds=0.0,
+            agent_delivery=_without_waits(turn.agent_delivery),
+            human_delivery=_without_waits(turn.human_delivery),
+        )
+        for turn in rollout.turns
+    )
+    return replace(rollout, started="", seconds=0.0, turns=tuple(turns))
+
+
+def _without_waits(delivery: Delivery | None) -> Delivery | None:
+    return delivery and replace(delivery, request_id="", retries=0, waited=0.0)
 
 
 def failure_of(error: ColBenchError) -> Failure:
@@ -244,20 +269,30 @@ class PlacedRollout(Struct, frozen=True, kw_only=True):
 
 def placed_rollouts(path: Path, *, start: int = 0, line: int = 1) -> Iterator[PlacedRollout]:
     """Yield the rollouts of a file from a byte offset on, at which the given line begins; see `iter_rollouts`."""
-    decoder = msgspec.json.Decoder(Rollout)
-    in_a_run = path.with_name("run.json").exists()
-    fix = f"; `colbench repair {path.parent}` drops such lines" if in_a_run else ""
     for number, content in enumerate(_whole_lines(path, start), start=line):
-        try:
-            rollout = decoder.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-            raise DataError(f"{path}, line {number}: not a rollout: {cause}{fix}") from cause
-        if rollout.schema != SCHEMA:
-            raise DataError(
-                f"{path}, line {number}: schema {rollout.schema}, expected {SCHEMA}{fix}"
-            )
+        rollout = decode_line(path, content, lambda here=number: here)  # type: ignore[misc]
         yield PlacedRollout(rollout=rollout, line=number, start=start, length=len(content))
         start += len(content)
+
+
+_DECODER = msgspec.json.Decoder(Rollout)
+
+
+def decode_line(path: Path, content: bytes, number: Callable[[], int]) -> Rollout:
+    """Return the rollout of a line of a file. Raises DataError naming the file and the line's number if it is none."""
+    try:
+        rollout = _DECODER.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        raise DataError(f"{path}, line {number()}: not a rollout: {cause}{_fix(path)}") from cause
+    if rollout.schema != SCHEMA:
+        found = f"schema {rollout.schema}, expected {SCHEMA}"
+        raise DataError(f"{path}, line {number()}: {found}{_fix(path)}")
+    return rollout
+
+
+def _fix(path: Path) -> str:
+    in_a_run = path.with_name("run.json").exists()
+    return f"; `colbench repair {path.parent}` drops such lines" if in_a_run else ""
 
 
 def _whole_lines(path: Path, start: int) -> Iterator[bytes]:

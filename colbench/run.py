@@ -20,11 +20,11 @@ from colbench.messages import Usage
 from colbench.registry import get_domain
 from colbench.report.asking import gain_per_question, unasked_values
 from colbench.report.baseline import load_others, read_baseline
-from colbench.report.cells import Cells, leading_metric
-from colbench.report.dialogues import agent_words, human_words
+from colbench.report.cells import leading_metric, measure
+from colbench.report.dialogue_stats import agent_words, human_words
 from colbench.report.model import RunReport
 from colbench.report.scores import modes
-from colbench.report.summary import summarize
+from colbench.report.summary import run_report
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.score import Score
@@ -95,8 +95,9 @@ class Run:
     @cached_property
     def report(self) -> RunReport:
         """The report: every number with its interval, as in `report.json`."""
-        others = load_others(self.config, self.tasks)
-        return summarize(self.tasks, self.config.trials, self.rollouts, self.config, others)
+        config, others = self.config, load_others(self.config, self.tasks)
+        measured = measure(self.tasks, config.trials, self.folder.latest(), config.shard)
+        return run_report(measured, config, others)
 
     def write_report(self) -> RunReport:
         """Write `report.json`, `report.html` and the pages of its domains into the folder, and return the report."""
@@ -209,15 +210,19 @@ class Run:
             unasked |= unasked_values(tasks, baseline, mode, lead)
         if not unasked:
             return None
-        return lambda rollout: gain_per_question(rollout, unasked, *measures[rollout.domain])
+
+        def gain(rollout: Rollout) -> float | None:
+            without = unasked.get(rollout.task_hash)
+            return gain_per_question(rollout, without, *measures[rollout.domain])
+
+        return gain
 
     def _measure(self, name: str) -> tuple[str, Metric]:
         """Return the scoring mode and the metric that a domain's report leads with."""
         domain = get_domain(name)
         rollouts = [each for each in self.rollouts if each.domain == name]
         lead = leading_metric(domain, rollouts)
-        cells = Cells(grid=tuple((each,) for each in rollouts))
-        return modes(cells, self.config.scoring, domain, lead)[0], lead
+        return modes(rollouts, self.config.scoring, domain, lead)[0], lead
 
     def known_tasks(self) -> list[Task]:
         """Return the tasks; an empty list where their source no longer gives them."""

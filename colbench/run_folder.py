@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +21,7 @@ from msgspec import Struct
 from colbench.config import RunConfig, digest
 from colbench.errors import DataError, UserError
 from colbench.rollout import Rollout, encode_rollout, read_rollouts
+from colbench.rollout_file import RolloutReader, latest_rollouts
 from colbench.task import FRONTEND
 from colbench.version import __version__
 
@@ -109,6 +110,14 @@ class RunFolder:
         """Return the rollouts so far."""
         return read_rollouts(self.rollouts_path) if self.rollouts_path.exists() else []
 
+    def latest(self) -> Iterator[tuple[int, Rollout]]:
+        """Yield the byte offset and the rollout of each cell, one at a time and the last one first."""
+        return latest_rollouts(self.rollouts_path)
+
+    def reader(self) -> RolloutReader:
+        """Return what reads single rollouts by their byte offsets."""
+        return RolloutReader(self.rollouts_path)
+
     @property
     def has_rollouts(self) -> bool:
         """True if there is a finished dialogue; a run that failed to start has none."""
@@ -175,6 +184,22 @@ class RunFolder:
         except OSError as cause:
             raise UserError(f"{path}: cannot be written: {cause.strerror}") from cause
         return path
+
+    @contextmanager
+    def replacing(self, name: str) -> Iterator[BinaryIO]:
+        """Yield a file that takes the place of a file of the folder when all of it is written."""
+        path = self.path / name
+        draft = path.with_name(f".{name}.new")
+        try:
+            with draft.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError as cause:
+            raise UserError(f"{path}: cannot be written: {cause.strerror}") from cause
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:

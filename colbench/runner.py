@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from colbench.asking.derive import with_asking
 from colbench.asking.opening import opening
 from colbench.clock import Abandon, Clock, supervised
-from colbench.config import Told, digest
+from colbench.config import Shard, Told
 from colbench.dialogue import Ending, opened, play
 from colbench.errors import (
     AgentError,
@@ -35,9 +35,10 @@ from colbench.interfaces import (
 from colbench.leaks import audit_turns
 from colbench.loop_watch import watched_loop
 from colbench.registry import get_domain
-from colbench.rollout import Failure, Followed, Rollout, Turn, cell_seed, failure_of
+from colbench.rollout import Failure, Followed, Rollout, Turn, cell_key, cell_seed, failure_of
 from colbench.run_folder import now
 from colbench.score import Score
+from colbench.shards import in_shard
 from colbench.task import Task
 
 GIVE_UP_AFTER = 20
@@ -59,20 +60,25 @@ class Cell(Struct, frozen=True, kw_only=True):
 
 
 def plan(
-    tasks: Sequence[Task], trials: int, config_digest: str, seed: int, told: Told = "asked"
-) -> list[Cell]:
-    """Return all cells of a run: every task once, then every task again; `told` is the configuration's."""
-    return [
-        Cell(
-            task=task,
-            trial=trial,
-            key=digest([task.id, task.hash, trial, config_digest]),
-            seed=cell_seed(seed, task.id, task.hash, trial),
-            request=opening(task, told),
-        )
-        for trial in range(trials)
-        for task in tasks
-    ]
+    tasks: Sequence[Task],
+    trials: int,
+    config_digest: str,
+    seed: int,
+    told: Told = "asked",
+    *,
+    shard: Shard | None = None,
+) -> Iterator[Cell]:
+    """Yield the cells of a run: every task once, then every task again; `told` and `shard` are the configuration's."""
+    for trial in range(trials):
+        for task in tasks:
+            if in_shard(shard, task.id, task.hash, trial):
+                yield Cell(
+                    task=task,
+                    trial=trial,
+                    key=cell_key(task.id, task.hash, trial, config_digest),
+                    seed=cell_seed(seed, task.id, task.hash, trial),
+                    request=opening(task, told),
+                )
 
 
 class Runner(Struct, frozen=True, kw_only=True):
@@ -163,8 +169,9 @@ class _Workers:
         self.unanswered = 0
         self.speaking: list[asyncio.Task[None]] = []
         self.stopped: ColBenchError | None = None
-        self.crashed = [rollout for rollout in earlier.values() if _crashed(rollout)]
-        self.works = any(r.settled and not _crashed(r) for r in earlier.values())
+        watched = earlier.values() if runner.broken_after else ()
+        self.crashed = [rollout for rollout in watched if _crashed(rollout)]
+        self.works = any(r.settled and not _crashed(r) for r in watched)
         """True if a dialogue ended otherwise than by an exception of the agent's own."""
 
     async def run_cells(self, queue: Iterator[Cell], group: asyncio.TaskGroup) -> None:
@@ -196,10 +203,12 @@ class _Workers:
 
     def watch_agent(self, rollout: Rollout) -> None:
         """Raise AgentError if every dialogue so far failed by an exception of the agent's own."""
+        most = self.runner.broken_after
+        if not most or self.works:
+            return
         if _crashed(rollout):
             self.crashed.append(rollout)
-        most = self.runner.broken_after
-        if most and not self.works and len(self.crashed) >= most:
+        if len(self.crashed) >= most:
             raise AgentError(broken_agent(self.crashed))
 
     def watch_server(self, failure: Failure | None) -> None:

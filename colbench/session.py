@@ -12,7 +12,8 @@ from msgspec.structs import asdict
 
 from colbench.asking.opening import opening
 from colbench.clock import Clock, supervised
-from colbench.config import RunConfig, config_of, digest
+from colbench.config import RunConfig, digest
+from colbench.config_values import config_of
 from colbench.dialogue import Dialogue
 from colbench.errors import UserError
 from colbench.interfaces import Agent, HumanSimulator, Scorer, StatefulAgent

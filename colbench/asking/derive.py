@@ -38,16 +38,15 @@ def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout
     A rollout of another task than the given ones, or of another version of its task, stays as it is.
     """
     by_hash = {task.hash: task for task in tasks}
-    return [
-        with_asking(task, each)
-        if _unmarked(each) and (task := by_hash.get(each.task_hash))
-        else each
-        for each in rollouts
-    ]
+    return [completed(by_hash.get(each.task_hash), each) for each in rollouts]
 
 
-def _unmarked(rollout: Rollout) -> bool:
-    return rollout.asking is None and all(turn.asked is None for turn in rollout.turns)
+def completed(task: Task | None, rollout: Rollout) -> Rollout:
+    """Return a rollout of a task with the asking derived if it was written before it was stored; see `complete`."""
+    unmarked = rollout.asking is None and all(turn.asked is None for turn in rollout.turns)
+    if not unmarked or task is None or task.hash != rollout.task_hash:
+        return rollout
+    return with_asking(task, rollout)
 
 
 def _marked(task: Task, turn: Turn) -> Turn:

@@ -14,6 +14,7 @@ from colbench.cli import (
     compare,
     doctor,
     evaluate,
+    merge,
     play,
     render,
     repair,
@@ -34,6 +35,7 @@ GROUP = "colbench.commands"
 COMMANDS = (
     evaluate,
     sweep,
+    merge,
     play,
     score,
     report,

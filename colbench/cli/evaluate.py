@@ -16,6 +16,7 @@ from colbench.failures import broken_agent, read_reasons
 from colbench.flags import add_config_flags, read_config
 from colbench.numbers import count
 from colbench.progress import ConsoleObserver, show_line
+from colbench.shards import shard_name
 
 if TYPE_CHECKING:
     from colbench.report.model import RunReport
@@ -64,13 +65,11 @@ def run(args: argparse.Namespace) -> int:
 def show_plan(evaluation: Evaluation) -> None:
     """Print what the flags were resolved to."""
     config, record = evaluation.config, evaluation.record
-    tasks, trials = len(evaluation.tasks), config.trials
-    cells = f"{count(tasks, 'task')} x {trials} = {count(tasks * trials, 'dialogue')}"
     turns = count(config.max_turns, "turn")
     for name, value in (
         ("agent", f"{config.agent} ({record.pins['agent']['class']})"),
         ("human", f"{config.human} ({record.pins['human']['class']})"),
-        ("tasks", f"{config.tasks}: {cells} of at most {turns}"),
+        ("tasks", f"{config.tasks}: {_size(evaluation)} of at most {turns}"),
         ("run", f"{evaluation.folder.path}  (configuration {record.digest[:12]})"),
     ):
         show_line(name, value)
@@ -80,6 +79,16 @@ def show_plan(evaluation: Evaluation) -> None:
         show_line("access", evaluation.agent_access)
 
 
+def _size(evaluation: Evaluation) -> str:
+    """Return how many tasks and dialogues a run has, and how many of them its shard."""
+    config, tasks = evaluation.config, len(evaluation.tasks)
+    dialogues = count(tasks * config.trials, "dialogue")
+    size = f"{count(tasks, 'task')} x {config.trials} = {dialogues}"
+    if config.shard is None:
+        return size
+    return f"{shard_name(config.shard)}, {evaluation.planned:,} of {size}"
+
+
 def finish(evaluation: Evaluation, *, interrupted: bool = False) -> int:
     """Write and show the report of what is finished.
 
@@ -87,22 +96,26 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False) -> int:
     """
     from colbench.cli.report import write_and_show
 
-    if interrupted and not evaluation.folder.rollouts():
+    if interrupted and not evaluation.folder.has_rollouts:
         say("interrupted; the same command continues")
         return UNSCORED
     report = write_and_show(
         evaluation.folder, evaluation.tasks, evaluation.config, evaluation.others, short=True
     )
     code = exit_code(report)
-    latest = {rollout.key: rollout for rollout in evaluation.folder.rollouts()}
     if interrupted:
         say("interrupted; the same command continues")
-    elif broken := broken_agent(latest.values()):
+    elif broken := broken_agent(each for _, each in evaluation.folder.latest()):
         say(broken)
         return UNSCORED
-    elif code and any(not rollout.settled for rollout in latest.values()):
+    elif code and _is_unsettled(report):
         say("the same command retries unscored dialogues")
     return code
+
+
+def _is_unsettled(report: RunReport) -> bool:
+    """Return True if dialogues failed for what is not the agent's fault."""
+    return any(each.failures.keys() - {"agent"} for each in report.domains.values())
 
 
 def exit_code(report: RunReport) -> int:

@@ -24,6 +24,7 @@ from colbench.domain import Domain
 from colbench.report.cells import leading_metric, success
 from colbench.rollout import Rollout
 from colbench.run import Run
+from colbench.shards import in_shard
 from colbench.stats import ROUNDING, mean, mean_interval
 from colbench.stats.comparison import EPSILON, significances, verdict
 from colbench.stats.resampling import shared_bootstrap_means
@@ -138,8 +139,15 @@ class _Domain:
 
     def _shared(self, mine: int, theirs: int) -> int:
         """Return how many cells are planned in both runs."""
-        trials = min(self._runs[mine].config.trials, self._runs[theirs].config.trials)
-        return trials * len(self._cells[0])
+        configs = self._runs[mine].config, self._runs[theirs].config
+        trials = range(min(config.trials for config in configs))
+        if all(config.shard is None for config in configs):
+            return len(trials) * len(self._cells[0])
+        return sum(
+            all(in_shard(config.shard, *task, trial) for config in configs)
+            for task in self._cells[0]
+            for trial in trials
+        )
 
     def _failed(self, won: int, lost: int) -> dict[str, int] | None:
         """Count, by failure class, the cells of one run that failed where the other's succeeded."""

@@ -13,7 +13,7 @@ from colbench.config import RunConfig
 from colbench.domain import Domain, Metric
 from colbench.messages import Usage
 from colbench.report.cells import leading_metric, value
-from colbench.report.dialogues import agent_words, human_words
+from colbench.report.dialogue_stats import agent_words, human_words
 from colbench.report.verdicts import reported_metrics
 from colbench.rollout import Rollout
 

@@ -3,48 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
-
-from colbench.asking.failure_class import FAILURE_CLASSES, failure_class
+from colbench.asking.failure_class import FAILURE_CLASSES
 from colbench.asking.measures import FOLLOWED, MEASURES, Measure, followed_shares
 from colbench.domain import Metric
-from colbench.registry import get_domain
 from colbench.report.baseline import Baseline
 from colbench.report.cells import Cells, success, value
+from colbench.report.dialogue_stats import NEVER, DialogueStats, Judged
 from colbench.report.model import AskingReport, DecisionReport, FailedReport, FollowedReport
-from colbench.rollout import Rollout
+from colbench.rollout import Asking
 from colbench.stats import Interval, mean, mean_interval
 from colbench.task import Task
 
 
-class _Known(Struct, frozen=True):
-    """A dialogue whose asking is known, with its task."""
-
-    task: Task
-    rollout: Rollout
-
-    @property
-    def hidden(self) -> list[str]:
-        """Names of the decisions that the request does not state."""
-        decisions = get_domain(self.task.domain).decisions(self.task)
-        return [
-            fact.name
-            for fact in decisions
-            if not fact.stated and fact.statement not in self.rollout.request
-        ]
-
-    def told_at(self, number: int) -> set[str]:
-        """Return the hidden decisions that were told in a turn, counted from 0."""
-        turns = self.rollout.turns
-        return set(self.hidden).intersection(
-            turns[number].told or () if number < len(turns) else ()
-        )
-
-
 def asking_report(
-    tasks: Sequence[Task],
     cells: Cells,
     *,
     max_turns: int,
@@ -53,34 +26,39 @@ def asking_report(
     baseline: Baseline | None,
 ) -> AskingReport | None:
     """Return what the questions of a run were worth; None if no dialogue tells."""
-    known = cells.keep(lambda rollout: rollout.asking is not None)
-    rollouts = known.rollouts
-    if not rollouts:
+    known = cells.keep(lambda each: each.asking is not None)
+    dialogues = known.dialogues
+    if not dialogues:
         return None
-    by_id = {task.id: task for task in tasks}
-    dialogues = [_Known(by_id[rollout.task_id], rollout) for rollout in rollouts]
     return AskingReport(
-        dialogues=len(rollouts),
-        estimated=any(each.asking is not None and each.asking.estimated for each in rollouts),
+        dialogues=len(dialogues),
+        estimated=any(each.asking is not None and each.asking.estimated for each in dialogues),
         metrics={each.metric.name: _mean(known, each) for each in MEASURES},
-        gain_per_question=_mean_gain(tasks, known, mode, lead, baseline),
+        gain_per_question=_mean_gain(known, mode, lead, baseline),
         recall_by_turn=_recall_by_turn(dialogues, max_turns),
-        decisions=_decisions(dialogues),
+        decisions=_decisions(known),
     )
 
 
 def _mean(cells: Cells, measure: Measure) -> Interval:
-    def taken(rollout: Rollout) -> float | None:
-        return measure.take(rollout.asking) if rollout.asking else None
+    def taken(dialogue: DialogueStats) -> float | None:
+        return measure.take(dialogue.asking) if dialogue.asking else None
 
     return mean_interval(cells.clusters(taken), measure.metric.bounds)
 
 
-def _mean_gain(
-    tasks: Sequence[Task], cells: Cells, mode: str, lead: Metric, baseline: Baseline | None
-) -> Interval | None:
-    unasked = unasked_values(tasks, baseline, mode, lead)
-    gains = cells.clusters(lambda rollout: gain_per_question(rollout, unasked, mode, lead))
+def _mean_gain(cells: Cells, mode: str, lead: Metric, baseline: Baseline | None) -> Interval | None:
+    unasked = unasked_values(cells.tasks, baseline, mode, lead)
+    rows = zip(cells.tasks, cells.grid, strict=True)
+    gains = [
+        [
+            gain
+            for each in row
+            if each
+            and (gain := gain_per_question(each, unasked.get(task.hash), mode, lead)) is not None
+        ]
+        for task, row in rows
+    ]
     return mean_interval(gains, (-1.0, 1.0)) if any(gains) else None
 
 
@@ -92,56 +70,43 @@ def unasked_values(
     Empty without a baseline, and if it asked something: then it does not tell what asking nothing is worth.
     """
     rows = baseline.of(tasks) if baseline else []
-    if any(turn.human is not None for row in rows for each in row for turn in each.turns):
+    if any(each.questions for row in rows for each in row):
         return {}
     values = ([x for each in row if (x := value(each, mode, lead)) is not None] for row in rows)
     return {task.hash: mean(row) for task, row in zip(tasks, values, strict=False) if row}
 
 
 def gain_per_question(
-    rollout: Rollout, unasked: Mapping[str, float], mode: str, lead: Metric
+    dialogue: Judged, unasked: float | None, mode: str, lead: Metric
 ) -> float | None:
     """Return how much more a dialogue is worth than one without questions, for each question that it asked.
 
-    `unasked`: see `unasked_values`. None where one of the three is not known, or nothing was asked.
+    `unasked`: what one without questions is worth on its task; see `unasked_values`. None where one of the three is
+    not known, or nothing was asked.
     """
-    worth, without = value(rollout, mode, lead), unasked.get(rollout.task_hash)
-    if worth is None or without is None or not (rollout.asking and rollout.asking.questions):
+    worth, asking = value(dialogue, mode, lead), dialogue.asking
+    if worth is None or unasked is None or asking is None or not asking.questions:
         return None
-    return (worth - without) / rollout.asking.questions
+    return (worth - unasked) / asking.questions
 
 
-def _recall_by_turn(dialogues: Sequence[_Known], max_turns: int) -> tuple[float, ...]:
+def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple[float, ...]:
     """Return the share of the hidden decisions that had been told after turn 1, 2, …, as a mean over dialogues."""
     counted = [each for each in dialogues if each.hidden]
     shares = [0.0] * max_turns
     for each in counted:
-        told: set[str] = set()
         for number in range(max_turns):
-            told.update(each.told_at(number))
-            shares[number] += len(told) / len(each.hidden)
+            shares[number] += sum(turn <= number for turn in each.told_at) / len(each.hidden)
     return tuple(share / len(counted) for share in shares) if counted else ()
 
 
-def _decisions(dialogues: Iterable[_Known]) -> tuple[DecisionReport, ...]:
+def _decisions(cells: Cells) -> tuple[DecisionReport, ...]:
     """Count by family and decision, those asked for most rarely, and hidden most often, first; no family: left out."""
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for each in dialogues:
-        asking = each.rollout.asking
-        if not each.task.family or asking is None:
-            continue
-        asked = {name for turn in each.rollout.turns for name in turn.asked or ()}
-        told = {name for turn in each.rollout.turns for name in turn.told or ()}
-        for name in each.hidden:
-            found = counts.setdefault((each.task.family, name), Counter())
-            marks = {
-                "hidden": True,
-                "asked": name in asked,
-                "told": name in told,
-                "guessed": name in asking.guessed,
-                "ignored": name in asking.ignored,
-            }
-            found.update({mark: int(holds) for mark, holds in marks.items()})
+    for task, row in zip(cells.tasks, cells.grid, strict=True):
+        for each in row if task.family else ():
+            if each and each.asking:
+                _count_decisions(task.family, each, each.asking, counts)
     rows = [
         DecisionReport(family=family, decision=name, **found)
         for (family, name), found in counts.items()
@@ -153,9 +118,29 @@ def _rarity(row: DecisionReport) -> tuple[float, int, str, str]:
     return row.asked / row.hidden, -row.hidden, row.family, row.decision
 
 
+def _count_decisions(
+    family: str,
+    dialogue: DialogueStats,
+    asking: Asking,
+    counts: dict[tuple[str, str], Counter[str]],
+) -> None:
+    """Add the hidden decisions of one dialogue to the counts by family and decision."""
+    told = dialogue.told_at
+    for name, asked, turn in zip(dialogue.hidden, dialogue.asked, told, strict=True):
+        marks = {
+            "hidden": True,
+            "asked": asked,
+            "told": turn != NEVER,
+            "guessed": name in asking.guessed,
+            "ignored": name in asking.ignored,
+        }
+        found = counts.setdefault((family, name), Counter())
+        found.update({mark: int(holds) for mark, holds in marks.items()})
+
+
 def followed_report(cells: Cells) -> FollowedReport | None:
     """Return what became of the differences that the human pointed out; None if no dialogue tells."""
-    known = [found for rollout in cells.rollouts if (found := rollout.followed)]
+    known = [each.followed for each in cells.dialogues if each.followed]
     if not known:
         return None
 
@@ -169,18 +154,17 @@ def followed_report(cells: Cells) -> FollowedReport | None:
     )
 
 
-def failed_report(tasks: Sequence[Task], cells: Cells, mode: str) -> FailedReport:
+def failed_report(cells: Cells, mode: str) -> FailedReport:
     """Count the failed dialogues by class, and by family and class."""
-    families = {task.id: task.family for task in tasks}
     classes: Counter[str] = Counter()
     by_family: dict[str, Counter[str]] = {}
     scored: Counter[str] = Counter()
-    for rollout in cells.rollouts:
-        family = families.get(rollout.task_id, "")
-        scored[family] += success(rollout, mode) is not None
-        if found := failure_class(rollout, mode):
-            classes[found] += 1
-            by_family.setdefault(family, Counter())[found] += 1
+    for task, row in zip(cells.tasks, cells.grid, strict=True):
+        for each in filter(None, row):
+            scored[task.family] += success(each, mode) is not None
+            if found := each.failure_class(mode):
+                classes[found] += 1
+                by_family.setdefault(task.family, Counter())[found] += 1
     return FailedReport(
         classes=_ordered(classes),
         families={name: _ordered(by_family[name]) for name in sorted(by_family) if name},

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from colbench.config import RunConfig
 from colbench.domain import Domain, Metric
 from colbench.errors import UserError
-from colbench.registry import get_domain
 from colbench.report.cells import Cells, leading_metric, success, value
+from colbench.report.dialogue_stats import DialogueStats, Measurer
 from colbench.report.model import Ceiling, WinRate
-from colbench.rollout import Rollout, read_rollouts
+from colbench.rollout import Rollout
+from colbench.rollout_file import latest_rollouts
 from colbench.run_folder import RunFolder
 from colbench.stats import Interval, mean_interval, win_rate
 from colbench.stats.comparison import EPSILON
@@ -31,7 +33,8 @@ class Baseline(Struct, frozen=True, kw_only=True):
     """As given."""
     agent: str
     """Empty when a rollout file does not say."""
-    rollouts: tuple[Rollout, ...]
+    dialogues: Mapping[str, Sequence[DialogueStats]]
+    """By the hash of their task."""
 
     def require(self, tasks: Iterable[Task], flag: str = "--baseline") -> None:
         """Raise UserError if it has none of these tasks; `flag` named it."""
@@ -40,12 +43,9 @@ class Baseline(Struct, frozen=True, kw_only=True):
                 f"{flag} {self.source}: has none of this run's tasks; name a run on the same tasks"
             )
 
-    def of(self, tasks: Iterable[Task]) -> list[list[Rollout]]:
-        """Return its rollouts of each of these tasks; tasks are the same if their hashes are."""
-        by_hash: dict[str, list[Rollout]] = {}
-        for rollout in self.rollouts:
-            by_hash.setdefault(rollout.task_hash, []).append(rollout)
-        return [by_hash.get(task.hash, []) for task in tasks]
+    def of(self, tasks: Iterable[Task]) -> list[Sequence[DialogueStats]]:
+        """Return its dialogues of each of these tasks; tasks are the same if their hashes are."""
+        return [self.dialogues.get(task.hash, ()) for task in tasks]
 
 
 class Others(Struct, frozen=True, kw_only=True):
@@ -73,10 +73,19 @@ def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
         agent, path = folder.record().config.agent, folder.rollouts_path
     if not path.is_file():
         raise UserError(f"{flag} {source}: is neither a run folder nor a file of rollouts")
-    rollouts = read_rollouts(path)
-    if not rollouts:
+    dialogues = by_task(latest_rollouts(path))
+    if not dialogues:
         raise UserError(f"{flag} {source}: holds no rollouts")
-    return Baseline(source=source, agent=agent, rollouts=tuple(rollouts))
+    return Baseline(source=source, agent=agent, dialogues=dialogues)
+
+
+def by_task(dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, list[DialogueStats]]:
+    """Measure dialogues with their places, one at a time; return them by the hash of their task, by place."""
+    found: dict[str, list[DialogueStats]] = {}
+    measurer = Measurer()
+    for place, rollout in dialogues:
+        found.setdefault(rollout.task_hash, []).append(measurer.measure(rollout, place))
+    return {task: sorted(each, key=lambda one: one.place) for task, each in found.items()}
 
 
 def read_ceiling(source: str) -> Baseline:
@@ -100,14 +109,12 @@ def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
     return others
 
 
-def ceiling(
-    tasks: Sequence[Task], cells: Cells, other: Baseline, mode: str, lead: Metric
-) -> Ceiling | None:
+def ceiling(cells: Cells, other: Baseline, mode: str, lead: Metric) -> Ceiling | None:
     """Return what the agent scores when it is told everything, over the tasks that both runs have scored.
 
     None if there is no such task.
     """
-    theirs = Cells(grid=tuple(map(tuple, other.of(tasks))))
+    theirs = replace(cells, grid=tuple(map(tuple, other.of(cells.tasks))))
     both = [
         bool(a and b)
         for a, b in zip(_values(cells, mode, lead), _values(theirs, mode, lead), strict=True)
@@ -120,7 +127,7 @@ def ceiling(
         return mean_interval(_values(chosen, mode, lead), lead.bounds)
 
     def successes(chosen: Cells) -> Interval | None:
-        rows = chosen.clusters(lambda rollout: success(rollout, mode))
+        rows = chosen.clusters(lambda each: success(each, mode))
         return mean_interval(rows) if any(rows) else None
 
     return Ceiling(
@@ -134,23 +141,25 @@ def ceiling(
 
 
 def _values(cells: Cells, mode: str, lead: Metric) -> list[list[float]]:
-    return cells.clusters(lambda rollout: value(rollout, mode, lead))
+    return cells.clusters(lambda each: value(each, mode, lead))
 
 
 def _only(cells: Cells, chosen: Sequence[bool]) -> Cells:
-    return Cells(grid=tuple(row for row, keep in zip(cells.grid, chosen, strict=True) if keep))
+    grid = tuple(row for row, keep in zip(cells.grid, chosen, strict=True) if keep)
+    tasks = tuple(task for task, keep in zip(cells.tasks, chosen, strict=True) if keep)
+    return replace(cells, tasks=tasks, grid=grid)
 
 
-def compare(tasks: Sequence[Task], cells: Cells, baseline: Baseline, mode: str) -> WinRate | None:
-    """Return the win rate of the cells of these tasks of one domain; None when the baseline has none of them."""
-    others, domain = baseline.of(tasks), get_domain(tasks[0].domain)
-    mine, rest = cells.rollouts, [rollout for row in others for rollout in row]
+def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinRate | None:
+    """Return the win rate of the cells of one domain; None when the baseline has none of their tasks."""
+    others = baseline.of(cells.tasks)
+    mine, rest = cells.dialogues, [each for row in others for each in row]
     if not rest:
         return None
     lead, note = _measure(domain, mine, rest)
     fallback = lead is domain.fallback
     mode = domain.modes[0] if fallback else mode
-    ours = cells.clusters(lambda rollout: value(rollout, mode, lead))
+    ours = cells.clusters(lambda each: value(each, mode, lead))
     yours = [[x for r in row if (x := value(r, mode, lead)) is not None] for row in others]
     differences = _differences(mine, rest, mode, fallback=fallback)
     return WinRate(
@@ -165,7 +174,7 @@ def compare(tasks: Sequence[Task], cells: Cells, baseline: Baseline, mode: str) 
 
 
 def _measure(
-    domain: Domain, mine: Sequence[Rollout], theirs: Sequence[Rollout]
+    domain: Domain, mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats]
 ) -> tuple[Metric, str]:
     """Return the metric by which both sides can be compared, and why if it is the fallback."""
     sides = {"this run": mine, "the baseline": theirs}
@@ -181,7 +190,7 @@ def _measure(
 
 
 def _differences(
-    mine: Sequence[Rollout], theirs: Sequence[Rollout], mode: str, *, fallback: bool
+    mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats], mode: str, *, fallback: bool
 ) -> str:
     """Describe how differently the two runs were measured; empty if they were not."""
     here, there = _ways(mine, mode, fallback=fallback), _ways(theirs, mode, fallback=fallback)
@@ -190,9 +199,9 @@ def _differences(
     return DIFFERENT.format(mine=" and ".join(sorted(here)), theirs=" and ".join(sorted(there)))
 
 
-def _ways(rollouts: Sequence[Rollout], mode: str, *, fallback: bool) -> set[str]:
+def _ways(dialogues: Sequence[DialogueStats], mode: str, *, fallback: bool) -> set[str]:
     """Return the scorers and where they ran. Words after a scorer's first concern only its primary metric."""
-    scores = [each for rollout in rollouts if (each := rollout.scores.get(mode))]
+    scores = [each for one in dialogues if (each := one.scores.get(mode))]
     names = [s.scorer.partition(" ")[0] if fallback else s.scorer for s in scores]
     return {
         f"{name} ({score.environment})"

@@ -13,18 +13,18 @@ from typing import Any
 
 import msgspec
 
-from colbench.asking.failure_class import failure_class
 from colbench.asking.untold import untold_decisions
 from colbench.domain import Domain, Metric
 from colbench.messages import PUBLIC_MARKER
 from colbench.numbers import measure
 from colbench.presentation import ReportPages
 from colbench.report.cells import Cells, success, value
-from colbench.report.dialogues import human_words
+from colbench.report.dialogue_stats import DialogueStats
 from colbench.report.facts import differs
 from colbench.report.model import DomainReport
 from colbench.report.verdicts import metric_of
 from colbench.rollout import Rollout, Turn
+from colbench.rollout_file import RolloutReader
 from colbench.score import Score
 from colbench.task import Task
 
@@ -37,7 +37,6 @@ LONGEST = 100_000
 
 
 def index(
-    tasks: Sequence[Task],
     cells: Cells,
     domain: Domain,
     report: DomainReport,
@@ -62,10 +61,10 @@ def index(
                 "id": task.id,
                 "request": task.request[:REQUEST],
                 "family": task.family,
-                "trials": [_line(rollout, report, lead) for rollout in row],
+                "trials": [_line(each, report, lead) for each in row],
                 "page": addresses.get(task.id),
             }
-            for task, row in zip(tasks, cells.grid, strict=True)
+            for task, row in zip(cells.tasks, cells.grid, strict=True)
         ],
     }
 
@@ -74,29 +73,37 @@ def _leading(domain: Domain, report: DomainReport) -> Metric:
     return domain.metric(report.lead) or domain.primary
 
 
-def _line(rollout: Rollout | None, report: DomainReport, lead: Metric) -> dict[str, Any] | None:
-    if rollout is None:
+def _line(
+    dialogue: DialogueStats | None, report: DomainReport, lead: Metric
+) -> dict[str, Any] | None:
+    if dialogue is None:
         return None
     return {
-        "values": [value(rollout, mode, lead) for mode in report.modes],
-        "success": success(rollout, report.mode),
-        "class": failure_class(rollout, report.mode),
-        "told": rollout.asking and [rollout.asking.told, rollout.asking.hidden],
-        "turns": len(rollout.turns),
-        "words": human_words(rollout),
-        "ended": rollout.ended_by,
-        "failed": rollout.failure.boundary if rollout.failure else None,
+        "values": [value(dialogue, mode, lead) for mode in report.modes],
+        "success": success(dialogue, report.mode),
+        "class": dialogue.failure_class(report.mode),
+        "told": dialogue.asking and [dialogue.asking.told, dialogue.asking.hidden],
+        "turns": dialogue.turns,
+        "words": dialogue.human_words,
+        "ended": dialogue.ended_by,
+        "failed": dialogue.failure.boundary if dialogue.failure else None,
     }
 
 
 def blocks(
-    tasks: Sequence[Task], cells: Cells, domain: Domain, report: DomainReport
+    cells: Cells, domain: Domain, report: DomainReport, dialogues: RolloutReader
 ) -> Iterator[str]:
-    """Yield base64 of gzipped JSON: everything about `BLOCK` tasks each."""
+    """Yield base64 of gzipped JSON: everything about `BLOCK` tasks each, whose dialogues are read here."""
     pack = _Packer(domain, _leading(domain, report))
-    for start in range(0, len(tasks), BLOCK):
-        rows = zip(tasks[start : start + BLOCK], cells.grid[start : start + BLOCK], strict=True)
-        content = msgspec.json.encode([pack.task(task, row) for task, row in rows])
+    for start in range(0, len(cells.tasks), BLOCK):
+        chosen = slice(start, start + BLOCK)
+        rows = zip(cells.tasks[chosen], cells.grid[chosen], strict=True)
+        content = msgspec.json.encode(
+            [
+                pack.task(task, [dialogues.at(each.place) if each else None for each in row])
+                for task, row in rows
+            ]
+        )
         yield b64encode(gzip.compress(content, mtime=0)).decode("ascii")
 
 

@@ -6,103 +6,165 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from colbench.asking.derive import completed
+from colbench.config import Shard
 from colbench.domain import Domain, Metric
 from colbench.registry import get_domain
+from colbench.report.dialogue_stats import DialogueStats, Judged, Measurer
 from colbench.rollout import Rollout
+from colbench.shards import in_shard
 from colbench.task import Task
 
 T = TypeVar("T")
-Grid = tuple[tuple[Rollout | None, ...], ...]
-"""One row for each task, one place for each trial; None where there is no rollout yet."""
+Grid = tuple[tuple[DialogueStats | None, ...], ...]
+"""One row for each task, one place for each trial; None where there is no dialogue yet."""
 
 
 class Cells(Struct, frozen=True, kw_only=True):
     """The cells of one domain, in the order of the tasks."""
 
+    tasks: tuple[Task, ...]
     grid: Grid
-
-    @property
-    def trials(self) -> int:
-        """Trials planned for each task."""
-        return len(self.grid[0])
+    trials: int
+    """Trials planned for each task; a shard has some of them."""
 
     @property
     def planned(self) -> int:
         """Number of cells."""
-        return len(self.grid) * self.trials
+        return sum(map(len, self.grid))
 
     @property
-    def rollouts(self) -> list[Rollout]:
-        """The existing rollouts."""
-        return [rollout for row in self.grid for rollout in row if rollout]
+    def dialogues(self) -> list[DialogueStats]:
+        """The existing dialogues."""
+        return [each for row in self.grid for each in row if each]
 
     @property
     def whole(self) -> Cells:
         """Only the dialogues that ended with an answer, scored or not."""
-        return self.keep(lambda rollout: rollout.ended_by != "failure")
+        return self.keep(lambda each: each.ended_by != "failure")
 
-    def keep(self, condition: Callable[[Rollout], bool]) -> Cells:
-        """Return the same grid with None for every rollout that does not meet the condition."""
-        return Cells(
-            grid=tuple(
-                tuple(each if each and condition(each) else None for each in row)
-                for row in self.grid
-            )
+    def keep(self, condition: Callable[[DialogueStats], bool]) -> Cells:
+        """Return the same grid with None for every dialogue that does not meet the condition."""
+        grid = tuple(
+            tuple(each if each and condition(each) else None for each in row) for row in self.grid
         )
+        return replace(self, grid=grid)
 
-    def clusters(self, measure: Callable[[Rollout], T | None]) -> list[list[T]]:
-        """Return, for each task, the measures of its rollouts that are not None."""
+    def clusters(self, measure: Callable[[DialogueStats], T | None]) -> list[list[T]]:
+        """Return, for each task, the measures of its dialogues that are not None."""
         return [
             [x for each in row if each and (x := measure(each)) is not None] for row in self.grid
         ]
 
 
-def plan(tasks: Iterable[Task], trials: int, rollouts: Sequence[Rollout]) -> Cells:
-    """Put rollouts into their cells by task id and trial; the last one of a cell counts."""
-    found = {(rollout.task_id, rollout.trial): rollout for rollout in rollouts}
-    grid = tuple(tuple(found.get((task.id, trial)) for trial in range(trials)) for task in tasks)
-    return Cells(grid=grid)
+class Measured(Struct, frozen=True, kw_only=True):
+    """A run in numbers: its planned cells by domain, and the dialogues that belong to none."""
+
+    cells: dict[str, Cells]
+    """Without domains of which nothing is planned, as may be in a shard."""
+    ignored: int
 
 
-def value(rollout: Rollout, mode: str, metric: Metric) -> float | None:
+class _Row:
+    """The planned trials of a task, and what is known of them so far."""
+
+    def __init__(self, task: Task, trials: Sequence[int]) -> None:
+        self.task = task
+        self.trials = trials
+        self.found: list[DialogueStats | None] = [None] * len(trials)
+
+
+def measure(
+    tasks: Iterable[Task],
+    trials: int,
+    dialogues: Iterable[tuple[int, Rollout]],
+    shard: Shard | None = None,
+) -> Measured:
+    """Put dialogues, one at a time, into the planned cells by task and trial.
+
+    Args:
+        tasks: The tasks of the run.
+        trials: Trials planned for each task.
+        dialogues: Each with its place (`DialogueStats.place`); of a cell's, the one at the last place counts.
+        shard: Has only its own cells, and only the tasks that have some.
+    """
+    planned = (_row(task, trials, shard) for task in tasks)
+    rows = {row.task.id: row for row in planned if row.trials}
+    measurer, total = Measurer(), 0
+    for place, rollout in dialogues:
+        total += 1
+        row = rows.get(rollout.task_id)
+        if row is None or rollout.trial not in row.trials:
+            continue
+        number = row.trials.index(rollout.trial)
+        known = row.found[number]
+        if known is None or known.place < place:
+            whole = completed(row.task, rollout)
+            row.found[number] = measurer.measure(whole, place, row.task)
+    cells = {
+        domain: _cells([row for row in rows.values() if row.task.domain == domain], trials)
+        for domain in sorted({row.task.domain for row in rows.values()})
+    }
+    held = sum(len(each.dialogues) for each in cells.values())
+    return Measured(cells=cells, ignored=total - held)
+
+
+def _row(task: Task, trials: int, shard: Shard | None) -> _Row:
+    if shard is None:
+        return _Row(task, range(trials))
+    return _Row(
+        task, [trial for trial in range(trials) if in_shard(shard, task.id, task.hash, trial)]
+    )
+
+
+def _cells(rows: Sequence[_Row], trials: int) -> Cells:
+    return Cells(
+        tasks=tuple(row.task for row in rows),
+        grid=tuple(tuple(row.found) for row in rows),
+        trials=trials,
+    )
+
+
+def value(dialogue: Judged, mode: str, metric: Metric) -> float | None:
     """Return a metric of a cell; None if it was not taken. A failure of the agent is worth 0."""
-    found = metric.of(rollout.scores.get(mode))
-    return 0.0 if found is None and rollout.agent_failed else found
+    found = metric.of(dialogue.scores.get(mode))
+    return 0.0 if found is None and dialogue.agent_failed else found
 
 
-def success(rollout: Rollout, mode: str) -> bool | None:
+def success(dialogue: Judged, mode: str) -> bool | None:
     """Return True if the cell succeeded, False if it failed (a failure of the agent, too), None if it is unscored.
 
     In a domain without success it is None.
     """
-    score = rollout.scores.get(mode)
+    score = dialogue.scores.get(mode)
     if score and score.success is not None:
         return score.success
-    return False if rollout.agent_failed and get_domain(rollout.domain).success else None
+    return False if dialogue.agent_failed and get_domain(dialogue.domain).success else None
 
 
-def unjudged(rollout: Rollout, mode: str, lead: Metric) -> bool:
+def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
     """Return True if nothing failed and yet there is no value: the reference cannot be compared with."""
-    scored = rollout.scores.get(mode) is not None
-    return scored and rollout.settled and value(rollout, mode, lead) is None
+    scored = dialogue.scores.get(mode) is not None
+    return scored and dialogue.settled and value(dialogue, mode, lead) is None
 
 
-def value_at(rollout: Rollout, turn: int, lead: Metric) -> float | None:
+def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
     """Return a metric of what the agent had shown last at a turn (from 1), in the domain's first mode.
 
     It is 0 while nothing has been shown. None: the dialogue was not scored, or its turns were not.
     """
-    final = value(rollout, get_domain(rollout.domain).modes[0], lead)
-    values = [lead.of(each.score) for each in rollout.turns]
+    final = value(dialogue, get_domain(dialogue.domain).modes[0], lead)
+    values = dialogue.by_turn(lead)
     if final is None or (final != 0 and all(each is None for each in values)):
         return None
-    if rollout.agent_failed:
+    if dialogue.agent_failed:
         return 0.0
     return next((each for each in reversed(values[:turn]) if each is not None), 0.0)
 
 
-def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
+def leading_metric(domain: Domain, dialogues: Sequence[Judged]) -> Metric:
     """Return the metric that a report leads with.
 
     It is the primary one, or the fallback unless every answer that was measured has the primary one:
@@ -110,8 +172,8 @@ def leading_metric(domain: Domain, rollouts: Sequence[Rollout]) -> Metric:
     """
     if domain.fallback is None:
         return domain.primary
-    shown = (rollout for rollout in rollouts if not rollout.agent_failed)
-    scores = [score for rollout in shown for score in rollout.scores.values()]
+    shown = (dialogue for dialogue in dialogues if not dialogue.agent_failed)
+    scores = [score for dialogue in shown for score in dialogue.scores.values()]
     lacking = any(score.value is None and domain.fallback.of(score) is not None for score in scores)
     taken = any(score.value is not None for score in scores)
     return domain.primary if taken and not lacking else domain.fallback

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from colbench.command import printable
 from colbench.console import console
-from colbench.numbers import count, sentence
+from colbench.numbers import sentence
 from colbench.registry import get_domain
 from colbench.report.brief import brief
-from colbench.report.facts import Fact, Section, sections
+from colbench.report.facts import Fact, Section, grid_size, sections
 from colbench.report.model import DomainReport, RunReport
 
 LINES, WIDTH = 20, 80
@@ -113,8 +113,9 @@ def _domain(name: str, domain: DomainReport) -> Table:
 def _title(name: str, domain: DomainReport) -> Text:
     from rich.text import Text
 
-    size = f"{count(domain.tasks, 'task')}, {count(domain.trials, 'trial')} each"
-    title = Text(f"{get_domain(name).title}: ", style="bold").append(size, style="not bold")
+    title = Text(f"{get_domain(name).title}: ", style="bold").append(
+        grid_size(domain), style="not bold"
+    )
     return title.append(f"; {domain.mode} scoring", style="dim not bold")
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 
 from colbench.errors import Boundary
-from colbench.messages import Delivery, Usage, split_thoughts
-from colbench.registry import get_domain
 from colbench.report.cells import Cells
+from colbench.report.dialogue_stats import DialogueStats, RoleStats
 from colbench.report.model import (
     Cost,
     Failures,
@@ -21,7 +19,6 @@ from colbench.report.model import (
     Turns,
     Words,
 )
-from colbench.rollout import Rollout, Turn
 from colbench.stats import mean_interval
 
 REASONS = 3
@@ -30,9 +27,9 @@ REASONS = 3
 
 def turns_used(cells: Cells, max_turns: int) -> Turns:
     """Count the replies of the agent, over the whole dialogues."""
-    counts = Counter(len(rollout.turns) for rollout in cells.rollouts)
+    counts = Counter(each.turns for each in cells.dialogues)
     return Turns(
-        mean=mean_interval(cells.clusters(lambda rollout: len(rollout.turns)), bounds=None),
+        mean=mean_interval(cells.clusters(lambda each: each.turns), bounds=None),
         distribution=tuple(counts[turn] for turn in range(1, max_turns + 1)),
     )
 
@@ -40,72 +37,44 @@ def turns_used(cells: Cells, max_turns: int) -> Turns:
 def words(cells: Cells) -> Words:
     """Count the words of each side, over the whole dialogues."""
     return Words(
-        human=mean_interval(cells.clusters(human_words), bounds=None),
-        agent=mean_interval(cells.clusters(agent_words), bounds=None),
+        human=mean_interval(cells.clusters(lambda each: each.human_words), bounds=None),
+        agent=mean_interval(cells.clusters(lambda each: each.agent_words), bounds=None),
     )
 
 
-def human_words(rollout: Rollout) -> int:
-    """Count the words of the human's replies; the request is not counted."""
-    return sum(len((turn.human or "").split()) for turn in rollout.turns)
-
-
-def agent_words(rollout: Rollout) -> int:
-    """Count the words that the human was given to read (`Domain.readable`)."""
-    talk = rollout.turns[:-1] if rollout.ended_by == "limit" else rollout.turns
-    readable = get_domain(rollout.domain).readable
-    return sum(len(readable(turn.said).split()) for turn in talk)
-
-
-def tokens(usages: Iterable[Usage | None]) -> Tokens | None:
+def tokens(roles: Iterable[RoleStats]) -> Tokens | None:
     """Return the sum over all replies of one role; None when no server counted."""
-    listed = list(usages)
-    counted = [usage for usage in listed if usage]
+    listed = list(roles)
+    counted = [each.usage for each in listed if each.usage]
     if not counted:
         return None
-    total = sum(counted, Usage())
     return Tokens(
-        prompt=total.prompt_tokens,
-        completion=total.completion_tokens,
-        requests=total.requests,
-        uncounted=len(listed) - len(counted),
+        prompt=sum(each.prompt_tokens for each in counted),
+        completion=sum(each.completion_tokens for each in counted),
+        requests=sum(each.requests for each in counted),
+        uncounted=sum(each.uncounted for each in listed),
     )
 
 
-def agent_usages(rollouts: Iterable[Rollout]) -> Iterator[Usage | None]:
-    """Yield the tokens of the agent's replies, one item for each reply."""
-    return (turn.agent_usage for turn in _turns(rollouts))
-
-
-def human_usages(rollouts: Iterable[Rollout]) -> Iterator[Usage | None]:
-    """Yield the tokens of the human's replies, one item for each reply."""
-    return (turn.human_usage for turn in _turns(rollouts) if turn.human is not None)
-
-
-def _turns(rollouts: Iterable[Rollout]) -> Iterator[Turn]:
-    return (turn for rollout in rollouts for turn in rollout.turns)
-
-
-def replies(rollouts: Iterable[Rollout]) -> dict[str, Replies]:
+def replies(dialogues: Iterable[DialogueStats]) -> dict[str, Replies]:
     """Count, by role, how the replies came from model servers; roles without a model server are left out."""
-    turns = list(_turns(rollouts))
-    agent = [(t.agent_delivery, not split_thoughts(t.raw)[1].strip()) for t in turns]
-    human = [(t.human_delivery, not t.human) for t in turns if t.human is not None]
-    found = {"agent": _replies(agent), "human": _replies(human)}
+    listed = list(dialogues)
+    found = {
+        "agent": _replies([each.agent for each in listed]),
+        "human": _replies([each.human for each in listed]),
+    }
     return {role: each for role, each in found.items() if each.total}
 
 
-def _replies(came: Iterable[tuple[Delivery | None, bool]]) -> Replies:
-    """Count deliveries, each given with True if the reply is empty."""
-    known = [(delivery, empty) for delivery, empty in came if delivery]
+def _replies(roles: Sequence[RoleStats]) -> Replies:
     return Replies(
-        total=len(known),
-        empty=sum(empty for _, empty in known),
-        cut=sum(delivery.cut for delivery, _ in known),
-        filtered=sum(delivery.filtered for delivery, _ in known),
-        refused=sum(delivery.refused for delivery, _ in known),
-        retries=sum(delivery.retries for delivery, _ in known),
-        waited=sum(delivery.waited for delivery, _ in known),
+        total=sum(each.served for each in roles),
+        empty=sum(each.empty for each in roles),
+        cut=sum(each.cut for each in roles),
+        filtered=sum(each.filtered for each in roles),
+        refused=sum(each.refused for each in roles),
+        retries=sum(each.retries for each in roles),
+        waited=sum(wait for each in roles for wait in each.waits),
     )
 
 
@@ -124,34 +93,25 @@ def _price(used: Tokens | None, price: tuple[float, float] | None) -> float | No
     return (used.prompt * price[0] + used.completion * price[1]) / 1e6
 
 
-def leaks(rollouts: Iterable[Rollout]) -> Leaks | None:
+def leaks(dialogues: Iterable[DialogueStats]) -> Leaks | None:
     """Return the leak audit, over the dialogues in which any reply was audited."""
-    audited = [
-        found
-        for rollout in rollouts
-        if (found := [turn.leak for turn in rollout.turns if turn.leak])
-    ]
+    audited = [each.leak for each in dialogues if each.leak]
     if not audited:
         return None
-    return Leaks(
-        dialogues=len(audited),
-        identifiers=_share([[leak.identifiers for leak in found] for found in audited]),
-        literals=_share([[leak.literals for leak in found] for found in audited]),
-        ngrams=_share([[leak.ngrams for leak in found] for found in audited]),
-    )
+    identifiers, literals, ngrams = (_share(shares) for shares in zip(*audited, strict=True))
+    return Leaks(dialogues=len(audited), identifiers=identifiers, literals=literals, ngrams=ngrams)
 
 
-def _share(dialogues: Sequence[Sequence[float]]) -> LeakShare:
-    shares = [min(1.0, sum(replies)) for replies in dialogues]
+def _share(shares: Sequence[float]) -> LeakShare:
     return LeakShare(mean=sum(shares) / len(shares), max=max(shares))
 
 
-def failures(rollouts: Iterable[Rollout]) -> dict[Boundary, Failures]:
+def failures(dialogues: Iterable[DialogueStats]) -> dict[Boundary, Failures]:
     """Return failed cells by boundary, the most frequent boundary first."""
     found: dict[Boundary, Counter[str]] = {}
-    for rollout in rollouts:
-        if rollout.failure:
-            found.setdefault(rollout.failure.boundary, Counter())[rollout.failure.reason] += 1
+    for each in dialogues:
+        if each.failure:
+            found.setdefault(each.failure.boundary, Counter())[each.failure.reason] += 1
     return {
         boundary: Failures(
             count=reasons.total(),
@@ -161,16 +121,13 @@ def failures(rollouts: Iterable[Rollout]) -> dict[Boundary, Failures]:
     }
 
 
-def wall_seconds(rollouts: Iterable[Rollout]) -> float:
+def wall_seconds(dialogues: Iterable[DialogueStats]) -> float:
     """Return the time in which at least one dialogue was running: pauses between resumed runs do not count."""
-    spans = sorted(_span(rollout) for rollout in rollouts if rollout.started)
+    spans = sorted(
+        (each.began, each.began + each.seconds) for each in dialogues if each.began is not None
+    )
     total, reached = 0.0, float("-inf")
     for start, end in spans:
         total += max(0.0, end - max(start, reached))
         reached = max(reached, end)
     return total
-
-
-def _span(rollout: Rollout) -> tuple[float, float]:
-    start = datetime.fromisoformat(rollout.started).timestamp()
-    return start, start + rollout.seconds

@@ -97,6 +97,13 @@ def sections(domain: Domain, report: DomainReport) -> list[Section]:
     return [section for section in listed if section.facts]
 
 
+def grid_size(report: DomainReport) -> str:
+    """Return how many tasks and trials there are; a shard does not have all trials of its tasks."""
+    if report.cells < report.tasks * report.trials:
+        return f"{count(report.tasks, 'task')}, {count(report.cells, 'dialogue')}"
+    return f"{count(report.tasks, 'task')}, {count(report.trials, 'trial')} each"
+
+
 def share(label: str, interval: Interval) -> Fact:
     """Return a rate with its interval."""
     return Fact(label=label, value=percent(interval.mean), note=percent_range(interval))

@@ -7,37 +7,37 @@ from collections.abc import Callable, Iterable, Sequence
 
 from colbench.domain import Domain, Metric
 from colbench.report.cells import Cells, success, unjudged, value, value_at
+from colbench.report.dialogue_stats import DialogueStats, Judged
 from colbench.report.model import Budget, ModeDelta, ModeReport, PassK, Rates
 from colbench.report.verdicts import metrics_taken
-from colbench.rollout import Rollout
 from colbench.stats import Interval, mean_interval, pass_k
 
 Clusters = Sequence[Sequence[float]]
 
 
-def modes(cells: Cells, wanted: str, domain: Domain, lead: Metric) -> list[str]:
+def modes(dialogues: Iterable[Judged], wanted: str, domain: Domain, lead: Metric) -> list[str]:
     """Return the modes that have verdicts, the wanted one first if possible.
 
     Where nothing was scored at all, it is the wanted one, if the domain has it.
     """
     used = {
         mode
-        for rollout in cells.rollouts
-        for mode, score in rollout.scores.items()
-        if not domain.fallback or (not rollout.agent_failed and lead.of(score) is not None)
+        for each in dialogues
+        for mode, score in each.scores.items()
+        if not domain.fallback or (not each.agent_failed and lead.of(score) is not None)
     }
     possible = wanted in domain.modes and (wanted in used or not used or not domain.fallback)
     first = wanted if possible else domain.modes[0]
     return [first, *(mode for mode in domain.modes if mode in used and mode != first)]
 
 
-def scorers(rollouts: Iterable[Rollout], mode: str) -> dict[str, int]:
+def scorers(dialogues: Iterable[DialogueStats], mode: str) -> dict[str, int]:
     """Return the number of verdicts that each scorer gave in a mode; failures of agents have none."""
     return dict(
         Counter(
             score.scorer
-            for rollout in rollouts
-            if (score := rollout.scores.get(mode)) and not rollout.agent_failed
+            for each in dialogues
+            if (score := each.scores.get(mode)) and not each.agent_failed
         )
     )
 
@@ -46,8 +46,8 @@ def mode_report(
     cells: Cells, mode: str, domain: Domain, lead: Metric, metrics: Sequence[Metric]
 ) -> ModeReport:
     """Return the verdicts of one mode; `metrics`: those that may be reported."""
-    values = cells.clusters(lambda rollout: value(rollout, mode, lead))
-    successes = cells.clusters(lambda rollout: success(rollout, mode))
+    values = cells.clusters(lambda each: value(each, mode, lead))
+    successes = cells.clusters(lambda each: success(each, mode))
     scored = sum(map(len, values))
     due = [sum(not (each and unjudged(each, mode, lead)) for each in row) for row in cells.grid]
     rates = _rates(domain, lead, values, successes)
@@ -65,7 +65,7 @@ def mode_report(
         pass_k=_pass_k(successes, cells.trials) if domain.success else (),
         metrics={
             metric.name: known.get(metric.name) or _mean_of(cells, mode, metric)
-            for metric in metrics_taken(cells.rollouts, mode, metrics)
+            for metric in metrics_taken(cells.dialogues, mode, metrics)
         },
     )
 
@@ -98,7 +98,7 @@ def _pass_k(successes: Sequence[Sequence[bool]], trials: int) -> tuple[PassK, ..
 def mode_delta(cells: Cells, domain: Domain, lead: Metric) -> ModeDelta:
     """Return the difference of the domain's second mode from its first, over the cells that both have scored."""
     base, mode = domain.modes[:2]
-    values = cells.clusters(_difference(lambda rollout, m: value(rollout, m, lead), mode, base))
+    values = cells.clusters(_difference(lambda each, m: value(each, m, lead), mode, base))
     successes = cells.clusters(_difference(success, mode, base))
     return ModeDelta(
         mode=mode,
@@ -111,10 +111,10 @@ def mode_delta(cells: Cells, domain: Domain, lead: Metric) -> ModeDelta:
 
 
 def _difference(
-    measure: Callable[[Rollout, str], float | None], mode: str, base: str
-) -> Callable[[Rollout], float | None]:
-    def difference(rollout: Rollout) -> float | None:
-        one, other = measure(rollout, mode), measure(rollout, base)
+    measure: Callable[[DialogueStats, str], float | None], mode: str, base: str
+) -> Callable[[DialogueStats], float | None]:
+    def difference(dialogue: DialogueStats) -> float | None:
+        one, other = measure(dialogue, mode), measure(dialogue, base)
         return None if one is None or other is None else one - other
 
     return difference
@@ -123,7 +123,7 @@ def _difference(
 def distribution(cells: Cells, mode: str, lead: Metric) -> tuple[int, ...]:
     """Count scored cells by value in tenths; only 0 and 1 themselves are at the ends. Shape (11,)."""
     counts = [0] * 11
-    for row in cells.clusters(lambda rollout: value(rollout, mode, lead)):
+    for row in cells.clusters(lambda each: value(each, mode, lead)):
         for each in row:
             counts[_tenth(each)] += 1
     return tuple(counts)
@@ -139,9 +139,7 @@ def by_turn(
     cells: Cells, mode: str, max_turns: int, domain: Domain, lead: Metric
 ) -> tuple[Budget, ...]:
     """Return the scores as a function of the turns allowed; an answer counts for budgets from its turn on."""
-    shown = domain.pictured or any(
-        turn.score for rollout in cells.rollouts for turn in rollout.turns
-    )
+    shown = domain.pictured or any(each.turns_scored for each in cells.dialogues)
     return tuple(
         Budget(
             turn=turn,
@@ -154,23 +152,23 @@ def by_turn(
 
 
 def _success_by(cells: Cells, mode: str, turn: int) -> Interval:
-    def succeeded(rollout: Rollout) -> bool | None:
-        verdict = success(rollout, mode)
-        return None if verdict is None else verdict and len(rollout.turns) <= turn
+    def succeeded(dialogue: DialogueStats) -> bool | None:
+        verdict = success(dialogue, mode)
+        return None if verdict is None else verdict and dialogue.turns <= turn
 
     return mean_interval(cells.clusters(succeeded))
 
 
 def _answered_by(cells: Cells, mode: str, turn: int, lead: Metric) -> float | None:
-    def answered(rollout: Rollout) -> bool | None:
-        if value(rollout, mode, lead) is None:
+    def answered(dialogue: DialogueStats) -> bool | None:
+        if value(dialogue, mode, lead) is None:
             return None
-        return rollout.ended_by == "answer" and len(rollout.turns) <= turn
+        return dialogue.ended_by == "answer" and dialogue.turns <= turn
 
     means = [sum(row) / len(row) for row in cells.clusters(answered) if row]
     return sum(means) / len(means) if means else None
 
 
 def _value_by(cells: Cells, turn: int, lead: Metric) -> Interval | None:
-    values = cells.clusters(lambda rollout: value_at(rollout, turn, lead))
+    values = cells.clusters(lambda each: value_at(each, turn, lead))
     return mean_interval(values, lead.bounds) if any(values) else None

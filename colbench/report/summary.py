@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import asdict
 
-from colbench.asking.derive import complete
 from colbench.config import RunConfig
+from colbench.domain import Domain
 from colbench.registry import get_domain
 from colbench.report import dialogues, scores, verdicts
 from colbench.report.asking import asking_report, failed_report, followed_report
 from colbench.report.baseline import Others, ceiling, compare
-from colbench.report.cells import Cells, leading_metric, plan, unjudged
+from colbench.report.cells import Cells, Measured, leading_metric, measure, unjudged
 from colbench.report.model import DomainReport, RunReport
 from colbench.rollout import Rollout
 from colbench.task import Task
@@ -21,23 +21,23 @@ from colbench.task import Task
 def summarize(
     tasks: Sequence[Task],
     trials: int,
-    rollouts: Sequence[Rollout],
+    rollouts: Iterable[Rollout],
     config: RunConfig,
     others: Others | None = None,
 ) -> RunReport:
     """Return the report of a run, compared with `others`.
 
-    The planned cells are all `tasks` times the trials 0 to `trials` - 1. A cell without a rollout is unscored;
-    rollouts of other cells are ignored and counted. Raises UserError when one of `others` has none of the tasks.
+    The planned cells are all `tasks` times the trials 0 to `trials` - 1, or those of a shard. A cell without a rollout
+    is unscored; of several rollouts of a cell the last one counts, and those of other cells are ignored and counted.
+    Raises UserError when one of `others` has none of the tasks.
     """
-    planned = {task.id for task in tasks}
-    by_domain = {
-        domain: [task for task in tasks if task.domain == domain]
-        for domain in sorted({task.domain for task in tasks})
-    }
     others = others or Others()
     others.require(tasks)
-    rollouts = complete(tasks, rollouts)
+    return run_report(measure(tasks, trials, enumerate(rollouts), config.shard), config, others)
+
+
+def run_report(measured: Measured, config: RunConfig, others: Others) -> RunReport:
+    """Return the report of a run that has been measured, compared with `others`."""
     return RunReport(
         agent=config.agent,
         human=config.human,
@@ -45,23 +45,23 @@ def summarize(
         seed=config.seed,
         max_turns=config.max_turns,
         domains={
-            domain: _domain(chosen, plan(chosen, trials, rollouts), config, others)
-            for domain, chosen in by_domain.items()
+            name: _domain(get_domain(name), cells, config, others)
+            for name, cells in measured.cells.items()
         },
-        ignored=sum(r.task_id not in planned or not 0 <= r.trial < trials for r in rollouts),
+        ignored=measured.ignored,
     )
 
 
-def _domain(tasks: Sequence[Task], cells: Cells, config: RunConfig, others: Others) -> DomainReport:
-    domain, rollouts, whole = get_domain(tasks[0].domain), cells.rollouts, cells.whole
-    lead = leading_metric(domain, rollouts)
-    metrics = verdicts.reported_metrics(domain, lead, rollouts)
-    used = scores.modes(cells, config.scoring, domain, lead)
+def _domain(domain: Domain, cells: Cells, config: RunConfig, others: Others) -> DomainReport:
+    held, whole = cells.dialogues, cells.whole
+    lead = leading_metric(domain, held)
+    metrics = verdicts.reported_metrics(domain, lead, held)
+    used = scores.modes(held, config.scoring, domain, lead)
     mode = used[0]
     modes = {each: scores.mode_report(cells, each, domain, lead, metrics) for each in used}
     tokens = {
-        "agent": dialogues.tokens(dialogues.agent_usages(rollouts)),
-        "human": dialogues.tokens(dialogues.human_usages(rollouts)),
+        "agent": dialogues.tokens(each.agent for each in held),
+        "human": dialogues.tokens(each.human for each in held),
     }
     return DomainReport(
         mode=mode,
@@ -69,34 +69,34 @@ def _domain(tasks: Sequence[Task], cells: Cells, config: RunConfig, others: Othe
         tasks=len(cells.grid),
         trials=cells.trials,
         cells=cells.planned,
-        missing=cells.planned - len(rollouts),
-        unjudged=sum(unjudged(r, mode, lead) for r in rollouts),
-        scorers=scores.scorers(rollouts, mode),
+        missing=cells.planned - len(held),
+        unjudged=sum(unjudged(each, mode, lead) for each in held),
+        scorers=scores.scorers(held, mode),
         modes=modes,
         delta=scores.mode_delta(cells, domain, lead) if len(used) > 1 else None,
         distribution=scores.distribution(cells, mode, lead),
         by_turn=scores.by_turn(cells, mode, config.max_turns, domain, lead),
         ended_by={
-            ending: sum(r.ended_by == ending for r in rollouts)
+            ending: sum(each.ended_by == ending for each in held)
             for ending in ("answer", "limit", "failure")
         },
         turns=dialogues.turns_used(whole, config.max_turns),
         words=dialogues.words(whole),
         tokens=tokens,
-        replies=dialogues.replies(rollouts),
+        replies=dialogues.replies(held),
         cost=dialogues.cost(tokens, config.agent_price, config.human_price),
-        leaks=dialogues.leaks(rollouts),
-        failures=dialogues.failures(rollouts),
-        wall_seconds=dialogues.wall_seconds(rollouts),
+        leaks=dialogues.leaks(held),
+        failures=dialogues.failures(held),
+        wall_seconds=dialogues.wall_seconds(held),
         floors=verdicts.floors(cells, domain, metrics),
-        outcomes=verdicts.outcomes(rollouts, mode),
-        notes=verdicts.notes(rollouts, mode, domain),
-        win_rate=compare(tasks, cells, others.baseline, mode) if others.baseline else None,
+        outcomes=verdicts.outcomes(held, mode),
+        notes=verdicts.notes(held, mode, domain),
+        win_rate=compare(domain, cells, others.baseline, mode) if others.baseline else None,
         asking=asking_report(
-            tasks, cells, max_turns=config.max_turns, mode=mode, lead=lead, baseline=others.baseline
+            cells, max_turns=config.max_turns, mode=mode, lead=lead, baseline=others.baseline
         ),
         followed=followed_report(cells),
-        ceiling=ceiling(tasks, cells, others.ceiling, mode, lead) if others.ceiling else None,
-        failed=failed_report(tasks, cells, mode) if domain.success else None,
+        ceiling=ceiling(cells, others.ceiling, mode, lead) if others.ceiling else None,
+        failed=failed_report(cells, mode) if domain.success else None,
         **asdict(modes[mode]),
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from colbench.domain import Domain, Metric
 from colbench.report.cells import Cells
+from colbench.report.dialogue_stats import DialogueStats, Judged
 from colbench.report.model import Reason
-from colbench.rollout import Rollout
 from colbench.score import Score
 from colbench.scorers import extra_metric
 from colbench.stats import mean
@@ -17,14 +17,14 @@ NOTES = 3
 """Notes shown."""
 
 
-def reported_metrics(domain: Domain, lead: Metric, rollouts: Iterable[Rollout]) -> list[Metric]:
+def reported_metrics(domain: Domain, lead: Metric, dialogues: Iterable[Judged]) -> list[Metric]:
     """Return the metrics that a report may show: the domain's, then those of extra scorers.
 
     Where the fallback leads, metrics that an answer may lack are left out: a mean over some of the answers
     would pass for one over all.
     """
     own = [each for each in domain.metrics if lead is not domain.fallback or not each.lacking]
-    found = {name: None for r in rollouts for score in r.scores.values() for name in score.metrics}
+    found = {name: None for r in dialogues for score in r.scores.values() for name in score.metrics}
     others = [name for name in found if domain.metric(name) is None]
     return [*own, *map(extra_metric, others)]
 
@@ -40,11 +40,11 @@ def metric_label(domain: Domain, name: str) -> str:
 
 
 def metrics_taken(
-    rollouts: Iterable[Rollout], mode: str, metrics: Sequence[Metric]
+    dialogues: Iterable[DialogueStats], mode: str, metrics: Sequence[Metric]
 ) -> list[Metric]:
     """Return the metrics that every measured answer has under a mode."""
     scores = [
-        each.scores[mode] for each in rollouts if mode in each.scores and not each.agent_failed
+        each.scores[mode] for each in dialogues if mode in each.scores and not each.agent_failed
     ]
     measured = [score for score in scores if any(m.of(score) is not None for m in metrics)]
     return [m for m in metrics if measured and all(m.of(score) is not None for score in measured)]
@@ -52,7 +52,7 @@ def metrics_taken(
 
 def floors(cells: Cells, domain: Domain, metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
     """Return the means over the tasks of these metrics for answers that need no dialogue, by answer."""
-    known = cells.clusters(lambda rollout: _floors(rollout, domain))
+    known = cells.clusters(lambda each: each.floors)
     names = dict.fromkeys(
         [*domain.floors, *(name for row in known for each in row for name in each)]
     )
@@ -69,19 +69,14 @@ def floors(cells: Cells, domain: Domain, metrics: Sequence[Metric]) -> dict[str,
     return found
 
 
-def _floors(rollout: Rollout, domain: Domain) -> Mapping[str, Mapping[str, float]] | None:
-    score = rollout.scores.get(domain.modes[0])
-    return domain.floors_of(score) if score else None
-
-
-def notes(rollouts: Iterable[Rollout], mode: str, domain: Domain) -> tuple[Reason, ...]:
+def notes(dialogues: Iterable[DialogueStats], mode: str, domain: Domain) -> tuple[Reason, ...]:
     """Return the notes of verdicts: all of answers that could not be measured, of the others the most frequent.
 
     Failures of agents and a lacking primary metric are reported elsewhere. Notes that differ only after their
     first semicolon are counted together.
     """
     scores = [
-        score for each in rollouts if not each.agent_failed and (score := each.scores.get(mode))
+        score for each in dialogues if not each.agent_failed and (score := each.scores.get(mode))
     ]
     unmeasured = Counter(score.note for score in scores if score.outcome and score.note)
     others = Counter(
@@ -92,9 +87,9 @@ def notes(rollouts: Iterable[Rollout], mode: str, domain: Domain) -> tuple[Reaso
     return (*_reasons(unmeasured), *_reasons(others)[:NOTES])
 
 
-def outcomes(rollouts: Iterable[Rollout], mode: str) -> dict[str, int]:
+def outcomes(dialogues: Iterable[DialogueStats], mode: str) -> dict[str, int]:
     """Return the number of answers that could not be measured, by the reason's word."""
-    scores = (each.scores.get(mode) for each in rollouts)
+    scores = (each.scores.get(mode) for each in dialogues)
     return dict(Counter(score.outcome for score in scores if score and score.outcome))
 
 

@@ -23,6 +23,7 @@ from colbench.report.facts import (
     Section,
     curve,
     differs,
+    grid_size,
     leads_with_fallback,
     sections,
 )
@@ -86,10 +87,9 @@ class DomainView(Struct, frozen=True, kw_only=True):
 
 def domain_view(domain: Domain, report: DomainReport, tasks: Sequence[Task]) -> DomainView:
     """Return a domain's part of the page; `tasks` are those of the domain."""
-    size = f"{count(report.tasks, 'task')}, {count(report.trials, 'trial')} each"
     tables = list(score_tables(domain, report))
     return DomainView(
-        title=f"{domain.title}: {size}",
+        title=f"{domain.title}: {grid_size(report)}",
         scoring=_scoring(report),
         leads=list(_leads(domain, report)),
         tiles=list(_tiles(report)),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from colbench.config import RunConfig
 from colbench.domain import Domain
 from colbench.numbers import percent
 from colbench.plugins import known_origin
 from colbench.registry import get_domain
+from colbench.report.cells import Cells
+from colbench.report.dialogue_stats import DialogueStats
 from colbench.report.facts import reply_counts
 from colbench.report.model import DomainReport, RunReport
 from colbench.report.verdicts import metric_of
-from colbench.rollout import Rollout
 from colbench.run_folder import RunRecord
+from colbench.shards import shard_name
 
 NOTEWORTHY = 0.01
 """Share of replies from which on it is worth a warning."""
@@ -26,11 +28,13 @@ ADVICE = {
 
 
 def warnings(
-    report: RunReport, config: RunConfig, record: RunRecord, rollouts: Sequence[Rollout]
+    report: RunReport, config: RunConfig, record: RunRecord, cells: Mapping[str, Cells]
 ) -> Iterator[str]:
-    """Yield the warnings of a report, one sentence each."""
+    """Yield the warnings of a report, one sentence each; `cells`: those of each domain."""
     pins = [pin for pin in record.pins.values() if isinstance(pin, dict)]
     played = {str(pin["environment"]) for pin in pins if "environment" in pin}
+    if record.config.shard:
+        yield f"this is {shard_name(record.config.shard)} of a run: `colbench merge` puts the shards together"
     for role, learned in record.learned.items():
         yield f"the {role}'s model: {'; '.join(learned)}"
     for name, found in report.domains.items():
@@ -40,8 +44,7 @@ def warnings(
         yield from _below_floors(domain, found, config.tasks)
         yield from _replies(found)
         if record.environments.get(name):
-            own = [rollout for rollout in rollouts if rollout.domain == name]
-            yield from _other_tools(own, played)
+            yield from _other_tools(cells[name].dialogues, played)
 
 
 def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[str]:
@@ -84,8 +87,8 @@ def _other_mode(domain: Domain, found: DomainReport, wanted: str) -> str:
     return text
 
 
-def _other_tools(rollouts: Sequence[Rollout], played: set[str]) -> Iterator[str]:
-    scored = {score.environment for rollout in rollouts for score in rollout.scores.values()}
+def _other_tools(dialogues: Sequence[DialogueStats], played: set[str]) -> Iterator[str]:
+    scored = {score.environment for each in dialogues for score in each.scores.values()}
     if played and (others := scored - played - {""}):
         yield (
             "answers were scored with other tools than the run's, so scores may differ: "

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from colbench.asking.derive import complete
 from colbench.config import RunConfig
 from colbench.presentation import ReportPages
 from colbench.registry import get_domain
 from colbench.report.baseline import Others
+from colbench.report.cells import Measured, measure
 from colbench.report.model import RunReport
-from colbench.report.page import render_page
-from colbench.report.summary import summarize
+from colbench.report.page import render_pages
+from colbench.report.summary import run_report
 from colbench.report.warnings import warnings
-from colbench.rollout import Rollout
+from colbench.rollout_file import StoredRollouts
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.task import Task
 
@@ -33,37 +33,41 @@ def write_report(
     Raises DataError when a file of the run is malformed, UserError when the folder cannot be written, or one of
     the `others` has none of the tasks.
     """
-    record, rollouts = folder.record(), complete(tasks, folder.rollouts())
-    report = summarize(tasks, config.trials, rollouts, config, others or Others())
-    pages = _pages(folder, record, config, tasks, rollouts)
+    record, others = folder.record(), others or Others()
+    others.require(tasks)
+    measured = measure(tasks, config.trials, folder.latest(), config.shard)
+    report = run_report(measured, config, others)
+    pages = _pages(folder, record, config, measured)
     report = replace(
         report,
-        warnings=tuple(warnings(report, config, record, rollouts)),
+        warnings=tuple(warnings(report, config, record, measured.cells)),
         pages={each.name: next(iter(each.files)) for each in pages.values()},
     )
     for name, content in (file for each in pages.values() for file in each.files.items()):
         folder.write(name, content.encode())
     folder.write("report.json", msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
-    folder.write("report.html", render_page(report, record, tasks, rollouts, pages).encode())
+    with folder.reader() as dialogues:
+        written = {
+            folder.write(name, page.encode())
+            for name, page in render_pages(report, record, measured.cells, dialogues, pages)
+        }
+    for stale in set(folder.path.glob("dialogues*.html")) - written:
+        stale.unlink()
     return report
 
 
 def _pages(
-    folder: RunFolder,
-    record: RunRecord,
-    config: RunConfig,
-    tasks: Sequence[Task],
-    rollouts: Sequence[Rollout],
+    folder: RunFolder, record: RunRecord, config: RunConfig, measured: Measured
 ) -> dict[str, ReportPages]:
     """Return the pages that domains add to the report, by domain."""
     found: dict[str, ReportPages] = {}
-    for name in sorted({task.domain for task in tasks}):
+    for name, cells in measured.cells.items():
         pages = get_domain(name).report_pages(
             folder.path,
             config,
             record.environments.get(name, ""),
-            [task for task in tasks if task.domain == name],
-            [rollout for rollout in rollouts if rollout.domain == name],
+            cells.tasks,
+            StoredRollouts(folder.rollouts_path, [each.place for each in cells.dialogues]),
         )
         if pages:
             found[name] = pages

@@ -103,7 +103,7 @@ async def lock_step(url: str, tasks: list[Task], concurrency: int) -> None:
         ModelHuman(model, client="aiohttp") as human,
     ):
         for start in range(0, len(tasks), concurrency):
-            batch = plan(tasks[start : start + concurrency], 1, "", 0)
+            batch = list(plan(tasks[start : start + concurrency], 1, "", 0))
             dialogues = [[Message(role="user", content=cell.task.request)] for cell in batch]
             for turn in range(TURNS):
                 await asyncio.gather(

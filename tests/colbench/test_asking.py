@@ -16,6 +16,7 @@ from colbench.cli import main
 from colbench.errors import Boundary, UserError
 from colbench.report.asking import followed_report
 from colbench.report.cells import Cells
+from colbench.report.dialogue_stats import Measurer
 from colbench.report.summary import summarize
 from colbench.rollout import Failure, Followed, Rollout, Turn
 from colbench.score import Check, Score
@@ -310,8 +311,12 @@ def test_the_report_has_the_shares_of_what_the_human_pointed_out():
         [None],
         [Followed(kept=2)],
     )
-    cells = Cells(grid=tuple((pointed(*each),) for each in followed))
-    report = followed_report(cells)
+
+    def cells(*dialogues):
+        grid = tuple((Measurer().measure(pointed(*each), 0),) for each in dialogues)
+        return Cells(tasks=(), trials=1, grid=grid)
+
+    report = followed_report(cells(*followed))
     assert (report.dialogues, report.differences) == (2, 8)
     means = {name: interval.mean for name, interval in report.metrics.items()}
     assert means == {
@@ -319,7 +324,7 @@ def test_the_report_has_the_shares_of_what_the_human_pointed_out():
         "differences_kept": pytest.approx((1 / 6 + 2 / 2) / 2),
         "differences_worse": pytest.approx((1 / 6 + 0 / 2) / 2),
     }
-    assert followed_report(Cells(grid=((pointed(None),),))) is None
+    assert followed_report(cells([None])) is None
 
 
 def pointed(*followed: Followed | None) -> Rollout:

@@ -7,7 +7,7 @@ import pytest
 
 from colbench.config import RunConfig
 from colbench.errors import DataError, UserError
-from colbench.report.baseline import Baseline, Others, read_baseline
+from colbench.report.baseline import Baseline, Others, by_task, read_baseline
 from colbench.report.summary import summarize
 from colbench.rollout import Rollout, encode_rollout
 from colbench.run_folder import RunFolder, RunRecord, TaskSource
@@ -43,7 +43,7 @@ def cell(
 
 
 def baseline(*rollouts: Rollout) -> Baseline:
-    return Baseline(source="runs/other", agent="guesser", rollouts=rollouts)
+    return Baseline(source="runs/other", agent="guesser", dialogues=by_task(enumerate(rollouts)))
 
 
 def wins(tasks: str, rollouts: list[Rollout], other: Baseline, trials: int = 1):
@@ -142,7 +142,7 @@ def test_a_baseline_is_a_run_folder_or_its_rollouts(tmp_path):
     folder = run_folder(tmp_path / "run", cell("a", 0.9))
     of_folder = read_baseline(str(folder.path))
     of_file = read_baseline(str(folder.rollouts_path))
-    assert of_folder.rollouts == of_file.rollouts == (cell("a", 0.9),)
+    assert of_folder.dialogues == of_file.dialogues == by_task([(0, cell("a", 0.9))])
     assert (of_folder.agent, of_file.agent) == ("guesser", "")
 
 

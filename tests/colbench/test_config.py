@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from colbench.config import RunConfig, config_of, digest, settings
+from colbench.config import RunConfig, digest, settings
+from colbench.config_values import config_of
 from colbench.errors import UserError
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -29,7 +30,7 @@ PINNED = {
     "sandbox_packages",
     "allow_unsafe_sandbox",
 }
-SELECTION = {"domain", "limit", "task_ids", "trials"}
+SELECTION = {"domain", "limit", "shard", "task_ids", "trials"}
 OTHER = {
     "domain": "backend",
     "agent": "openai:model@http://localhost:1/v1",
@@ -52,6 +53,7 @@ OTHER = {
     "trials": 4,
     "seed": 5,
     "limit": 6,
+    "shard": (2, 3),
     "task_ids": ("a",),
     "concurrency": 7,
     "dialogue_timeout": 8.5,

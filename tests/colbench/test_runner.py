@@ -72,7 +72,7 @@ async def run(
 
 
 async def test_every_cell_is_played_and_scored_once():
-    cells = plan(TASKS, 2, "digest", 0)
+    cells = list(plan(TASKS, 2, "digest", 0))
     done = await run(cells=cells)
     assert sorted(r.key for r in done) == sorted(c.key for c in cells)
     assert len({r.key for r in done}) == 12
@@ -81,7 +81,7 @@ async def test_every_cell_is_played_and_scored_once():
 
 
 def test_keys_and_seeds_depend_on_task_trial_and_configuration_only():
-    one, two = plan(TASKS, 2, "a", 0), plan(TASKS[::-1], 2, "a", 0)
+    one, two = list(plan(TASKS, 2, "a", 0)), list(plan(TASKS[::-1], 2, "a", 0))
     assert {(c.task.id, c.trial): (c.key, c.seed) for c in one} == {
         (c.task.id, c.trial): (c.key, c.seed) for c in two
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from colbench.selection import select, task_source
 from colbench.task import Task
 
 if TYPE_CHECKING:
+    from colbench.earlier import Earlier
     from colbench.runner import Cell, Runner
 
 
@@ -72,8 +73,8 @@ class PlaySession(Evaluation):
 
     async def run_pending(
         self,
-        pending: Sequence[Cell],
-        earlier: dict[str, Rollout],
+        pending: Iterable[Cell],
+        earlier: Earlier,
         append: Callable[[Rollout], None],
         observer: Observer,  # noqa: ARG002 - the dialogue itself is on the screen
     ) -> None:
@@ -99,7 +100,7 @@ class PlaySession(Evaluation):
         self,
         runner: Runner,
         left: Sequence[Cell],
-        earlier: dict[str, Rollout],
+        earlier: Earlier,
         done: Callable[[Rollout], None],
     ) -> None:
         for number, cell in enumerate(left):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from colbench.config import digest
 from colbench.errors import UserError
 from colbench.flags import command_flags
-from colbench.rollout import Rollout
+from colbench.rollout import Rollout, cell_key
+from colbench.rollout_file import StoredRollouts
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.runner import Cell, plan
 from colbench.selection import recorded_tasks
@@ -31,8 +32,8 @@ class Draft(NamedTuple):
 
     submission: Submission
     lock: Lock
-    rollouts: tuple[Rollout, ...]
-    """By task and trial."""
+    rollouts: Sequence[Rollout]
+    """By task and trial; each is read from the run's folder when it is asked for."""
     left_out: tuple[str, ...]
     """Names of configuration that is not published, or only in part."""
     outside: int
@@ -48,11 +49,11 @@ def draft(run: Path, submission: Submission) -> Draft:
     folder = RunFolder(run)
     record = folder.record()
     tasks = recorded_tasks(folder, record)
-    by_key = {rollout.key: rollout for rollout in folder.rollouts()}
-    cells = plan(tasks, record.config.trials, record.digest, record.config.seed)
+    held = _read(folder, record)
+    cells = list(plan(tasks, record.config.trials, record.digest, record.config.seed))
     public = public_record(record)
     lock = _lock(record, public, _domain(tasks))
-    flaws = [*_mixed(record, by_key.values()), *_unfinished(record, run, cells, by_key)]
+    flaws = [*_mixed(record, held), *_unfinished(record, run, cells, held)]
     if submission.track == "standard" and (reasons := departures(lock)):
         listed = "".join(f"\n    {reason}" for reason in reasons)
         flaws.append(
@@ -60,9 +61,33 @@ def draft(run: Path, submission: Submission) -> Draft:
         )
     if flaws:
         raise UserError("\n".join([f"{run} cannot be sent in:", *(f"  {flaw}" for flaw in flaws)]))
-    chosen = sorted((by_key[cell.key] for cell in cells), key=lambda one: (one.task_id, one.trial))
-    outside = len(by_key) - len(chosen)
-    return Draft(submission, lock, tuple(chosen), public.left_out, outside)
+    cells.sort(key=lambda cell: (cell.task.id, cell.trial))
+    chosen = [held.places[cell.key] for cell in cells]
+    rollouts = StoredRollouts(folder.rollouts_path, chosen)
+    return Draft(submission, lock, rollouts, public.left_out, len(held.places) - len(chosen))
+
+
+class _Held:
+    """The dialogues of a folder: the places of the finished ones by key, and which are of another configuration."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+        self.unfinished: set[str] = set()
+        self.foreign = 0
+        self.first = ""
+        """The first one of another configuration, for people."""
+
+
+def _read(folder: RunFolder, record: RunRecord) -> _Held:
+    held = _Held()
+    for place, rollout in folder.latest():
+        held.places[rollout.key] = place
+        if not rollout.settled:
+            held.unfinished.add(rollout.key)
+        if rollout.key != _key(rollout, record.digest):
+            held.foreign += 1
+            held.first = f"trial {rollout.trial} of {rollout.task_id}"
+    return held
 
 
 def _lock(record: RunRecord, public: PublicRecord, domain: str) -> Lock:
@@ -96,19 +121,17 @@ def _domain(tasks: Sequence[Task]) -> str:
     return domains[0]
 
 
-def _mixed(record: RunRecord, rollouts: Iterable[Rollout]) -> list[str]:
+def _mixed(record: RunRecord, held: _Held) -> list[str]:
     """Return the signs that the folder holds another configuration than that of `run.json`."""
     flaws = []
     if digest(record.pins) != record.digest:
         flaws.append("run.json: its digest is not that of its pins; it was changed by hand")
     if changed := _changed(record):
         flaws.append(f"run.json: `config` and `pins` do not agree on {', '.join(changed)}")
-    others = [one for one in rollouts if one.key != _key(one, record.digest)]
-    if others:
-        first = others[0]
+    if held.foreign:
         flaws.append(
-            f"rollouts.jsonl: {len(others)} of another configuration than run.json's, such as trial {first.trial} of "
-            f"{first.task_id}; keep one configuration in a folder"
+            f"rollouts.jsonl: {held.foreign} of another configuration than run.json's, such as {held.first}; "
+            "keep one configuration in a folder"
         )
     return flaws
 
@@ -122,18 +145,18 @@ def _changed(record: RunRecord) -> list[str]:
 
 
 def _key(rollout: Rollout, run: str) -> str:
-    return digest([rollout.task_id, rollout.task_hash, rollout.trial, run])
+    return cell_key(rollout.task_id, rollout.task_hash, rollout.trial, run)
 
 
-def _unfinished(
-    record: RunRecord, run: Path, cells: Sequence[Cell], by_key: Mapping[str, Rollout]
-) -> list[str]:
-    missing = [cell for cell in cells if not (cell.key in by_key and by_key[cell.key].settled)]
+def _unfinished(record: RunRecord, run: Path, cells: Sequence[Cell], held: _Held) -> list[str]:
+    finished = held.places.keys() - held.unfinished
+    missing = [cell for cell in cells if cell.key not in finished]
     if not missing:
         return []
     named = ", ".join(f"trial {cell.trial} of {cell.task.id}" for cell in missing[:NAMED])
     more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-    command = shlex.join(["colbench", "eval", *command_flags(record.config), "--out", str(run)])
+    whole = replace(record.config, shard=None)
+    command = shlex.join(["colbench", "eval", *command_flags(whole), "--out", str(run)])
     return [
         f"{len(missing)} of {len(cells)} dialogues are missing: {named}{more}. To run them:\n    {command}"
     ]

@@ -11,7 +11,7 @@ from itertools import groupby
 from colbench.asking.measures import measured
 from colbench.domain import Domain
 from colbench.registry import get_domain
-from colbench.report.dialogues import agent_words, human_words
+from colbench.report.dialogue_stats import agent_words, human_words
 from colbench.rollout import Rollout
 from colbench.stats import Estimate, mean_interval, pass_k
 from colbench.stats.estimate import DIGITS

@@ -5,7 +5,7 @@ The pages of agents come in as pictures and as escaped text, never as markup. Th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -14,9 +14,9 @@ from colbench.domain import Metric
 from colbench.domains.frontend.gallery.album import Album, Pair, Shot
 from colbench.numbers import NOTHING, percent
 from colbench.pages.extract import extract_page, target_page
-from colbench.report.cells import Grid, plan
 from colbench.rollout import Rollout, Turn
 from colbench.score import Score
+from colbench.shards import in_shard
 from colbench.task import Task
 from colbench.web.assets import content_security_policy, csp_hash, read_asset
 from colbench.web.templating import page_templates
@@ -76,6 +76,22 @@ def address(place: int) -> str:
     return f"{page_name(place // TASKS + 1)}#task-{place + 1}"
 
 
+Grid = Sequence[Sequence[Rollout | None]]
+"""A row for each task with its planned dialogues; None where there is none yet."""
+
+
+def _grid(tasks: Sequence[Task], config: RunConfig, rollouts: Iterable[Rollout]) -> Grid:
+    found = {(rollout.task_id, rollout.trial): rollout for rollout in rollouts}
+    return [
+        [
+            found.get((task.id, trial))
+            for trial in range(config.trials)
+            if in_shard(config.shard, task.id, task.hash, trial)
+        ]
+        for task in tasks
+    ]
+
+
 class Gallery:
     """Builds the pages of a gallery. `metrics` and `floors` are the domain's."""
 
@@ -88,7 +104,7 @@ class Gallery:
         self, config: RunConfig, tasks: Sequence[Task], rollouts: Sequence[Rollout]
     ) -> dict[str, str]:
         """Return the pages as HTML, by file name, after taking their pictures."""
-        grid = plan(tasks, config.trials, rollouts).grid
+        grid = _grid(tasks, config, rollouts)
         self._album.take(*_pages_and_pairs(tasks, grid))
         style = read_asset("colbench.report", "page.css") + read_asset(PACKAGE, "gallery.css")
         policy = content_security_policy(img_src="'self' file:", style_src=csp_hash(style))

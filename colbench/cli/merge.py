@@ -1,0 +1,72 @@
+"""`colbench merge`: put the shards of a run together, as made by `colbench eval --shard I/N`, and report.
+
+Dialogues that no shard has are named; `colbench eval` with the settings of the run and --out runs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+from colbench.command import describe, printable
+from colbench.numbers import count
+
+if TYPE_CHECKING:
+    from colbench.merging import Merged
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "merge", help="put the shards of a run together", description=describe(__doc__)
+    )
+    parser.add_argument("folders", metavar="RUN", nargs="+", help="the folder of a shard")
+    parser.add_argument("--out", metavar="DIR", required=True, help="the folder of the whole run")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="merge shards whose versions or sandboxes differ, and say in what",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Merge and show the report. Return 1 if a dialogue is missing or unscored, else 0."""
+    from colbench.cli.evaluate import exit_code
+    from colbench.merging import merge
+    from colbench.report.console import print_report
+
+    merged = merge(args.folders, out=args.out, force=args.force)
+    print_report(merged.report, merged.path, short=True)
+    for note in notes(merged):
+        print(f"colbench: {printable(note)}", file=sys.stderr)
+    return exit_code(merged.report)
+
+
+def notes(merged: Merged) -> list[str]:
+    """Return what a person must know about a merge besides the report."""
+    found = [f"take care, the shards differ in {each}" for each in merged.differences]
+    if merged.left_out:
+        found.append(f"{count(merged.left_out, 'dialogue')} left out: the run does not plan them")
+    if merged.missing:
+        more = (
+            f" and {merged.missing - len(merged.gaps):,} more"
+            if merged.missing > len(merged.gaps)
+            else ""
+        )
+        found.append(
+            f"{merged.missing:,} of {count(merged.planned, 'dialogue')} are in no shard: "
+            f"{', '.join(merged.gaps)}{more}. To run them:\n  {command(merged)}"
+        )
+    return found
+
+
+def command(merged: Merged) -> str:
+    """Return the command line that runs what is missing."""
+    from colbench.flags import command_flags
+    from colbench.run_folder import RunFolder
+
+    config = RunFolder(merged.path).record().config
+    return shlex.join(["colbench", "eval", *command_flags(config), "--out", str(merged.path)])

@@ -1,0 +1,45 @@
+"""From values by name to a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+
+from colbench.config import RunConfig, settings
+from colbench.config_errors import did_you_mean, explain, require_whole
+from colbench.errors import UserError
+
+
+def config_of(
+    values: Mapping[str, Any],
+    places: Mapping[str, str] | None = None,
+    *,
+    others: Collection[str] = (),
+) -> RunConfig:
+    """Build a configuration from fields by name.
+
+    Raises UserError that names a wrong field by its entry in `places`, such as a flag, else by its name. `others` are
+    further names of which an unknown one may be a misspelling.
+    """
+    places, known = places or {}, settings()
+    for name, value in values.items():
+        if name not in known:
+            raise UserError(f"{name}: unknown setting{did_you_mean(name, [*known, *others])}")
+        if known[name].kind == "whole":
+            require_whole(places.get(name, name), value)
+    try:
+        config = msgspec.convert(dict(values), RunConfig, strict=False)
+    except msgspec.ValidationError as cause:
+        problem = explain(cause, RunConfig, values)
+        setting = known[problem.field]
+        form = f" ({setting.metavar})" if setting.kind == "list" else ""
+        place = places.get(problem.field, problem.key)
+        raise UserError(f"{place}: {problem.reason}{form}{problem.given}") from cause
+    if config.shard and config.shard[0] > config.shard[1]:
+        given = "/".join(map(str, config.shard))
+        raise UserError(
+            f"{places.get('shard', 'shard')}: expected I/N with I from 1 to N; given: {given}"
+        )
+    return config

@@ -1,0 +1,295 @@
+"""What a report needs of one dialogue: its verdicts and counts, and none of its texts.
+
+A report holds one of these for each dialogue, so that millions fit into memory. What many dialogues have alike, such as
+a verdict or a reason, is kept once.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.asking.failure_class import FailureClass, failure_class
+from colbench.domain import Metric
+from colbench.messages import Delivery, Usage, split_thoughts
+from colbench.registry import get_domain
+from colbench.rollout import Asking, Failure, Followed, Rollout, Turn
+from colbench.score import Score
+from colbench.task import Task
+
+T = TypeVar("T", bound=Hashable)
+TEXTS = ("scorer", "outcome", "note", "environment")
+"""Fields of a verdict that many have alike."""
+NEVER = 1 << 30
+"""In place of a turn: none."""
+Reply = tuple[Usage | None, Delivery | None, bool]
+"""Tokens and delivery of one reply, and True if a model server gave an empty one."""
+
+
+class Judged(Protocol):
+    """What the verdicts on a dialogue are read from: a whole rollout, or its statistics."""
+
+    @property
+    def domain(self) -> str:
+        """Name of the domain."""
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """Verdicts by scoring mode."""
+
+    @property
+    def agent_failed(self) -> bool:
+        """True if the agent under test failed."""
+
+    @property
+    def settled(self) -> bool:
+        """True if there is nothing left to do."""
+
+    @property
+    def asking(self) -> Asking | None:
+        """What the questions were worth."""
+
+
+class RoleStats(Struct, frozen=True, kw_only=True, gc=False):
+    """The replies of one role in a dialogue."""
+
+    uncounted: int = 0
+    """Replies for which no server gave a count."""
+    usage: Usage | None = None
+    """Tokens of the others; None if there are none."""
+    served: int = 0
+    """Replies that a model server gave; the numbers below are of these."""
+    empty: int = 0
+    cut: int = 0
+    filtered: int = 0
+    refused: int = 0
+    retries: int = 0
+    waits: tuple[float, ...] = ()
+    """Seconds, of the replies that were waited for."""
+
+
+class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
+    """One dialogue in numbers. `Judged` describes the first fields."""
+
+    place: int
+    """Where the dialogue is: the byte offset of its line, or its number in a list."""
+    domain: str
+    scores: dict[str, Score]
+    """Without tests and floors."""
+    floors: Mapping[str, Mapping[str, float]] | None
+    """Metrics of answers that need no dialogue (`Domain.floors_of`); None if the dialogue is not scored."""
+    failure: Failure | None
+    ended_by: str
+    failed_as: dict[str, FailureClass | None]
+    """Class of the failed dialogue by scoring mode."""
+    turns: int
+    questions: int
+    """Turns that the human replied to."""
+    turns_scored: bool
+    """True if a turn has a verdict."""
+    primary: array[float] | None
+    """The domain's primary metric by turn, NaN where there is none; None if no turn has one."""
+    fallback: array[float] | None
+    human_words: int
+    agent_words: int
+    agent: RoleStats
+    human: RoleStats
+    leak: tuple[float, float, float] | None
+    """Shares of identifiers, literals and n-grams; None if the dialogue was not audited."""
+    began: float | None
+    """Seconds since the epoch; None if it is not known."""
+    seconds: float
+    asking: Asking | None
+    hidden: tuple[str, ...]
+    """Names of the decisions that the request does not state; empty if the asking is not known."""
+    asked: tuple[bool, ...]
+    """For each hidden decision, True if a message of the agent asked for it."""
+    told_at: tuple[int, ...]
+    """For each hidden decision, the first turn (from 0) whose reply told it; `NEVER` if there is none."""
+    followed: Followed | None
+
+    @property
+    def agent_failed(self) -> bool:
+        """True if the agent under test failed."""
+        return self.failure is not None and self.failure.boundary == "agent"
+
+    @property
+    def settled(self) -> bool:
+        """True if there is nothing left to do: scored, or the agent's own failure."""
+        return self.failure is None or self.failure.boundary == "agent"
+
+    def failure_class(self, mode: str) -> FailureClass | None:
+        """Return why the dialogue failed; see `colbench.asking.failure_class`."""
+        return "crashed" if self.agent_failed else self.failed_as.get(mode)
+
+    def by_turn(self, metric: Metric) -> list[float | None]:
+        """Return the primary or the fallback metric of each turn; empty if no turn has one."""
+        values = self.primary if metric.role == "primary" else self.fallback
+        return [None if math.isnan(value) else value for value in values or ()]
+
+
+def human_words(rollout: Rollout) -> int:
+    """Count the words of the human's replies; the request is not counted."""
+    return sum(len((turn.human or "").split()) for turn in rollout.turns)
+
+
+def agent_words(rollout: Rollout) -> int:
+    """Count the words that the human was given to read (`Domain.readable`)."""
+    talk = rollout.turns[:-1] if rollout.ended_by == "limit" else rollout.turns
+    readable = get_domain(rollout.domain).readable
+    return sum(len(readable(turn.said).split()) for turn in talk)
+
+
+class Measurer:
+    """Measures dialogues, and keeps what they have alike once."""
+
+    def __init__(self) -> None:
+        self._known: defaultdict[str, dict[Hashable, Any]] = defaultdict(dict)
+
+    def measure(self, rollout: Rollout, place: int, task: Task | None = None) -> DialogueStats:
+        """Return the statistics of a dialogue; without its task those of the asking are incomplete."""
+        domain = get_domain(rollout.domain)
+        hidden = _hidden(rollout, task) if task and rollout.asking is not None else ()
+        turns, leak = rollout.turns, _leak(rollout)
+        asked = {name for turn in turns for name in turn.asked or ()}
+        told = {name: at for at in reversed(range(len(turns))) for name in turns[at].told or ()}
+        scored = [turn.score for turn in turns]
+        human = [turn for turn in turns if turn.human is not None]
+        return DialogueStats(
+            place=place,
+            domain=domain.name,
+            scores=self._scores(rollout),
+            floors=self._floors(rollout),
+            failure=rollout.failure and self._same("failure", rollout.failure),
+            ended_by=self._same("end", rollout.ended_by),
+            failed_as=self._failed_as(rollout),
+            turns=len(turns),
+            questions=len(human),
+            turns_scored=any(score is not None for score in scored),
+            primary=_by_turn(domain.primary, scored),
+            fallback=_by_turn(domain.fallback, scored) if domain.fallback else None,
+            human_words=human_words(rollout),
+            agent_words=agent_words(rollout),
+            agent=self._role([_agent_reply(turn) for turn in turns]),
+            human=self._role([_human_reply(turn) for turn in human]),
+            leak=leak and self._same("leak", leak),
+            began=_timestamp(rollout.started),
+            seconds=rollout.seconds,
+            asking=rollout.asking and self._same("asking", rollout.asking),
+            hidden=self._same("hidden", hidden),
+            asked=self._same("asked", tuple(name in asked for name in hidden)),
+            told_at=self._same("told", tuple(told.get(name, NEVER) for name in hidden)),
+            followed=(found := rollout.followed) and self._same("followed", found),
+        )
+
+    def _same(self, kind: str, value: T) -> T:
+        """Return the value that was kept first of all equal ones of a kind."""
+        known: T = self._known[kind].setdefault(value, value)
+        return known
+
+    def _scores(self, rollout: Rollout) -> dict[str, Score]:
+        found = {mode: self._slim(score) for mode, score in rollout.scores.items()}
+        if any(score.metrics for score in found.values()):
+            return found
+        alike = tuple((mode, id(score)) for mode, score in found.items())
+        known: dict[str, Score] = self._known["scores"].setdefault(alike, found)
+        return known
+
+    def _slim(self, score: Score) -> Score:
+        """Return a verdict without tests and floors."""
+        if score.metrics:
+            return self._measured(score)
+        texts = tuple(getattr(score, name) for name in TEXTS)
+        alike = (score.value, score.success, texts)
+        if alike not in self._known["score"]:
+            self._known["score"][alike] = replace(score, checks=(), floors={})
+        known: Score = self._known["score"][alike]
+        return known
+
+    def _measured(self, score: Score) -> Score:
+        """Return a verdict with metrics of its own."""
+        texts = {name: self._same(name, getattr(score, name)) for name in TEXTS}
+        metrics = {self._same("metric", name): value for name, value in score.metrics.items()}
+        return replace(score, **texts, checks=(), metrics=metrics, floors={})
+
+    def _floors(self, rollout: Rollout) -> Mapping[str, Mapping[str, float]] | None:
+        domain = get_domain(rollout.domain)
+        score = rollout.scores.get(domain.modes[0])
+        if score is None:
+            return None
+        floors = domain.floors_of(score)
+        alike = tuple((floor, tuple(each.items())) for floor, each in floors.items())
+        known: Mapping[str, Mapping[str, float]]
+        known = self._known["floors"].setdefault(alike, floors)
+        return known
+
+    def _failed_as(self, rollout: Rollout) -> dict[str, FailureClass | None]:
+        found = {mode: failure_class(rollout, mode) for mode in rollout.scores}
+        known: dict[str, FailureClass | None]
+        known = self._known["failed"].setdefault(tuple(found.items()), found)
+        return known
+
+    def _role(self, replies: Sequence[Reply]) -> RoleStats:
+        counted = [usage for usage, _, _ in replies if usage]
+        served = [(delivery, empty) for _, delivery, empty in replies if delivery]
+        found = RoleStats(
+            uncounted=len(replies) - len(counted),
+            usage=sum(counted, Usage()) if counted else None,
+            served=len(served),
+            empty=sum(empty for _, empty in served),
+            cut=sum(delivery.cut for delivery, _ in served),
+            filtered=sum(delivery.filtered for delivery, _ in served),
+            refused=sum(delivery.refused for delivery, _ in served),
+            retries=sum(delivery.retries for delivery, _ in served),
+            waits=tuple(delivery.waited for delivery, _ in served if delivery.waited),
+        )
+        return found if counted or served else self._same("role", found)
+
+
+def _agent_reply(turn: Turn) -> Reply:
+    delivery = turn.agent_delivery
+    empty = delivery is not None and not split_thoughts(turn.raw)[1].strip()
+    return turn.agent_usage, delivery, empty
+
+
+def _human_reply(turn: Turn) -> Reply:
+    return turn.human_usage, turn.human_delivery, not turn.human
+
+
+def _hidden(rollout: Rollout, task: Task) -> tuple[str, ...]:
+    """Return the names of the decisions that the request does not state."""
+    return tuple(
+        fact.name
+        for fact in get_domain(task.domain).decisions(task)
+        if not fact.stated and fact.statement not in rollout.request
+    )
+
+
+def _leak(rollout: Rollout) -> tuple[float, float, float] | None:
+    """Return the audited shares of the reference that the replies gave away together; None if none was audited."""
+    found = [turn.leak for turn in rollout.turns if turn.leak]
+    if not found:
+        return None
+    return (
+        min(1.0, sum(leak.identifiers for leak in found)),
+        min(1.0, sum(leak.literals for leak in found)),
+        min(1.0, sum(leak.ngrams for leak in found)),
+    )
+
+
+def _by_turn(metric: Metric, scores: Sequence[Score | None]) -> array[float] | None:
+    values = [metric.of(score) for score in scores]
+    if all(value is None for value in values):
+        return None
+    return array("d", [math.nan if value is None else value for value in values])
+
+
+def _timestamp(started: str) -> float | None:
+    return datetime.fromisoformat(started).timestamp() if started else None

@@ -1,0 +1,116 @@
+"""The scripts of docs/cluster.md, run as they stand: a scheduler gives nothing but a number of the part."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from colbench.rollout import read_rollouts, without_times
+
+TOP = Path(__file__).parents[2]
+PAGE = (TOP / "docs" / "cluster.md").read_text("utf-8")
+SCHEMA = TOP / "tests" / "vendor" / "kubernetes" / "definitions-1.37.0.json.xz"
+JOB = "#/$defs/io.k8s.api.batch.v1.Job"
+SHARDS = 4
+
+
+def script(name):
+    """Return a file that the page shows."""
+    (found,) = re.findall(rf"<!-- {re.escape(name)} -->\n```\w+\n(.*?)```", PAGE, re.DOTALL)
+    return found
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """What every part is started with, and a `colbench` on the path."""
+    place = tmp_path_factory.mktemp("cluster")
+    (place / "bin").mkdir()
+    command = place / "bin" / "colbench"
+    command.write_text(f'#!/bin/bash\nexec {sys.executable} -m colbench.cli "$@"\n')
+    command.chmod(0o755)
+    return {
+        **os.environ,
+        "PATH": f"{command.parent}:{os.environ['PATH']}",
+        "COLBENCH_AGENT": "demonstrator",
+        "COLBENCH_TASKS": "bundled:backend",
+        "COLBENCH_LIMIT": "8",
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(environment, tmp_path_factory):
+    """The dialogues of the same run on one machine."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    start(["colbench", "eval", "--out", str(out)], environment)
+    return dialogues(out)
+
+
+def start(argv, environment):
+    subprocess.run(argv, env=environment, check=True, capture_output=True, timeout=300)
+
+
+def dialogues(folder):
+    return {each.key: without_times(each) for each in read_rollouts(folder / "rollouts.jsonl")}
+
+
+def test_the_slurm_scripts_run_every_part_and_merge_the_run(tmp_path, environment, whole):
+    run = tmp_path / "run"
+    for name in ("colbench.sbatch", "merge.sbatch"):
+        (tmp_path / name).write_text(script(name))
+    for number in range(1, SHARDS + 1):
+        own = {"RUN": str(run), "SLURM_ARRAY_TASK_ID": str(number)}
+        start(["bash", str(tmp_path / "colbench.sbatch")], environment | own)
+    start(["bash", str(tmp_path / "merge.sbatch")], environment | {"RUN": str(run)})
+    assert dialogues(run) == whole
+
+
+def test_the_slurm_script_has_as_many_tasks_as_parts():
+    array = script("colbench.sbatch")
+    assert f"#SBATCH --array=1-{SHARDS}\n" in array
+    assert f"\nSHARDS={SHARDS}\n" in array
+    assert array.startswith(
+        "#!/bin/bash\n#SBATCH"
+    )  # sbatch reads its lines up to the first command
+
+
+def started(job, environment, folder):
+    """Start the container of a job, with its variables; its volume is a folder here."""
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    own = {each["name"]: each.get("value", "") for each in container["env"]}
+    mounted = {name: value.replace("/runs", str(folder)) for name, value in own.items()}
+    chosen = {name: environment[name] for name in environment if name.startswith("COLBENCH_")}
+    start([*container["command"], *container["args"]], {**environment, **mounted, **chosen})
+
+
+def test_the_kubernetes_jobs_run_every_part_and_merge_the_run(tmp_path, environment, whole):
+    parts, merging = (yaml.safe_load(script(name)) for name in ("colbench.yaml", "merge.yaml"))
+    assert parts["spec"]["completions"] == SHARDS
+    for index in range(SHARDS):
+        started(parts, environment | {"JOB_COMPLETION_INDEX": str(index)}, tmp_path)
+    started(merging, environment, tmp_path)
+    assert dialogues(tmp_path / "my-model") == whole
+
+
+@pytest.fixture(scope="module")
+def schema():
+    """The schema of a Kubernetes job; it refuses unknown fields."""
+    definitions = json.loads(lzma.decompress(SCHEMA.read_bytes()))
+    return jsonschema.Draft202012Validator({"$ref": JOB, "$defs": definitions["$defs"]})
+
+
+@pytest.mark.parametrize("name", ["colbench.yaml", "merge.yaml"])
+def test_the_kubernetes_jobs_are_valid(schema, name):
+    job = yaml.safe_load(script(name))
+    schema.validate(job)
+    job["spec"]["template"]["spec"]["containers"][0]["volumeMount"] = []
+    with pytest.raises(jsonschema.ValidationError, match="volumeMount"):
+        schema.validate(job)

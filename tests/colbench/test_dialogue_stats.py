@@ -1,0 +1,100 @@
+"""The statistics of a dialogue say what the dialogue says, and take little memory."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import pytest
+from msgspec.structs import replace
+
+import colbench
+from colbench.asking.failure_class import failure_class
+from colbench.report.cells import measure, success, value
+from colbench.report.dialogue_stats import NEVER, Measurer, agent_words, human_words
+from colbench.rollout import Failure, cell_key
+
+BYTES = 700
+"""Of a dialogue; its line in the file has ten times as many."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    out = tmp_path_factory.mktemp("stats") / "run"
+    return colbench.evaluate(agent="demonstrator", limit=40, out=out)
+
+
+def test_what_is_kept_is_what_the_rollout_says(run):
+    measurer = Measurer()
+    (domain,) = run.report.domains
+    lead = colbench.registry.get_domain(domain).primary
+    for place, (task, rollout) in enumerate(zip(run.tasks, run.rollouts, strict=True)):
+        found = measurer.measure(rollout, place, task)
+        for mode in ("default", "official", "none"):
+            assert value(found, mode, lead) == value(rollout, mode, lead)
+            assert success(found, mode) == success(rollout, mode)
+            assert found.failure_class(mode) == failure_class(rollout, mode)
+        assert (found.place, found.turns, found.ended_by) == (
+            place,
+            len(rollout.turns),
+            rollout.ended_by,
+        )
+        assert (found.human_words, found.agent_words) == (
+            human_words(rollout),
+            agent_words(rollout),
+        )
+        assert found.asking == rollout.asking
+        told = {
+            name: min(n for n, turn in enumerate(rollout.turns) if name in (turn.told or ()))
+            for name in {name for turn in rollout.turns for name in turn.told or ()}
+        }
+        assert found.told_at == tuple(told.get(name, NEVER) for name in found.hidden)
+        assert len(found.hidden) == rollout.asking.hidden
+
+
+def test_a_failure_of_the_agent_is_one_in_the_statistics_too(run):
+    failure = Failure(boundary="agent", reason="boom", kind="exception")
+    crashed = replace(run.rollouts[0], failure=failure, answer=None, scores={})
+    found = Measurer().measure(crashed, 0, run.tasks[0])
+    assert found.agent_failed
+    assert found.settled
+    assert found.failure_class("default") == failure_class(crashed) == "crashed"
+    lost = replace(crashed, failure=replace(failure, boundary="endpoint"))
+    assert not Measurer().measure(lost, 0, run.tasks[0]).settled
+
+
+def test_equal_values_of_different_kinds_stay_apart(run):
+    """(0, 0, 0) and (0.0, 0.0, 0.0) are equal to Python, and another number in a report."""
+    rollout = run.rollouts[0]
+    measurer = Measurer()
+    first = measurer.measure(rollout, 0, run.tasks[0])
+    again = measurer.measure(rollout, 1, run.tasks[0])
+    assert first.scores is again.scores
+    assert first.told_at is again.told_at
+    assert all(type(share) is float for share in again.leak)
+    assert all(type(turn) is int for turn in again.told_at)
+
+
+def test_a_dialogue_takes_less_than_a_kilobyte(run):
+    trials = 50
+    digest = run.record.digest
+
+    def dialogues():
+        for trial in range(trials):
+            for number, each in enumerate(run.rollouts):
+                key = cell_key(each.task_id, each.task_hash, trial, digest)
+                yield (
+                    trial * len(run.rollouts) + number,
+                    replace(each, trial=trial, key=key, seconds=each.seconds + trial),
+                )
+
+    measure(run.tasks, trials, dialogues())  # what is made once
+    gc.collect()
+    tracemalloc.start()
+    kept = measure(run.tasks, trials, dialogues())
+    gc.collect()
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    cells = kept.cells["backend"]
+    assert len(cells.dialogues) == cells.planned == trials * 40
+    assert taken / cells.planned < BYTES
