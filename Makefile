@@ -1,16 +1,27 @@
-# The two commands of the README. Everything they need is made on the way.
+# The commands of the README. Everything they need is made on the way.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: eval test clean
+.PHONY: eval test test-all checks clean .venv-vllm .venv-frameworks .venv-harnesses
 
 eval: $(VENV)/.installed
 	$(BIN)/colbench eval
 
 # A thread each: where there are more threads than cores, they wait for one another.
-test: export OMP_NUM_THREADS := 1
-test: $(VENV)/.installed-dev
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 25
+
+test: checks
+	$(PYTEST) -m "not slow"
+
+# Everything: also what takes long, and what needs vLLM, other frameworks and other harnesses, in environments of their own.
+test-all: export COLBENCH_VLLM := $(CURDIR)/.venv-vllm/bin/vllm
+test-all: export COLBENCH_FRAMEWORKS := $(CURDIR)/.venv-frameworks/bin/python
+test-all: export COLBENCH_HARNESSES := $(CURDIR)/.venv-harnesses
+test-all: checks .venv-vllm .venv-frameworks .venv-harnesses
+	$(PYTEST)
+
+checks: $(VENV)/.installed-dev
 	bash tests/browser.sh $(BIN)/python
 	bash tests/node.sh
 	bash tests/bubblewrap.sh
@@ -18,25 +29,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 25
 
-$(VENV)/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
-	touch $@
-
-$(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,frontend,train,qlora]'
-	touch $@
-
-# Continuous integration also runs the tests with real vLLM, the frameworks and other harnesses, in environments of their own.
-ifdef CI
-test: export COLBENCH_VLLM := $(CURDIR)/.venv-vllm/bin/vllm
-test: export COLBENCH_FRAMEWORKS := $(CURDIR)/.venv-frameworks/bin/python
-test: export COLBENCH_HARNESSES := $(CURDIR)/.venv-harnesses
-test: .venv-vllm .venv-frameworks .venv-harnesses
-
-.PHONY: .venv-vllm .venv-frameworks .venv-harnesses
 .venv-vllm:
 	PYTHON=$(PYTHON) bash tests/e2e/vllm_cpu.sh $@
 
@@ -45,7 +38,16 @@ test: .venv-vllm .venv-frameworks .venv-harnesses
 
 .venv-harnesses:
 	PYTHON=$(PYTHON) bash tests/e2e/harnesses.sh $@
-endif
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	bash tests/torch_cpu.sh $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,frontend,train,qlora]'
+	touch $@
 
 clean:
 	rm -rf $(VENV) .venv-vllm .venv-frameworks .venv-harnesses

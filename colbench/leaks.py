@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from sys import intern
 
 import msgspec
 
@@ -32,7 +33,9 @@ from colbench.task import Fact, Task
 
 STEM = 5
 """Letters by which two words of a topic and a question are taken for the same."""
-CACHED_TASKS = 4096
+CACHED_TASKS = 256
+"""Tasks whose hidden items are kept: those of the dialogues that are held at once."""
+CACHED_TEXTS = 65536
 AUDITED = 50_000
 """Characters of a message that are audited."""
 
@@ -75,11 +78,6 @@ def hidden_items(task: Task) -> Items:
     return _secret(task.hidden.reference, task.request, task.domain)
 
 
-def told_items(task: Task, text: str) -> Items:
-    """Return those of the hidden items that a text tells."""
-    return mentioned(hidden_items(task), text)
-
-
 def used_items(task: Task, source: str) -> Items:
     """Return those of the hidden items that an answer's source holds."""
     return hidden_items(task) & get_domain(task.domain).items(source)
@@ -109,10 +107,16 @@ def _facts(
     )
 
 
-@lru_cache(maxsize=CACHED_TASKS)
+@lru_cache(maxsize=4096)
 def _topics(topics: tuple[str, ...], examples: tuple[str, ...]) -> frozenset[frozenset[str]]:
     """Return the stems of each topic and example; tasks of one family and theme share them."""
-    return frozenset(map(_stems, (*topics, *examples)))
+    return frozenset(map(_example, (*topics, *examples)))
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def _example(text: str) -> frozenset[str]:
+    """Return the stems of a topic or an example, which several facts of a family share."""
+    return frozenset(map(intern, _stems(text)))
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
+import os
 import signal
 import threading
 import time
 from asyncio import Handle
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from sys import _current_frames
 from types import FrameType
 
@@ -26,6 +28,8 @@ WARNED = 5.0
 """Seconds of blocking after which its place is logged."""
 WAKE = signal.SIGURG
 """Ends a call of the operating system in the main thread; ignored by default, so a late one does no harm."""
+HARNESS = (clocks.__file__, f"{Path(asyncio.__file__).parent}{os.sep}")
+"""Files, or beginnings of their paths, whose code is never a speaker's."""
 
 logger = logging.getLogger("colbench")
 _WATCHES: dict[asyncio.AbstractEventLoop, LoopWatch] = {}
@@ -176,8 +180,11 @@ def _frames(frame: FrameType | None) -> list[FrameType]:
 
 
 def _clock_of(frames: list[FrameType]) -> Clock | None:
-    """Return the clock of the speaker whose code runs, None for code of the harness."""
-    if not frames or frames[-1].f_code.co_filename == clocks.__file__:
+    """Return the clock of the speaker whose code runs, None for code of the harness.
+
+    Code of asyncio is the harness's: an exception inside of it would be reported as an error of a transport.
+    """
+    if not frames or frames[-1].f_code.co_filename.startswith(HARNESS):
         return None
     clock: Clock | None = frames[0].f_locals["self"]._context.get(RUNNING)
     return clock

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
 from colbench.facts.human import MOST_FACTS, NO_CODE, REST_UNKNOWN, UNKNOWN, WHAT
-from colbench.items import WORD, Items
-from colbench.leaks import STEM, told_items
+from colbench.items import WORD, Items, mentioned
+from colbench.leaks import STEM, hidden_items
 from colbench.registry import get_domain
 from colbench.task import Fact, Task
 
@@ -65,13 +66,20 @@ def _without(reply: str, statements: Iterable[str]) -> str:
 
 def heard(task: Task, reply: str) -> Heard:
     """Return the hidden items and word stems of a text."""
-    text = reply[:LONGEST_REPLY]
-    return Heard(text=text, literals=literals(told_items(task, text)), stems=_stems(text))
+    return _heard(hidden_items(task), reply[:LONGEST_REPLY])
+
+
+def _heard(secret: Items, text: str) -> Heard:
+    return Heard(text=text, literals=literals(mentioned(secret, text)), stems=_stems(text))
+
+
+_statement = lru_cache(maxsize=4096)(_heard)
+"""The statements of a task are compared with every reply of its dialogues."""
 
 
 def was_told(task: Task, fact: Fact, replies: Sequence[Heard]) -> bool:
     """Return True if one of the human's replies tells a fact."""
-    statement = heard(task, fact.statement)
+    statement = _statement(hidden_items(task), fact.statement)
     enough = max(1, MOST_WORDS * len(statement.stems))
     return any(
         statement.text in reply.text

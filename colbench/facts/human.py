@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from colbench.config import derive_seed
-from colbench.facts.match import Matcher
 from colbench.facts.words import content
 from colbench.messages import Message
 from colbench.task import Fact, Task
+
+if TYPE_CHECKING:
+    from colbench.facts.match import Matcher
 
 MOST_FACTS = 2
 ENOUGH = 3.0
@@ -160,8 +162,12 @@ def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fac
         first = False
 
 
-_matcher = lru_cache(maxsize=256)(Matcher)
-"""Tasks of one family and theme share theirs."""
+@lru_cache(maxsize=256)
+def _matcher(examples: tuple[tuple[str, ...], ...]) -> Matcher:
+    """Return the matcher of a task's facts; tasks of one family and theme share theirs."""
+    from colbench.facts.match import Matcher
+
+    return Matcher(examples)
 
 
 def _examples(fact: Fact) -> tuple[str, ...]:

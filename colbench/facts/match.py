@@ -11,15 +11,18 @@ example has speaks for it too, so a question needs the more evidence, the more o
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from heapq import nlargest
 from importlib.resources import files
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from colbench.facts.words import EMPTY_PHRASES, EMPTY_WORDS, SYNONYMS, WORD, stem
+
+Array = NDArray[Any]
 
 ARTICLES = frozenset(("a", "an", "the"))
 EMPTY = 0.3
@@ -49,25 +52,32 @@ class Found(NamedTuple):
     lead: float
 
 
-@lru_cache(maxsize=65536)
 def features(text: str) -> dict[str, float]:
-    """The stems of a text's words, and those of every two in a row, with what each is worth."""
+    """Return the stems of a text's words, and those of every two in a row, with what each is worth."""
     heard = [w for w in WORD.findall(EMPTY_PHRASES.sub("", text.lower())) if w not in ARTICLES]
-    found = {f"{stem(one)} {stem(other)}": PAIR for one, other in pairwise(heard)}
-    for word in heard:
-        found[stem(word)] = max(found.get(stem(word), 0.0), EMPTY if word in EMPTY_WORDS else 1.0)
+    stems = [stem(word) for word in heard]
+    found = {f"{one} {other}": PAIR for one, other in pairwise(stems)}
+    for word, root in zip(heard, stems, strict=True):
+        found[root] = max(found.get(root, 0.0), EMPTY if word in EMPTY_WORDS else 1.0)
     return found
 
 
-def _length(words: Mapping[str, float]) -> float:
-    return math.hypot(*words.values()) or 1.0
+def _length(worths: Iterable[float]) -> float:
+    return math.hypot(*worths) or 1.0
+
+
+_NUMBERS: dict[str, int] = {}
+"""A number for each word of an example, as arrays hold it."""
 
 
 @lru_cache(maxsize=65536)
-def _evidence(example: str) -> tuple[tuple[str, float, float], ...]:
-    """The words of an example and their synonyms: how much each counts there, and for likeness (empty ones not)."""
+def _evidence(example: str) -> Array:
+    """Return the words of an example and their synonyms, an array of shape (3, words).
+
+    The rows are the word's number, how much it counts in the example, and how much for likeness (empty words: 0).
+    """
     words = features(example)
-    length = _length(words)
+    length = _length(words.values())
     own = [(word, 1.0, worth / length if worth > EMPTY else 0.0) for word, worth in words.items()]
     others = [
         (other, SYNONYM, SYNONYM * worth / length)
@@ -75,48 +85,86 @@ def _evidence(example: str) -> tuple[tuple[str, float, float], ...]:
         for other in SYNONYMS.get(word, ())
         if other not in words
     ]
-    return (*own, *others)
+    numbered = [
+        (_NUMBERS.setdefault(word, len(_NUMBERS)), count, likeness)
+        for word, count, likeness in (*own, *others)
+    ]
+    return np.array(numbered, float).reshape(-1, 3).T
 
 
-class _Class:
-    """Examples of one kind: how often they have each word, and how like them a question is."""
+class _Classes:
+    """Classes of examples: how often those of each have a word, and how like them a question is."""
 
-    def __init__(self, examples: Iterable[str]) -> None:
-        self._number = 0
-        self._having: defaultdict[str, float] = defaultdict(float)
-        self._places: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
-        for self._number, example in enumerate(examples, start=1):
-            for word, count, likeness in _evidence(example):
-                self._having[word] += count
-                if likeness:
-                    self._places[word].append((self._number, likeness))
+    def __init__(self, classes: Sequence[Sequence[str]]) -> None:
+        self._sizes = np.array([len(examples) for examples in classes])
+        found = [_evidence(example) for examples in classes for example in examples]
+        number, count, likeness = np.concatenate([np.empty((3, 0)), *found], axis=1)
+        widths = [each.shape[1] for each in found]
+        class_of = np.repeat(np.repeat(np.arange(len(classes)), self._sizes), widths)
+        words, rank = np.unique(number, return_inverse=True)
+        self._words = words.astype(np.int32)
+        cells = np.bincount(
+            class_of * len(words) + rank, count, minlength=len(classes) * len(words)
+        )
+        self._having = cells.reshape(len(classes), -1).astype(np.float32)
+        self._most = max(NEAREST, *self._sizes)
+        place = np.concatenate([np.arange(size) for size in self._sizes])
+        slot = class_of * self._most + np.repeat(place, widths)
+        kept = np.flatnonzero(likeness)
+        kept = kept[np.argsort(rank[kept], kind="stable")]
+        self._starts = np.searchsorted(rank[kept], np.arange(len(words) + 1)).astype(np.int32)
+        self._slots = slot[kept].astype(np.int32)
+        self._likeness = likeness[kept]
 
-    def share(self, word: str) -> float:
-        """The share of examples with a word, synonyms counted in part."""
-        return self._having.get(word, 0.0) / max(1, self._number)
+    def having(self, words: Array) -> Array:
+        """Return how many examples of each class have each word, as (classes, words); synonyms count in part."""
+        ranks, known = self._find(words)
+        having = np.zeros((len(self._sizes), len(words)))
+        having[:, known] = self._having[:, ranks]
+        return having
 
-    def surplus(self, word: str, usual: float) -> float:
-        """By how many nats the word is more frequent here than usual."""
-        here = (self._having.get(word, 0.0) + SHRINKAGE * usual) / (self._number + SHRINKAGE)
-        return max(LEAST, math.log(here / usual))
+    def share(self, having: Array) -> Array:
+        """Return the share of the examples of each class that have each word."""
+        shares: Array = having / np.maximum(1, self._sizes)[:, None]
+        return shares
 
-    def likeness(self, words: Mapping[str, float]) -> float:
-        """The mean likeness, from 0 to 1, of the examples nearest to the words; empty words do not count."""
-        shared: defaultdict[int, float] = defaultdict(float)
-        for word, worth in words.items():
-            for place, other in self._places.get(word, ()):
-                shared[place] += worth * other
-        return math.fsum(nlargest(NEAREST, shared.values())) / NEAREST / _length(words)
+    def surplus(self, having: Array, usual: Array) -> Array:
+        """Return by how many nats each word is more frequent in each class than usual."""
+        here = (having + SHRINKAGE * usual) / (self._sizes + SHRINKAGE)[:, None]
+        return np.maximum(LEAST, np.log(here / usual))
+
+    def likeness(self, words: Array, worths: Array) -> Array:
+        """Return for each class the mean likeness, from 0 to 1, of the examples nearest to the words.
+
+        Empty words do not count.
+        """
+        ranks, known = self._find(words)
+        starts = self._starts[ranks]
+        numbers = self._starts[ranks + 1] - starts
+        before = np.cumsum(numbers) - numbers
+        entries = np.repeat(starts - before, numbers) + np.arange(numbers.sum())
+        shared = np.bincount(
+            self._slots[entries],
+            np.repeat(worths[known], numbers) * self._likeness[entries],
+            minlength=len(self._sizes) * self._most,
+        )
+        by_class = shared.reshape(len(self._sizes), self._most)
+        nearest = np.partition(by_class, -NEAREST, axis=1)[:, -NEAREST:]
+        likeness: Array = nearest.sum(axis=1) / NEAREST / _length(worths)
+        return likeness
+
+    def _find(self, words: Array) -> tuple[Array, Array]:
+        """Return the ranks of those words that an example has, and where they are among the given ones."""
+        ranks = np.searchsorted(self._words, words)
+        ranks[ranks == len(self._words)] = 0
+        known = np.flatnonzero(self._words[ranks] == words) if len(self._words) else ranks[:0]
+        return ranks[known], known
 
 
 @cache
-def _nothing() -> _Class:
+def _nothing() -> _Classes:
     text = files("colbench.facts").joinpath("unrelated.txt").read_text("utf-8")
-    return _Class(text.splitlines())
-
-
-_class_of = lru_cache(maxsize=4096)(_Class)
-"""Tasks of one family and theme share the classes of their facts."""
+    return _Classes([text.splitlines()])
 
 
 class Matcher:
@@ -124,31 +172,38 @@ class Matcher:
 
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
         """`examples`: for each fact what people say when they ask for it: questions, phrases, words."""
-        self._classes = [_nothing(), *(_class_of(tuple(each)) for each in examples)]
-        self._proofs: dict[str, tuple[float, ...]] = {}
+        self._facts = _Classes([tuple(each) for each in examples]) if examples else None
 
     def best(self, question: str) -> Found | None:
-        """The fact that a question fits best, the earlier one of two equals; None if it has no words."""
-        words = features(question)
-        if not words or len(self._classes) == 1:
+        """Return the fact that a question fits best, the earlier one of two equals; None if it has no words."""
+        found = features(question)
+        if not found or not self._facts:
             return None
-        proved = zip(self._classes, self._by_words(words), strict=True)
-        nothing, *facts = (round(p + LIKENESS * one.likeness(words), DIGITS) for one, p in proved)
+        words = np.array([_NUMBERS.get(word, -1) for word in found])
+        worths = np.array(list(found.values()))
+        pairs = np.array([" " in word for word in found])
+        proofs = worths * _proofs((_nothing(), self._facts), words, pairs)
+        likeness = [
+            *_nothing().likeness(words, worths).tolist(),
+            *self._facts.likeness(words, worths).tolist(),
+        ]
+        nothing, *facts = (
+            round(math.fsum(proof) + LIKENESS * like, DIGITS)
+            for proof, like in zip(proofs.tolist(), likeness, strict=True)
+        )
         return Found(facts.index(max(facts)), max(facts) - nothing)
 
-    def _by_words(self, words: Mapping[str, float]) -> Iterator[float]:
-        """For each class what the words prove, in nats."""
-        proofs = [(worth, self._proof(word)) for word, worth in words.items()]
-        for i in range(len(self._classes)):
-            yield math.fsum(worth * proof[i] for worth, proof in proofs)
 
-    def _proof(self, word: str) -> tuple[float, ...]:
-        """For each class what one word, or two in a row, prove at their full worth."""
-        if word not in self._proofs:
-            usual = math.fsum(one.share(word) for one in self._classes) / len(self._classes)
-            if usual:
-                proof = [one.surplus(word, usual + RARE) for one in self._classes]
-            else:
-                proof = [0.0 if " " in word else STRANGE, *(0.0 for _ in self._classes[1:])]
-            self._proofs[word] = tuple(proof)
-        return self._proofs[word]
+def _proofs(groups: Sequence[_Classes], words: Array, pairs: Array) -> Array:
+    """Return what each word, or two in a row, prove at their full worth for each class, in nats.
+
+    The first class is that of nothing. The array has the shape (classes, words).
+    """
+    having = [group.having(words) for group in groups]
+    both = list(zip(groups, having, strict=True))
+    usual = np.concatenate([group.share(each) for group, each in both]).mean(axis=0)
+    proofs = np.concatenate([group.surplus(each, usual + RARE) for group, each in both])
+    strange = usual == 0
+    proofs[:, strange] = 0.0
+    proofs[0, strange & ~pairs] = STRANGE
+    return proofs

@@ -70,7 +70,11 @@ class LogNormal:
 
 async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
     """The harness itself: runner, chat clients, rollout file."""
-    async with ModelAgent(f"scripted@{url}") as agent, ModelHuman(f"scripted@{url}") as human:
+    model = f"scripted@{url}"
+    async with (
+        ModelAgent(model, client="aiohttp") as agent,
+        ModelHuman(model, client="aiohttp") as human,
+    ):
         source = TaskSource(source="bundled", count=len(tasks), hash="")
         record = make_record(RunConfig(), {"agent": {}, "human": {}}, source)
         with tempfile.TemporaryDirectory() as out:
@@ -93,7 +97,11 @@ async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
 
 async def lock_step(url: str, tasks: list[Task], concurrency: int) -> None:
     """The released schedule: a batch of dialogues takes each turn together."""
-    async with ModelAgent(f"scripted@{url}") as agent, ModelHuman(f"scripted@{url}") as human:
+    model = f"scripted@{url}"
+    async with (
+        ModelAgent(model, client="aiohttp") as agent,
+        ModelHuman(model, client="aiohttp") as human,
+    ):
         for start in range(0, len(tasks), concurrency):
             batch = list(plan(tasks[start : start + concurrency], 1, "", 0))
             dialogues = [[Message(role="user", content=cell.task.request)] for cell in batch]

@@ -93,6 +93,7 @@ def test_blank_scores_zero_and_guesser_below_designer(here, capsys):
     assert layout["blank"] == 0 < layout["guesser"] < layout["designer"]
 
 
+@pytest.mark.slow
 def test_the_win_rate_against_a_baseline_run(here, capsys):
     common = ["eval", "--domain", "frontend", "--limit", "2"]
     main([*common, "--agent", "guesser", "--out", "base"])
@@ -102,6 +103,7 @@ def test_the_win_rate_against_a_baseline_run(here, capsys):
     assert report("base")["win_rate"]["rate"]["mean"] == 0.5
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_where_it_was(here):
     argv = [sys.executable, "-m", "colbench.cli", "eval", "--domain", "frontend", "--limit", "6"]
     argv += ["--concurrency", "1", "--out", "out"]
@@ -231,6 +233,7 @@ def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     assert found["floors"]["black"]["ssim"] < 1
 
 
+@pytest.mark.slow
 def test_validate_names_a_page_that_looks_different_each_time(here, capsys):
     Path("moving.jsonl").write_text(MOVING + "\n")
     assert main(["tasks", "validate", "moving.jsonl", "--json"]) == 1

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from itertools import pairwise
 
+import pytest
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
@@ -258,6 +259,7 @@ async def _renders(renderer: Renderer, looks: list[Look]) -> list[Render]:
     return await asyncio.gather(*(renderer.render(html(look)) for look in looks))
 
 
+@pytest.mark.slow
 async def test_of_160_single_changes_nearly_all_are_said_first(renderer: Renderer) -> None:
     """At this writing all 160 come first on these pages, on which the rules were made."""
     cases = list(changes())
@@ -278,6 +280,7 @@ async def test_of_a_page_that_is_right_nothing_is_said(renderer: Renderer) -> No
         assert compare(render, render) == CONTENT
 
 
+@pytest.mark.slow
 async def test_severity_falls_as_a_page_is_repaired(renderer: Renderer) -> None:
     """From another template to the target, one decision at a time; a few steps lay bare what was hidden before."""
     rises = steps = 0

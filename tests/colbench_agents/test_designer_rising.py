@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from colbench.domains.frontend.human.human import PageHuman
 from colbench.domains.frontend.layout import compare_layout
 from colbench.messages import Message
@@ -30,6 +32,7 @@ async def layouts(task: Task, renderer: PageRenderer) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 async def test_the_pages_come_nearer_turn_by_turn(renderer: PageRenderer) -> None:
     curves = [await layouts(task, renderer) for task in load("frontend")[:4]]
     means = [sum(values) / len(values) for values in zip(*curves, strict=True)]

@@ -52,7 +52,10 @@ def test_the_test_set_has_a_thousand_tasks_of_forty_families_and_every_difficult
     assert {task.difficulty for task in tasks} == {3, 4, 5, 6, 7, 8}
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(
+    "name",
+    [name if "test" in name else pytest.param(name, marks=pytest.mark.slow) for name in SETS],
+)
 def test_a_set_is_frozen(name: str, tmp_path: Path) -> None:
     """Made anew, not read from the cache: `load` compares with the frozen hash."""
     environment = os.environ | {"COLBENCH_CACHE": str(tmp_path)}

@@ -62,6 +62,7 @@ def test_the_commands_of_the_page_run(here: Path, site: str, cache: Path) -> Non
     assert all(rollout.scores["default"].success for rollout in rollouts)
 
 
+@pytest.mark.slow
 def test_the_family_joins_generated_tasks_and_no_frozen_set(here: Path, site: str) -> None:
     code = """
 import hashlib, json

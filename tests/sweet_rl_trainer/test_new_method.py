@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
+pytestmark = pytest.mark.slow
 PAGE = (Path(__file__).parents[2] / "docs" / "new-method.md").read_text("utf-8")
 OFFLINE = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
 

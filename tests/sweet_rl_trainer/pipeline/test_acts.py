@@ -214,6 +214,7 @@ def test_every_dialogue_of_rejection_fine_tuning_is_taken_held_out_or_left_out(s
     assert said["dialogues"] == said["taken"] + said["held_out"] + sum(left.values())
 
 
+@pytest.mark.slow
 def test_a_critic_is_trained_in_a_child_and_diagnosed_before_and_after_ranking(small, tmp_path):
     recipe = small("critic.train.epochs=1")
     stages = plan(recipe)[:-2]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, contextmanager
+from mmap import mmap
 
 import pytest
 
@@ -47,10 +48,12 @@ def test_a_peak_longer_than_the_polling_interval_is_seen():
 
 
 def test_memory_released_before_the_block_does_not_count():
-    held = b"1" * (150 * MIB)
-    with MemoryMonitor() as while_held:
-        pass
-    del held
+    with mmap(
+        -1, 150 * MIB
+    ) as held:  # given back when it is closed, which an allocator may put off
+        held.write(b"1" * (150 * MIB))
+        with MemoryMonitor() as while_held:
+            pass
     with MemoryMonitor() as after:
         pass
     assert while_held.peak - after.peak > 100 * MIB

@@ -71,6 +71,7 @@ def test_every_table_is_whole_and_every_chart_is_there(make, tmp_path):
     assert "Missing" not in page
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_report(make, tmp_path):
     first, second = (written(make.whole(), tmp_path / name) for name in ("one", "other"))
     assert first == second

@@ -159,6 +159,7 @@ def test_with_one_turn_the_credit_is_that_of_the_dialogue(
     assert any(not torch.equal(one[n], p) for n, p in make_guesser().state_dict().items())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "iterations"), [("qwen3", 1), ("qwen3", 2), ("deepseek", 1)])
 def test_a_model_whose_thoughts_are_stripped_learns_each_turn_after_what_it_saw(
     name, iterations, make_guesser, make_chat, thinking_templates, late, tmp_path
