@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +20,25 @@ from msgspec.structs import replace
 
 from colbench import event_loop
 from colbench.agent_isolation import find_agent, isolate, process_of, read_isolation
+from colbench.cell_queue import CellQueue
+from colbench.cells import Cell, plan
 from colbench.config import RunConfig, digest, without_address
 from colbench.config_values import config_of
-from colbench.descriptors import provide_descriptors
 from colbench.errors import UserError
+from colbench.executors import Executor
+from colbench.executors.local import LocalExecutor
+from colbench.executors.processes import ProcessExecutor, count_processes, shares
 from colbench.export import encode_lines
 from colbench.failures import matches, read_reasons
-from colbench.interfaces import Agent, HumanSimulator, LogKeeper, StatefulAgent
-from colbench.models.servers import current_servers, waits_told
+from colbench.interfaces import Agent, HumanSimulator, StatefulAgent
+from colbench.models.servers import waits_told
 from colbench.participants import (
-    Role,
     describe_for,
     find_participant,
-    learned,
     require_domains,
     require_tokens,
     spec_of,
-    start,
+    why_single,
 )
 from colbench.plugins import require_method
 from colbench.registry import get_domain
@@ -46,7 +47,6 @@ from colbench.resources import RunResources
 from colbench.rollout import Rollout
 from colbench.run import Run
 from colbench.run_folder import RunFolder, RunRecord, make_record
-from colbench.runner import Cell, Runner, plan
 from colbench.selection import find_tasks, require_tasks, select, task_source
 from colbench.task import Task
 
@@ -123,6 +123,11 @@ class Evaluation:
         self.record = make_record(config, resolved, task_source(config.tasks, self.tasks))
         self.folder = RunFolder(out or default_folder(config, self.record.digest))
         self.folder.refuse_foreign()
+        self._out = out
+        single = why_single("agent", self.agent, given=agent is not None)
+        single = single or why_single("human", self.human, given=human is not None)
+        self.processes = count_processes(config, len(self.tasks) * config.trials, single)
+        """Processes that hold the dialogues; 1: this one."""
 
     def _find_tasks(self, config: RunConfig) -> tuple[RunConfig, list[Task]]:
         if self._given is None:
@@ -137,11 +142,12 @@ class Evaluation:
         gone, AgentError if every dialogue fails by an exception of the agent's own; then what was finished is in the
         folder, and running again continues.
         """
-        dialogues = min(self.config.concurrency, len(self.tasks) * self.config.trials)
-        provide_descriptors(dialogues, self.agent)
-        async with self.resources as resources:
+        cells = self.cells()
+        async with self.executor(len(cells)) as executor:
             record = replace(
-                self.record, sandbox=resources.isolation, environments=resources.environments
+                self.record,
+                sandbox=executor.isolation,
+                environments=dict(executor.environments),
             )
             observer.on_start(record)
             with self.folder.writing(record) as writer:
@@ -149,15 +155,42 @@ class Evaluation:
                     lines = b"".join(encode_lines(self.tasks))
                     self.folder.write(self.folder.tasks_path.name, lines)
                 earlier = {rollout.key: rollout for rollout in self._earlier()}
-                cells = self.cells()
                 pending = [cell for cell in cells if not _settled(earlier.get(cell.key))]
                 kept = [earlier[cell.key] for cell in cells if _settled(earlier.get(cell.key))]
                 observer.on_resume(kept, len(cells))
                 try:
                     if pending:
-                        await self.run_pending(pending, earlier, writer.append, observer)
+                        await self.run_pending(executor, pending, earlier, writer.append, observer)
                 finally:
                     observer.on_end()
+
+    def executor(self, dialogues: int) -> Executor:
+        """Return what holds the dialogues of the run, of which there are so many."""
+        at_once = min(self.config.concurrency, dialogues)
+        if self.processes == 1:
+            return self.local_executor(at_once)
+        return ProcessExecutor(
+            self.config,
+            self.tasks,
+            shares(self.config, at_once, min(self.processes, at_once)),
+            out=self._out,
+            log_folder=self._log_folder,
+        )
+
+    def local_executor(self, dialogues: int) -> LocalExecutor:
+        """Return what holds dialogues in this process, so many at a time."""
+        return LocalExecutor(
+            self.config,
+            self.agent,
+            self.human,
+            self.resources,
+            dialogues=dialogues,
+            log_folder=self._log_folder,
+        )
+
+    @property
+    def _log_folder(self) -> Path:
+        return self.folder.path / "agent-log"
 
     def cells(self) -> list[Cell]:
         """Return the planned dialogues, those of the shard alone if there is one."""
@@ -179,6 +212,7 @@ class Evaluation:
 
     async def run_pending(
         self,
+        executor: Executor,
         pending: Sequence[Cell],
         earlier: dict[str, Rollout],
         append: Callable[[Rollout], None],
@@ -190,34 +224,13 @@ class Evaluation:
             append(rollout)
             observer.on_rollout(rollout)
 
-        async with waits_told(observer.on_wait), AsyncExitStack() as stack:
-            runner = await self.start(stack, min(self.config.concurrency, len(pending)))
+        queue = CellQueue(pending, earlier, done, BROKEN_AFTER)
+        async with waits_told(lambda waits: observer.on_wait(list(map(str, waits)))):
             try:
-                await runner.run(pending, earlier, done)
+                await executor.run(queue)
             finally:
-                self.folder.note_learned(learned(self.agent, self.human))
-
-    async def start(self, stack: AsyncExitStack, concurrency: int) -> Runner:
-        """Return the runner, with agent and human started; they stop with the stack."""
-        current_servers().patience = self.config.endpoint_patience
-        if isinstance(self.agent, LogKeeper):
-            self.agent.use_log_folder(self.folder.path / "agent-log")
-        roles: tuple[tuple[Role, Any], ...] = (("agent", self.agent), ("human", self.human))
-        for role, participant in roles:  # the agent first: the human may use a server it starts
-            await start(stack, role, participant)
-        for _, participant in roles:
-            self.resources.equip(participant)
-        return Runner(
-            agent=self.agent,
-            human=self.human,
-            scorers=self.resources.scorers(),
-            max_turns=self.config.max_turns,
-            concurrency=concurrency,
-            dialogue_timeout=self.config.dialogue_timeout,
-            scoring_slots=self.resources.workers,
-            record_tokens=self.config.record_tokens,
-            broken_after=BROKEN_AFTER,
-        )
+                self.folder.note_learned(executor.learned)
+        queue.raise_stopped()
 
 
 async def evaluate_async(

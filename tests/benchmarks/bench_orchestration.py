@@ -22,13 +22,14 @@ from pathlib import Path
 import aiohttp  # noqa: F401 - start-up is not what is measured
 from serving import served
 
+from colbench.cells import Cell, plan
 from colbench.config import RunConfig
 from colbench.dialogue import read_move
 from colbench.interfaces import Episode
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.plugins import resolve_tasks
 from colbench.run_folder import RunFolder, TaskSource, make_record
-from colbench.runner import Cell, Runner, plan
+from colbench.runner import Runner
 from colbench.score import Score
 from colbench.simulators.model import ModelHuman
 from colbench.task import Task, distinguish
