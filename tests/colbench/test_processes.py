@@ -155,13 +155,17 @@ def test_a_process_that_is_killed_loses_nothing(here):
 
 def test_a_cell_with_which_two_processes_were_lost_is_unscored_and_owed(here):
     run = mine("DiesAlways")
-    (lost,) = [rollout for rollout in run.rollouts if rollout.failure]
-    assert lost.request == Path("victim").read_text()
-    assert (lost.failure.boundary, lost.failure.kind) == ("worker", "exception")
-    assert "was ended by signal 9" in lost.failure.reason
-    assert not lost.settled
-    assert lost.scores == {}
-    assert run.report.domains["backend"].unscored == 1
+    lost = [rollout for rollout in run.rollouts if rollout.failure]
+    assert Path("victim").read_text() in [rollout.request for rollout in lost]
+    assert len(lost) <= 2  # one may have been in scoring beside it, both times
+    for rollout in lost:
+        assert (rollout.failure.boundary, rollout.failure.kind) == ("worker", "exception")
+        assert "was ended by signal 9" in rollout.failure.reason
+        assert (rollout.settled, rollout.scores) == (False, {})
+    assert len(run.rollouts) == 6
+    assert run.report.domains["backend"].unscored == len(lost)
+    Path("victim").write_text("nobody")
+    assert [rollout.failure for rollout in mine("DiesAlways").rollouts] == [None] * 6
 
 
 def test_a_process_that_is_lost_before_it_is_ready_ends_the_run(here):
