@@ -13,8 +13,8 @@ import signal
 import socket
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -42,7 +42,7 @@ from colbench.executors.messages import (
     Waiting,
     stopped,
 )
-from colbench.models.servers import waits_told
+from colbench.models.servers import Wait, waits_told
 from colbench.participants import find_participant
 from colbench.resources import RunResources
 from colbench.rollout import Failure, Rollout
@@ -89,11 +89,31 @@ async def _work(link: Link[ToWorker], start: Start) -> None:
         if not isinstance(await link.receive(), Begin):
             return
         source = RemoteQueue(link, start.tasks)
-        reading = asyncio.create_task(source.read(asyncio.current_task()))
-        async with waits_told(lambda waits: link.send(Waiting(waits=tuple(waits)))):
+        reading = asyncio.create_task(source.read())
+        async with _ends_with(reading), waits_told(lambda waits: link.send(_waiting(waits))):
             await executor.run(source)
         link.send(Over(learned=executor.learned))
-        reading.cancel()
+        await reading  # the resources last as long as those of the run's other workers
+
+
+@asynccontextmanager
+async def _ends_with(reading: asyncio.Task[None]) -> AsyncIterator[None]:
+    """Cancel this task when the process of the run says nothing any more."""
+    work = asyncio.current_task()
+
+    def end(_: asyncio.Task[None]) -> None:
+        if work:
+            work.cancel()
+
+    reading.add_done_callback(end)
+    try:
+        yield
+    finally:
+        reading.remove_done_callback(end)
+
+
+def _waiting(waits: Sequence[Wait]) -> Waiting:
+    return Waiting(waits=tuple(waits))
 
 
 def _executor(start: Start) -> LocalExecutor:
@@ -127,15 +147,13 @@ class RemoteQueue:
         self._waiting: deque[asyncio.Future[Job | None]] = deque()
         self._stops: list[Callable[[], None]] = []
 
-    async def read(self, work: asyncio.Task[None] | None) -> None:
-        """Take what the run says; `work` is cancelled when it says nothing any more."""
+    async def read(self) -> None:
+        """Take what the run says until it says nothing any more."""
         while message := await self._link.receive():
             if isinstance(message, Give):
                 self._answer(self._job(message))
             elif isinstance(message, NoMore):
                 self._end()
-        if work:
-            work.cancel()
 
     async def next(self) -> Job | None:
         """Ask for the next cell, and return it; None when the run is over."""
