@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +23,7 @@ from colbench.errors import (
     ScorerError,
     boundary,
 )
+from colbench.event_loop import rare_collections
 from colbench.interfaces import (
     Agent,
     Episode,
@@ -73,7 +76,7 @@ class Runner(Struct, frozen=True, kw_only=True):
         """
         work = _Workers(self, source)
         try:
-            with watched_loop(), source.stopping(work.stop):
+            with watched_loop(), rare_collections(), source.stopping(work.stop):
                 async with asyncio.TaskGroup() as group:
                     for _ in range(self.concurrency):
                         work.speaking.append(group.create_task(work.run_cells(group)))
@@ -193,17 +196,31 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
         with boundary(ScorerError):
             scores = await scorer.score(task, answer)
             turns = rollout.turns
-            if isinstance(scorer, ProgressScorer):
+            if _scores_turns(scorer):
                 shown = [*(turn.said for turn in turns[:-1]), answer]
                 verdicts = [await scorer.score_turn(task, text) for text in shown]
                 turns = tuple(map(_with_score, turns, verdicts))
-            if isinstance(scorer, ReplyScorer):
+            if _scores_replies(scorer):
                 replies = [turn.human for turn in turns]
                 found = await scorer.score_replies(task, shown, replies)
                 turns = tuple(map(_with_followed, turns, found))
     except InfrastructureError as error:
         return replace(rollout, failure=failure_of(error), scores={})
     return with_asking(task, replace(rollout, failure=None, turns=turns, scores=scores))
+
+
+@cache
+def _is(kind: type, protocol: type) -> bool:
+    """Return True if a class has the methods of a protocol; asking it of each object takes long."""
+    return issubclass(kind, protocol)
+
+
+def _scores_turns(scorer: Scorer) -> TypeGuard[ProgressScorer]:
+    return _is(type(scorer), ProgressScorer)
+
+
+def _scores_replies(scorer: Scorer) -> TypeGuard[ReplyScorer]:
+    return _is(type(scorer), ReplyScorer)
 
 
 def _with_score(turn: Turn, score: Score | None) -> Turn:

@@ -46,7 +46,7 @@ from colbench.models.servers import Wait, waits_told
 from colbench.participants import find_participant
 from colbench.resources import RunResources
 from colbench.rollout import Failure, Rollout
-from colbench.task import Task
+from colbench.task import Task, with_shared_texts
 
 PR_SET_PDEATHSIG = 1
 
@@ -73,6 +73,7 @@ async def _take_part(end: socket.socket) -> None:
     start = await link.receive()
     if not isinstance(start, Start):
         return
+    start = replace(start, tasks=tuple(map(with_shared_texts, start.tasks)))
     with _log_sent(link):
         try:
             await _work(link, start)
