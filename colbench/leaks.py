@@ -108,7 +108,7 @@ def _facts(secret: Items, facts: tuple[Fact, ...]) -> tuple[tuple[_Topics, Items
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def said_by(secret: Items, statement: str) -> Items:
     """Return what of the secret a statement says; the statements of a task are compared with every reply."""
     return mentioned(secret, statement)
