@@ -73,7 +73,8 @@ class CellQueue:
     ) -> None:
         self.stopped: ColBenchError | None = None
         """Why the dialogues were stopped."""
-        self._cells = deque(cells)
+        self._cells = iter(cells)
+        self._upcoming = next(self._cells, None)
         self._earlier = earlier
         self._done = done
         self._broken_after = broken_after
@@ -82,14 +83,15 @@ class CellQueue:
         self._changed = asyncio.Event()
         self._stops: list[Callable[[], None]] = []
         self._unanswered = 0
-        self._crashed = [each for each in earlier.values() if _crashed(each.failure)]
-        self._works = any(each.settled and not _crashed(each.failure) for each in earlier.values())
+        watched = earlier.values() if broken_after else ()
+        self._crashed = [each for each in watched if _crashed(each.failure)]
+        self._works = any(each.settled and not _crashed(each.failure) for each in watched)
         """True if a dialogue ended otherwise than by an exception of the agent's own."""
 
     @property
     def is_over(self) -> bool:
         """True if no cell will be handed out any more."""
-        return bool(self.stopped) or not (self._cells or self._returned or self._running)
+        return bool(self.stopped) or not (self._upcoming or self._returned or self._running)
 
     async def next(self) -> Job | None:
         """Return the next cell; None when all are finished, or the dialogues were stopped.
@@ -97,15 +99,20 @@ class CellQueue:
         While the last cells run it waits: a worker may be lost, and its cells are handed out again.
         """
         while not self.is_over:
-            if self._returned or self._cells:
+            if job := self._take():
                 self._running += 1
-                return self._returned.popleft() if self._returned else self._job()
+                return job
             self._changed.clear()
             await self._changed.wait()
         return None
 
-    def _job(self) -> Job:
-        cell = self._cells.popleft()
+    def _take(self) -> Job | None:
+        if self._returned:
+            return self._returned.popleft()
+        cell = self._upcoming
+        if cell is None:
+            return None
+        self._upcoming = next(self._cells, None)
         kept = self._earlier.get(cell.key)
         return Job(cell=cell, kept=kept if kept and _only_scoring_failed(kept) else None)
 
@@ -125,10 +132,11 @@ class CellQueue:
         if not self._running:
             self._changed.set()
         self._done(rollout)
+        if not self._broken_after or self._works:
+            return
         if _crashed(rollout.failure):
             self._crashed.append(rollout)
-        most = self._broken_after
-        if most and not self._works and len(self._crashed) >= most:
+        if len(self._crashed) >= self._broken_after:
             raise AgentError(broken_agent(self._crashed))
 
     def give_back(self, jobs: Iterable[Job]) -> list[Job]:

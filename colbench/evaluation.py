@@ -11,8 +11,9 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from colbench.cell_queue import CellQueue
 from colbench.cells import Cell, plan
 from colbench.config import RunConfig, digest, without_address
 from colbench.config_values import config_of
+from colbench.earlier import Earlier
 from colbench.errors import UserError
 from colbench.executors import Executor
 from colbench.executors.local import LocalExecutor
@@ -44,10 +46,11 @@ from colbench.plugins import require_method
 from colbench.registry import get_domain
 from colbench.report.baseline import load_others
 from colbench.resources import RunResources
-from colbench.rollout import Rollout
+from colbench.rollout import Rollout, cell_key
 from colbench.run import Run
 from colbench.run_folder import RunFolder, RunRecord, make_record
 from colbench.selection import find_tasks, require_tasks, select, task_source
+from colbench.shards import in_shard
 from colbench.task import Task
 
 GIVEN = "given"
@@ -62,7 +65,10 @@ class Observer:
     def on_start(self, record: RunRecord) -> None:
         """Handle that the resources of the run have been started; `record` is complete."""
 
-    def on_resume(self, kept: Sequence[Rollout], total: int) -> None:
+    def on_kept(self, rollout: Rollout) -> None:
+        """Handle a planned dialogue that an earlier attempt finished."""
+
+    def on_resume(self, kept: int, total: int) -> None:
         """Handle that dialogues begin: `total` are planned, and `kept` are finished from an earlier attempt."""
 
     def on_wait(self, waits: Sequence[str]) -> None:
@@ -126,7 +132,7 @@ class Evaluation:
         self._out = out
         single = why_single("agent", self.agent, given=agent is not None)
         single = single or why_single("human", self.human, given=human is not None)
-        self.processes = count_processes(config, len(self.tasks) * config.trials, single)
+        self.processes = count_processes(config, self.planned, single)
         """Processes that hold the dialogues; 1: this one."""
 
     def _find_tasks(self, config: RunConfig) -> tuple[RunConfig, list[Task]]:
@@ -142,8 +148,7 @@ class Evaluation:
         gone, AgentError if every dialogue fails by an exception of the agent's own; then what was finished is in the
         folder, and running again continues.
         """
-        cells = self.cells()
-        async with self.executor(len(cells)) as executor:
+        async with self.executor() as executor:
             record = replace(
                 self.record,
                 sandbox=executor.isolation,
@@ -154,19 +159,22 @@ class Evaluation:
                 if self._given is not None:
                     lines = b"".join(encode_lines(self.tasks))
                     self.folder.write(self.folder.tasks_path.name, lines)
-                earlier = {rollout.key: rollout for rollout in self._earlier()}
-                pending = [cell for cell in cells if not _settled(earlier.get(cell.key))]
-                kept = [earlier[cell.key] for cell in cells if _settled(earlier.get(cell.key))]
-                observer.on_resume(kept, len(cells))
-                try:
-                    if pending:
-                        await self.run_pending(executor, pending, earlier, writer.append, observer)
-                finally:
-                    observer.on_end()
+                with self.folder.reader() as reader:
+                    earlier = Earlier(reader)
+                    kept = self._read_earlier(earlier, observer)
+                    observer.on_resume(kept, self.planned)
+                    try:
+                        if kept < self.planned:
+                            pending = self._pending(earlier)
+                            await self.run_pending(
+                                executor, pending, earlier, writer.append, observer
+                            )
+                    finally:
+                        observer.on_end()
 
-    def executor(self, dialogues: int) -> Executor:
-        """Return what holds the dialogues of the run, of which there are so many."""
-        at_once = min(self.config.concurrency, dialogues)
+    def executor(self) -> Executor:
+        """Return what holds the dialogues of the run."""
+        at_once = min(self.config.concurrency, self.planned)
         if self.processes == 1:
             return self.local_executor(at_once)
         return ProcessExecutor(
@@ -192,29 +200,54 @@ class Evaluation:
     def _log_folder(self) -> Path:
         return self.folder.path / "agent-log"
 
-    def cells(self) -> list[Cell]:
-        """Return the planned dialogues, those of the shard alone if there is one."""
-        config = self.config
-        return list(
-            plan(
-                self.tasks,
-                config.trials,
-                self.record.digest,
-                config.seed,
-                config.told,
-                shard=config.shard,
-            )
+    @cached_property
+    def planned(self) -> int:
+        """Number of planned dialogues, those of the shard alone if there is one."""
+        shard, trials = self.config.shard, range(self.config.trials)
+        if shard is None:
+            return len(self.tasks) * len(trials)
+        return sum(in_shard(shard, task, trial) for task in self.tasks for trial in trials)
+
+    def _read_earlier(self, earlier: Earlier, observer: Observer) -> int:
+        """Read what an earlier attempt left, but what is to be run again. Return the number of planned ones it kept."""
+        tasks, kept = {task.id: task for task in self.tasks}, 0
+        for place, rollout in self.folder.latest():
+            if matches(rollout, self._retried):
+                continue
+            earlier.add(place, rollout)
+            if rollout.settled and self._plans(tasks.get(rollout.task_id), rollout):
+                kept += 1
+                observer.on_kept(rollout)
+        return kept
+
+    def _plans(self, task: Task | None, rollout: Rollout) -> bool:
+        """Return True if a dialogue is one of the planned ones; `task`: the one of its id."""
+        trial, digest = rollout.trial, self.record.digest
+        return (
+            task is not None
+            and 0 <= trial < self.config.trials
+            and in_shard(self.config.shard, task, trial)
+            and rollout.key == cell_key(task.id, task.hash, trial, digest)
         )
 
-    def _earlier(self) -> list[Rollout]:
-        """Return the dialogues of an earlier attempt, without those that are to be run again."""
-        return [each for each in self.folder.rollouts() if not matches(each, self._retried)]
+    def _pending(self, earlier: Earlier) -> Iterator[Cell]:
+        """Yield the planned dialogues that are not settled."""
+        config = self.config
+        cells = plan(
+            self.tasks,
+            config.trials,
+            self.record.digest,
+            config.seed,
+            config.told,
+            shard=config.shard,
+        )
+        return (cell for cell in cells if cell.key not in earlier.settled)
 
     async def run_pending(
         self,
         executor: Executor,
-        pending: Sequence[Cell],
-        earlier: dict[str, Rollout],
+        pending: Iterable[Cell],
+        earlier: Earlier,
         append: Callable[[Rollout], None],
         observer: Observer,
     ) -> None:
@@ -224,7 +257,8 @@ class Evaluation:
             append(rollout)
             observer.on_rollout(rollout)
 
-        queue = CellQueue(pending, earlier, done, BROKEN_AFTER)
+        broken_after = None if earlier.works else BROKEN_AFTER
+        queue = CellQueue(pending, earlier, done, broken_after)
         async with waits_told(lambda waits: observer.on_wait(list(map(str, waits)))):
             try:
                 await executor.run(queue)
@@ -344,7 +378,3 @@ def _slug(spec: str) -> str:
     path = Path(spec)
     name = path.stem if path.suffix == ".jsonl" else without_address(spec)
     return re.sub(r"[^\w.]+", "-", name).strip("-.")[:40]
-
-
-def _settled(rollout: Rollout | None) -> bool:
-    return rollout is not None and rollout.settled

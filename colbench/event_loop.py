@@ -6,7 +6,8 @@ import asyncio
 import gc
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
@@ -16,6 +17,7 @@ from colbench.clock import STOP_GRACE
 
 P = ParamSpec("P")
 T = TypeVar("T")
+R = TypeVar("R")
 COLLECTED_AFTER = 10_000
 """New objects after which the garbage collector looks for cycles while dialogues run; Python's own number is 700.
 
@@ -52,6 +54,25 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+async def in_order(
+    items: Iterable[T], work: Callable[[T], Coroutine[Any, Any, R]], *, most: int
+) -> AsyncIterator[tuple[T, R]]:
+    """Yield each item with the result of its work, in the order of the items; `most` of them are begun at a time."""
+    begun: deque[tuple[T, asyncio.Task[R]]] = deque()
+    try:
+        for item in items:
+            begun.append((item, asyncio.ensure_future(work(item))))
+            if len(begun) >= most:
+                first, task = begun.popleft()
+                yield first, await task
+        while begun:
+            first, task = begun.popleft()
+            yield first, await task
+    finally:
+        for _, task in begun:
+            task.cancel()
 
 
 async def _end_tasks() -> None:

@@ -62,12 +62,17 @@ def broken_agent(rollouts: Iterable[Rollout]) -> str:
 
     Dialogues that failed for what is not under test say nothing about it.
     """
-    settled = [rollout.failure for rollout in rollouts if rollout.settled]
-    failures = [each for each in settled if each is not None and is_own_exception(each)]
-    if not failures or len(failures) < len(settled):
+    failures, reason = 0, ""
+    for rollout in rollouts:
+        if not rollout.settled:
+            continue
+        if rollout.failure is None or not is_own_exception(rollout.failure):
+            return ""
+        failures, reason = failures + 1, rollout.failure.reason
+    if not failures:
         return ""
     return (
-        f"every dialogue so far ({len(failures)}) failed by the agent's own exception: {failures[-1].reason}; "
+        f"every dialogue so far ({failures}) failed by the agent's own exception: {reason}; "
         "fix it and run again; if nothing that pins the run changed, add --retry-failed exception"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -32,20 +32,24 @@ class ConsoleObserver(Observer):
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self._config = RunConfig()
+        self._tally = Tally(RunConfig())
         self._shown: Display | None = None
 
     def on_start(self, record: RunRecord) -> None:
         """Print what answers are isolated by, and what produces their scores."""
-        self._config = record.config
+        self._tally = Tally(record.config)
         show_environments(record)
 
-    def on_resume(self, kept: Sequence[Rollout], total: int) -> None:
+    def on_kept(self, rollout: Rollout) -> None:
+        """Count a dialogue of an earlier attempt."""
+        self._tally.keep(rollout)
+
+    def on_resume(self, kept: int, total: int) -> None:
         """Start the display of progress."""
-        if len(kept) == total:
+        if kept == total:
             show_kept(total, total)
         else:
-            self._shown = self._stack.enter_context(progress(total, kept, self._config))
+            self._shown = self._stack.enter_context(progress(self._tally, total))
 
     def on_wait(self, waits: Sequence[str]) -> None:
         """Show what is waited for: in a terminal next to the progress, else a line every few seconds."""
@@ -76,19 +80,22 @@ def show_line(name: str, value: str) -> None:
 
 
 class Tally:
-    """Running totals over the rollouts of a run."""
+    """Running totals over the rollouts of a run; none of them is kept."""
 
-    def __init__(self, total: int, kept: Iterable[Rollout], config: RunConfig) -> None:
+    def __init__(self, config: RunConfig, total: int = 0) -> None:
         self.total = total
         self.config = config
         self.done = self.fresh = self.unscored = 0
-        self.values: dict[str, list[float]] = {}
+        self.sums: dict[str, float] = {}
+        self.counts: dict[str, int] = {}
         self.latest: Rollout | None = None
         self.waits: Sequence[str] = ()
         self.usage = {"agent": Usage(), "human": Usage()}
         self.start = time.monotonic()
-        for rollout in kept:
-            self._count(rollout)
+
+    def keep(self, rollout: Rollout) -> None:
+        """Count a rollout that was finished before."""
+        self._count(rollout)
 
     def add(self, rollout: Rollout) -> None:
         """Count a rollout that has just finished."""
@@ -101,7 +108,8 @@ class Tally:
         measured = dict(_measures(rollout, self.config.scoring))
         self.unscored += not measured
         for name, value in measured.items():
-            self.values.setdefault(name, []).append(value)
+            self.sums[name] = self.sums.get(name, 0.0) + value
+            self.counts[name] = self.counts.get(name, 0) + 1
         for turn in rollout.turns:
             self.usage["agent"] += turn.agent_usage or Usage()
             self.usage["human"] += turn.human_usage or Usage()
@@ -112,8 +120,8 @@ class Tally:
 
     def text(self) -> str:
         """Return one line: scores, rate, tokens, cost."""
-        means = ((name, sum(each) / len(each)) for name, each in self.values.items())
-        parts = [f"{name} {100 * mean:.1f} %" for name, mean in means]
+        means = {name: total / self.counts[name] for name, total in self.sums.items()}
+        parts = [f"{name} {100 * mean:.1f} %" for name, mean in means.items()]
         if time.monotonic() - self.start >= MEASURABLE:
             parts.append(f"{self.rate():.0f}/min")
         parts += [self._tokens(role) for role in self.usage if self.usage[role].requests]
@@ -181,9 +189,9 @@ class Display:
 
 
 @contextmanager
-def progress(total: int, kept: Iterable[Rollout], config: RunConfig) -> Iterator[Display]:
-    """Show the progress of `total` dialogues; tell the yielded display of each finished one."""
-    tally = Tally(total, kept, config)
+def progress(tally: Tally, total: int) -> Iterator[Display]:
+    """Show the progress of `total` dialogues, of which a tally has some; tell the yielded display of each other one."""
+    tally.total, tally.start = total, time.monotonic()
     if tally.done:
         show_kept(tally.done, total)
     with (_live if errors().is_terminal else _plain)(tally) as show:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -184,6 +184,22 @@ class RunFolder:
         except OSError as cause:
             raise UserError(f"{path}: cannot be written: {cause.strerror}") from cause
         return path
+
+    @contextmanager
+    def replacing(self, name: str) -> Iterator[BinaryIO]:
+        """Yield a file that takes the place of a file of the folder when all of it is written."""
+        path = self.path / name
+        draft = path.with_name(f".{name}.new")
+        try:
+            with draft.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError as cause:
+            raise UserError(f"{path}: cannot be written: {cause.strerror}") from cause
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:

@@ -88,7 +88,7 @@ def _size(evaluation: Evaluation) -> str:
     size = f"{count(tasks, 'task')} x {config.trials} = {dialogues}"
     if config.shard is None:
         return size
-    return f"{shard_name(config.shard)}, {len(evaluation.cells()):,} of {size}"
+    return f"{shard_name(config.shard)}, {evaluation.planned:,} of {size}"
 
 
 def finish(evaluation: Evaluation, *, interrupted: bool = False) -> int:
@@ -98,22 +98,26 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False) -> int:
     """
     from colbench.cli.report import write_and_show
 
-    if interrupted and not evaluation.folder.rollouts():
+    if interrupted and not evaluation.folder.has_rollouts:
         say("interrupted; the same command continues")
         return UNSCORED
     report = write_and_show(
         evaluation.folder, evaluation.tasks, evaluation.config, evaluation.others, short=True
     )
     code = exit_code(report)
-    latest = {rollout.key: rollout for rollout in evaluation.folder.rollouts()}
     if interrupted:
         say("interrupted; the same command continues")
-    elif broken := broken_agent(latest.values()):
+    elif broken := broken_agent(each for _, each in evaluation.folder.latest()):
         say(broken)
         return UNSCORED
-    elif code and any(not rollout.settled for rollout in latest.values()):
+    elif code and _is_unsettled(report):
         say("the same command retries unscored dialogues")
     return code
+
+
+def _is_unsettled(report: RunReport) -> bool:
+    """Return True if dialogues failed for what is not the agent's fault."""
+    return any(each.failures.keys() - {"agent"} for each in report.domains.values())
 
 
 def exit_code(report: RunReport) -> int:

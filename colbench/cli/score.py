@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from msgspec.structs import replace
 
 from colbench.cli.evaluate import exit_code
 from colbench.cli.report import write_and_show
+from colbench.cli.rescored import Delta, Lost
 from colbench.command import describe
 from colbench.config import RunConfig, settings
-from colbench.domain import Metric
 from colbench.errors import UserError
+from colbench.event_loop import in_order
 from colbench.flags import add_config_flags, read_config
-from colbench.progress import progress
+from colbench.progress import Tally, progress
 from colbench.registry import get_domain
 from colbench.report.baseline import load_others
 from colbench.resources import RunResources
-from colbench.rollout import Failure, Rollout, encode_rollout
+from colbench.rollout import Rollout, encode_rollout, placed_rollouts
+from colbench.rollout_file import StoredRollouts
 from colbench.run_folder import RunFolder
 from colbench.selection import recorded_tasks
 from colbench.task import Task
@@ -69,16 +71,20 @@ def run(args: argparse.Namespace) -> int:
     by_id = {task.id: task for task in tasks}
     others = load_others(config, tasks)
     with folder.lock():
-        before = folder.rollouts()
-        if not before:
-            raise UserError(f"{folder.path} has no rollouts to score")
         resources = RunResources(config, tasks)
-        _require_tools(folder, before, resources)
-        scored = asyncio.run(_rescore(before, by_id, resources, config))
-        after, lost = keep_verdicts(before, scored)
-        folder.write("rollouts.jsonl", b"".join(map(encode_rollout, after)))
-        folder.save(replace(record, config=config, environments=resources.environments))
-    show_delta(before, after)
+        places = _places(folder, resources)
+        with folder.replacing(folder.rollouts_path.name) as file, folder.reader() as reader:
+            before = StoredRollouts(reader, places)
+            delta, lost = asyncio.run(_rescore(before, by_id, resources, config, file))
+        folder.save(
+            replace(
+                record,
+                config=config,
+                sandbox=resources.isolation,
+                environments=resources.environments,
+            )
+        )
+    delta.show()
     show_recorded(folder, record.config, config)
     code = exit_code(write_and_show(folder, tasks, config, others))
     if lost:
@@ -86,15 +92,31 @@ def run(args: argparse.Namespace) -> int:
     return 1 if lost else code
 
 
-def _require_tools(folder: RunFolder, rollouts: Sequence[Rollout], resources: RunResources) -> None:
-    """Raise UserError if scoring again would remove metrics that cannot be computed here."""
-    for name, tools in resources.by_domain.items():
-        lost = [metric for metric in tools.lacking() if any(_has(r, metric) for r in rollouts)]
-        if lost:
-            raise UserError(
-                f"{folder.path}: its {name} answers have the {lost[0]}, which cannot be computed again here; "
-                f"nothing was written. {get_domain(name).remedy}"
-            )
+def _places(folder: RunFolder, resources: RunResources) -> list[int]:
+    """Return where the dialogues of a run are in its file, in the order in which they ended first.
+
+    Raises UserError if there is none, or if scoring again would remove metrics that cannot be computed here.
+    """
+    places: dict[str, int] = {}
+    lacking = {name: set(tools.lacking()) for name, tools in resources.by_domain.items()}
+    if folder.rollouts_path.exists():
+        for placed in placed_rollouts(folder.rollouts_path):
+            places[placed.rollout.key] = placed.start
+            _require_tools(folder, placed.rollout, lacking)
+    if not places:
+        raise UserError(f"{folder.path} has no rollouts to score")
+    return list(places.values())
+
+
+def _require_tools(
+    folder: RunFolder, rollout: Rollout, lacking: Mapping[str, Collection[str]]
+) -> None:
+    lost = [metric for metric in sorted(lacking.get(rollout.domain, ())) if _has(rollout, metric)]
+    if lost:
+        raise UserError(
+            f"{folder.path}: its {rollout.domain} answers have the {lost[0]}, which cannot be computed again here; "
+            f"nothing was written. {get_domain(rollout.domain).remedy}"
+        )
 
 
 def _has(rollout: Rollout, metric: str) -> bool:
@@ -102,26 +124,13 @@ def _has(rollout: Rollout, metric: str) -> bool:
     return any(score is not None and metric in score.metrics for score in scores)
 
 
-def keep_verdicts(
-    before: Sequence[Rollout], after: Sequence[Rollout]
-) -> tuple[list[Rollout], list[Failure]]:
-    """Return the rollouts after scoring, with old verdicts where scoring failed, and the failures."""
-    kept, failures = [], []
-    for old, new in zip(before, after, strict=True):
-        lost = new.failure if old.settled and not new.settled else None
-        kept.append(old if lost else new)
-        if lost:
-            failures.append(lost)
-    return kept, failures
-
-
-def _warn(lost: Sequence[Failure]) -> None:
+def _warn(lost: Lost) -> None:
     from colbench.console import errors, printable
     from colbench.numbers import count
 
-    some = count(len(lost), "dialogue")
-    keep = "keeps its verdict" if len(lost) == 1 else "keep their verdicts"
-    reason = printable(lost[0].reason)
+    some = count(lost.dialogues, "dialogue")
+    keep = "keeps its verdict" if lost.dialogues == 1 else "keep their verdicts"
+    reason = printable(lost.reason)
     errors().print(
         f"{some} could not be scored again and {keep}: {reason}",
         highlight=False,
@@ -131,11 +140,16 @@ def _warn(lost: Sequence[Failure]) -> None:
 
 
 async def _rescore(
-    rollouts: Sequence[Rollout], tasks: dict[str, Task], resources: RunResources, config: RunConfig
-) -> list[Rollout]:
+    before: Sequence[Rollout],
+    tasks: dict[str, Task],
+    resources: RunResources,
+    config: RunConfig,
+    file: BinaryIO,
+) -> tuple[Delta, Lost]:
+    """Score rollouts again and write them to a file, in their order. Where scoring fails the old verdict stays."""
     from colbench.runner import score_rollout
 
-    slots = asyncio.Semaphore(2 * resources.workers)
+    slots, delta, lost = asyncio.Semaphore(2 * resources.workers), Delta(), Lost()
     async with resources:
         judges = resources.scorers()
 
@@ -144,29 +158,18 @@ async def _rescore(
                 return rollout
             task = tasks[rollout.task_id]
             async with slots:
-                scored = await score_rollout(judges[task.domain], task, rollout, rollout.answer)
-            display.count(scored)
-            return scored
+                return await score_rollout(judges[task.domain], task, rollout, rollout.answer)
 
-        with progress(len(rollouts), [r for r in rollouts if r.answer is None], config) as display:
-            return await asyncio.gather(*map(again, rollouts))
-
-
-def show_delta(before: Sequence[Rollout], after: Sequence[Rollout]) -> None:
-    """Print, for each scoring mode, the mean before and after and how many verdicts changed."""
-    from rich.table import Table
-
-    from colbench.console import console
-
-    table = Table(box=None, pad_edge=False, title="scored again", title_justify="left")
-    for column in ("mode", "before", "after", "delta", "changed"):
-        table.add_column(column, justify="left" if column == "mode" else "right")
-    for label, mode, metric in _measures(before, after):
-        old, new = _values(before, mode, metric), _values(after, mode, metric)
-        if old or new:
-            changed = sum(old.get(key) != new.get(key) for key in old.keys() | new.keys())
-            table.add_row(label, _mean(old), _mean(new), _delta(old, new), str(changed))
-    console().print(table)
+        with progress(Tally(config), len(before)) as display:
+            async for old, scored in in_order(before, again, most=8 * resources.workers):
+                failure = scored.failure if old.settled and not scored.settled else None
+                new = old if failure else scored
+                if failure:
+                    lost.add(failure)
+                file.write(encode_rollout(new))
+                delta.add(old, new)
+                display.count(new)
+    return delta, lost
 
 
 def show_recorded(folder: RunFolder, before: RunConfig, after: RunConfig) -> None:
@@ -183,31 +186,3 @@ def show_recorded(folder: RunFolder, before: RunConfig, after: RunConfig) -> Non
             markup=False,
             soft_wrap=True,
         )
-
-
-def _measures(*runs: Sequence[Rollout]) -> Iterator[tuple[str, str, Metric]]:
-    """Yield label, scoring mode and metric of each row of the table."""
-    for name in dict.fromkeys(rollout.domain for run in runs for rollout in run):
-        domain = get_domain(name)
-        for mode in domain.modes:
-            yield mode, mode, domain.primary
-            if domain.fallback:
-                yield f"{mode}, {domain.fallback.label}", mode, domain.fallback
-
-
-def _values(rollouts: Sequence[Rollout], mode: str, metric: Metric) -> dict[str, float]:
-    return {
-        rollout.key: value
-        for rollout in rollouts
-        if (value := metric.of(rollout.scores.get(mode))) is not None
-    }
-
-
-def _mean(values: dict[str, float]) -> str:
-    return f"{100 * sum(values.values()) / len(values):.2f} %" if values else "unscored"
-
-
-def _delta(old: dict[str, float], new: dict[str, float]) -> str:
-    if not old or not new:
-        return "-"
-    return f"{100 * (sum(new.values()) / len(new) - sum(old.values()) / len(old)):+.2f}"

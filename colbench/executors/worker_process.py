@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from colbench.cell_queue import CellQueue, Job
-from colbench.errors import UserError, WorkerError
+from colbench.errors import ColBenchError, UserError, WorkerError
 from colbench.executors.messages import (
     Begin,
     Ended,
@@ -116,7 +116,11 @@ class WorkerProcess:
                 self._log(message)
 
     async def _hand_out(self, queue: CellQueue, places: Mapping[str, int]) -> None:
-        job = await queue.next()
+        try:
+            job = await queue.next()
+        except ColBenchError as error:  # such as a task of which not all can be told
+            queue.stop(error)
+            return
         if job is None:
             self._link.send(NoMore())
             return

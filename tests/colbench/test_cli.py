@@ -513,7 +513,7 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys):
 
 
 def test_the_rate_of_dialogues_is_shown_after_some_seconds():
-    tally = Tally(2, [], RunConfig())
+    tally = Tally(RunConfig(), 2)
     assert "/min" not in tally.text()
     tally.start -= 60
     assert "0/min" in tally.text()

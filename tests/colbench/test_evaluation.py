@@ -42,8 +42,11 @@ class Watching(colbench.Observer):
     def on_start(self, record: object) -> None:
         self.events.append("start")
 
-    def on_resume(self, kept: Sequence[colbench.Rollout], total: int) -> None:
-        self.events.append((len(kept), total))
+    def on_kept(self, rollout: colbench.Rollout) -> None:
+        self.events.append(f"kept {rollout.task_id}")
+
+    def on_resume(self, kept: int, total: int) -> None:
+        self.events.append((kept, total))
 
     def on_rollout(self, rollout: colbench.Rollout) -> None:
         self.events.append(rollout.task_id)
@@ -88,7 +91,9 @@ def test_a_finished_run_is_resumed_in_its_folder_and_observed(tmp_path):
     assert first.events[:2] == ["start", (0, 3)]
     assert first.events[-1] == "end"
     assert len(first.events) == 6
-    assert second.events == ["start", (3, 3), "end"]
+    finished = sorted(f"kept {name}" for name in first.events[2:5])
+    assert [second.events[0], *second.events[4:]] == ["start", (3, 3), "end"]
+    assert sorted(second.events[1:4]) == finished
 
 
 async def test_it_runs_where_an_event_loop_runs():

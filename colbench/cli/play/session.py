@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from colbench.task import Task
 
 if TYPE_CHECKING:
     from colbench.cells import Cell
+    from colbench.earlier import Earlier
     from colbench.executors import Executor
     from colbench.runner import Runner
 
@@ -76,8 +77,8 @@ class PlaySession(Evaluation):
     async def run_pending(
         self,
         executor: Executor,
-        pending: Sequence[Cell],
-        earlier: dict[str, Rollout],
+        pending: Iterable[Cell],
+        earlier: Earlier,
         append: Callable[[Rollout], None],
         observer: Observer,  # noqa: ARG002 - the dialogue itself is on the screen
     ) -> None:
@@ -104,7 +105,7 @@ class PlaySession(Evaluation):
         self,
         runner: Runner,
         left: Sequence[Cell],
-        earlier: dict[str, Rollout],
+        earlier: Earlier,
         done: Callable[[Rollout], None],
     ) -> None:
         for number, cell in enumerate(left):

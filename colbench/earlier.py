@@ -1,0 +1,48 @@
+"""What an earlier attempt at a run left in its folder, one key for each dialogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from colbench.failures import is_own_exception
+from colbench.rollout import Rollout
+from colbench.rollout_file import RolloutReader
+
+
+class Earlier(Mapping[str, Rollout]):
+    """The dialogues of an earlier attempt that are not settled, each read from the file when it is asked for.
+
+    While every settled one failed by an exception of the agent's own, these are among them.
+    """
+
+    def __init__(self, reader: RolloutReader) -> None:
+        self.settled: set[str] = set()
+        """Keys of the dialogues that are finished."""
+        self.works = False
+        """True if one of them ended otherwise than by an exception of the agent's own."""
+        self._reader = reader
+        self._places: dict[str, int] = {}
+        self._crashed: dict[str, int] = {}
+
+    def add(self, place: int, rollout: Rollout) -> None:
+        """Add a dialogue whose line begins at a byte offset."""
+        if not rollout.settled:
+            self._places[rollout.key] = place
+            return
+        self.settled.add(rollout.key)
+        if rollout.failure is None or not is_own_exception(rollout.failure):
+            self.works = True
+            self._crashed.clear()
+        elif not self.works:
+            self._crashed[rollout.key] = place
+
+    def __getitem__(self, key: str) -> Rollout:
+        place = self._places.get(key)
+        return self._reader.at(self._crashed[key] if place is None else place)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._places
+        yield from self._crashed
+
+    def __len__(self) -> int:
+        return len(self._places) + len(self._crashed)
