@@ -73,8 +73,8 @@ _NUMBERS: dict[str, int] = {}
 
 
 @lru_cache(maxsize=65536)
-def _evidence(example: str) -> Array:
-    """Return the words of an example and their synonyms, an array of `WORD_WORTH` with an entry for each."""
+def _evidence(example: str) -> bytes:
+    """Return the words of an example and their synonyms, as the bytes of an array of `WORD_WORTH`."""
     words = features(example)
     length = _length(words.values())
     own = [(word, 1.0, worth / length if worth > EMPTY else 0.0) for word, worth in words.items()]
@@ -88,7 +88,7 @@ def _evidence(example: str) -> Array:
         (_NUMBERS.setdefault(word, len(_NUMBERS)), count, likeness)
         for word, count, likeness in (*own, *others)
     ]
-    return np.array(numbered, WORD_WORTH)
+    return np.array(numbered, WORD_WORTH).tobytes()
 
 
 class _Classes:
@@ -97,9 +97,9 @@ class _Classes:
     def __init__(self, classes: Sequence[Sequence[str]]) -> None:
         self._sizes = np.array([len(examples) for examples in classes])
         found = [_evidence(example) for examples in classes for example in examples]
-        together = np.concatenate([np.empty(0, WORD_WORTH), *found])
+        together = np.frombuffer(b"".join(found), WORD_WORTH)
         number, count, likeness = (together[name] for name in WORD_WORTH.names or ())
-        widths = list(map(len, found))
+        widths = [len(each) // WORD_WORTH.itemsize for each in found]
         class_of = np.repeat(np.repeat(np.arange(len(classes)), self._sizes), widths)
         words, rank = np.unique(number, return_inverse=True)
         self._words = words.astype(np.int32)
