@@ -29,6 +29,8 @@ import colbench
 from colbench.evaluation import Observer
 
 TICKS = os.sysconf("SC_CLK_TCK")
+BUNDLED = 1000
+"""Bundled tasks; more dialogues are further trials."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -141,7 +143,8 @@ def dialogues(count: int) -> Iterator[Callable[[int], Cost]]:
             agent_args=args,
             human=model,
             human_args=args,
-            limit=count,
+            limit=min(count, BUNDLED),
+            trials=max(1, count // BUNDLED),
             concurrency=128,
         )
 
