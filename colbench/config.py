@@ -182,6 +182,16 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         AtLeastOne,
         Option("run", "dialogues that run at the same time", metavar="N", effect="execution"),
     ] = 64
+    processes: Annotated[
+        AtLeastOne | Literal["auto"],
+        Option(
+            "run",
+            "processes that dialogues, scoring and rendering are divided among, or auto for one per core if there is "
+            "enough to do",
+            metavar="N",
+            effect="execution",
+        ),
+    ] = 1
     dialogue_timeout: Annotated[
         Positive,
         Option(

@@ -89,8 +89,10 @@ def misspelled(name: str, known: Collection[str]) -> str | None:
 
 def _reason(message: str, kind: Any, steps: list[str]) -> str:
     if message.startswith("Invalid enum value"):
-        choices = [value for part in _at(kind, steps) for value in getattr(part, "values", ())]
-        return f"expected {_either(map(str, choices))}"
+        parts = _at(kind, steps)
+        numbers = [TYPES["int"] for part in parts if isinstance(part, inspect.IntType)]
+        choices = [str(value) for part in parts for value in getattr(part, "values", ())]
+        return f"expected {_either(iter([*numbers, *choices]))}"
     message = message.partition(", got ")[0].replace("`array` of length 2", "two values")
     return TYPE.sub(_in_words, message[:1].lower() + message[1:])
 
@@ -102,7 +104,7 @@ def _in_words(found: re.Match[str]) -> str:
     return _either(TYPES.get(name, name) for name in names)
 
 
-def _either(values: Iterator[str] | map[str]) -> str:
+def _either(values: Iterator[str]) -> str:
     *others, last = values
     return f"{', '.join(others)} or {last}" if others else last
 

@@ -10,7 +10,8 @@ ColBenchError
            ├── SimulatorError  the simulated human failed
            ├── SandboxError    the code sandbox failed
            ├── RenderError     the browser failed
-           └── ScorerError     the scorer failed
+           ├── ScorerError     the scorer failed
+           └── WorkerError     a process that runs dialogues was lost
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-Boundary = Literal["agent", "endpoint", "simulator", "sandbox", "render", "scorer"]
+Boundary = Literal["agent", "endpoint", "simulator", "sandbox", "render", "scorer", "worker"]
 Kind = Literal[
     "",
     "timeout",
@@ -118,6 +119,12 @@ class ScorerError(InfrastructureError):
     """The scorer failed."""
 
     boundary: Boundary = "scorer"
+
+
+class WorkerError(InfrastructureError):
+    """A process that runs dialogues was lost, such as one that the system killed."""
+
+    boundary: Boundary = "worker"
 
 
 @contextmanager

@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,24 +21,26 @@ from msgspec.structs import replace
 
 from colbench import event_loop
 from colbench.agent_isolation import find_agent, isolate, process_of, read_isolation
+from colbench.cell_queue import CellQueue
+from colbench.cells import Cell, plan
 from colbench.config import RunConfig, digest, without_address
 from colbench.config_values import config_of
-from colbench.descriptors import provide_descriptors
 from colbench.earlier import Earlier
 from colbench.errors import UserError
+from colbench.executors import Executor
+from colbench.executors.local import LocalExecutor
+from colbench.executors.processes import ProcessExecutor, count_processes, shares
 from colbench.export import encode_lines
 from colbench.failures import matches, read_reasons
-from colbench.interfaces import Agent, HumanSimulator, LogKeeper, StatefulAgent
-from colbench.models.servers import current_servers, waits_told
+from colbench.interfaces import Agent, HumanSimulator, StatefulAgent
+from colbench.models.servers import waits_told
 from colbench.participants import (
-    Role,
     describe_for,
     find_participant,
-    learned,
     require_domains,
     require_tokens,
     spec_of,
-    start,
+    why_single,
 )
 from colbench.plugins import require_method
 from colbench.registry import get_domain
@@ -48,7 +49,6 @@ from colbench.resources import RunResources
 from colbench.rollout import Rollout, cell_key
 from colbench.run import Run
 from colbench.run_folder import RunFolder, RunRecord, make_record
-from colbench.runner import Cell, Runner, plan
 from colbench.selection import find_tasks, require_tasks, select, task_source
 from colbench.shards import in_shard
 from colbench.task import Task
@@ -129,6 +129,11 @@ class Evaluation:
         self.record = make_record(config, resolved, task_source(config.tasks, self.tasks))
         self.folder = RunFolder(out or default_folder(config, self.record.digest))
         self.folder.refuse_foreign()
+        self._out = out
+        single = why_single("agent", self.agent, given=agent is not None)
+        single = single or why_single("human", self.human, given=human is not None)
+        self.processes = count_processes(config, self.planned, single)
+        """Processes that hold the dialogues; 1: this one."""
 
     def _find_tasks(self, config: RunConfig) -> tuple[RunConfig, list[Task]]:
         if self._given is None:
@@ -143,11 +148,11 @@ class Evaluation:
         gone, AgentError if every dialogue fails by an exception of the agent's own; then what was finished is in the
         folder, and running again continues.
         """
-        dialogues = min(self.config.concurrency, self.planned)
-        provide_descriptors(dialogues, self.agent)
-        async with self.resources as resources:
+        async with self.executor() as executor:
             record = replace(
-                self.record, sandbox=resources.isolation, environments=resources.environments
+                self.record,
+                sandbox=executor.isolation,
+                environments=dict(executor.environments),
             )
             observer.on_start(record)
             with self.folder.writing(record) as writer:
@@ -161,9 +166,39 @@ class Evaluation:
                     try:
                         if kept < self.planned:
                             pending = self._pending(earlier)
-                            await self.run_pending(pending, earlier, writer.append, observer)
+                            await self.run_pending(
+                                executor, pending, earlier, writer.append, observer
+                            )
                     finally:
                         observer.on_end()
+
+    def executor(self) -> Executor:
+        """Return what holds the dialogues of the run."""
+        at_once = min(self.config.concurrency, self.planned)
+        if self.processes == 1:
+            return self.local_executor(at_once)
+        return ProcessExecutor(
+            self.config,
+            self.tasks,
+            shares(self.config, at_once, min(self.processes, at_once)),
+            out=self._out,
+            log_folder=self._log_folder,
+        )
+
+    def local_executor(self, dialogues: int) -> LocalExecutor:
+        """Return what holds dialogues in this process, so many at a time."""
+        return LocalExecutor(
+            self.config,
+            self.agent,
+            self.human,
+            self.resources,
+            dialogues=dialogues,
+            log_folder=self._log_folder,
+        )
+
+    @property
+    def _log_folder(self) -> Path:
+        return self.folder.path / "agent-log"
 
     @cached_property
     def planned(self) -> int:
@@ -212,6 +247,7 @@ class Evaluation:
 
     async def run_pending(
         self,
+        executor: Executor,
         pending: Iterable[Cell],
         earlier: Earlier,
         append: Callable[[Rollout], None],
@@ -223,41 +259,14 @@ class Evaluation:
             append(rollout)
             observer.on_rollout(rollout)
 
-        async with waits_told(observer.on_wait), AsyncExitStack() as stack:
-            broken_after = None if earlier.works else BROKEN_AFTER
-            concurrency = min(self.config.concurrency, self.planned)
-            runner = await self.start(stack, concurrency, broken_after)
+        broken_after = None if earlier.works else BROKEN_AFTER
+        queue = CellQueue(pending, earlier, done, broken_after)
+        async with waits_told(lambda waits: observer.on_wait(list(map(str, waits)))):
             try:
-                await runner.run(pending, earlier, done)
+                await executor.run(queue)
             finally:
-                self.folder.note_learned(learned(self.agent, self.human))
-
-    async def start(
-        self, stack: AsyncExitStack, concurrency: int, broken_after: int | None = BROKEN_AFTER
-    ) -> Runner:
-        """Return the runner, with agent and human started; they stop with the stack.
-
-        `broken_after`: see `Runner`.
-        """
-        current_servers().patience = self.config.endpoint_patience
-        if isinstance(self.agent, LogKeeper):
-            self.agent.use_log_folder(self.folder.path / "agent-log")
-        roles: tuple[tuple[Role, Any], ...] = (("agent", self.agent), ("human", self.human))
-        for role, participant in roles:  # the agent first: the human may use a server it starts
-            await start(stack, role, participant)
-        for _, participant in roles:
-            self.resources.equip(participant)
-        return Runner(
-            agent=self.agent,
-            human=self.human,
-            scorers=self.resources.scorers(),
-            max_turns=self.config.max_turns,
-            concurrency=concurrency,
-            dialogue_timeout=self.config.dialogue_timeout,
-            scoring_slots=self.resources.workers,
-            record_tokens=self.config.record_tokens,
-            broken_after=broken_after,
-        )
+                self.folder.note_learned(executor.learned)
+        queue.raise_stopped()
 
 
 async def evaluate_async(

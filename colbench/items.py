@@ -90,7 +90,7 @@ def tokens_of(source: str) -> tuple[set[str], set[float], set[str]]:
 
 def mentioned(items: Items, text: str) -> Items:
     """Return those of the items that occur in a text."""
-    words = f" {' '.join(split_words(text))} "
+    words = split_words(text)
     return Items(
         identifiers=_spoken(items.identifiers, words),
         numbers=items.numbers & frozenset(numbers_of(text)),
@@ -99,18 +99,19 @@ def mentioned(items: Items, text: str) -> Items:
     )
 
 
-def _spoken(items: Iterable[Words], words: str) -> frozenset[Words]:
-    return frozenset(item for item in items if f" {' '.join(item)} " in words)
+def _spoken(items: Iterable[Words], words: Words) -> frozenset[Words]:
+    known, text = frozenset(words), f" {' '.join(words)} "
+    return frozenset(item for item in items if item[0] in known and f" {' '.join(item)} " in text)
 
 
 def split_words(text: str) -> Words:
     """Split a text, or a name such as `total_cost`, into lower-case words."""
-    return tuple(word.lower() for word in WORD.findall(text))
+    return tuple(map(str.lower, WORD.findall(text)))
 
 
 def ngrams(text: str) -> Iterator[Words]:
     """Return the runs of four tokens of a text."""
-    tokens = [token.lower() for token in TOKEN.findall(text)]
+    tokens = list(map(str.lower, TOKEN.findall(text)))
     return zip(*(tokens[start:] for start in range(NGRAM)), strict=False)
 
 

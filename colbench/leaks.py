@@ -20,7 +20,7 @@ Which items a source has is the domain's to say (`Domain.items`). Pure functions
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from sys import intern
 
@@ -88,35 +88,53 @@ def _asked(task: Task, secret: Items, question: str) -> Items:
     asked = mentioned(secret, question)
     stems = _stems(question)
     for topics, said in _facts(secret, task.hidden.facts):
-        if any(topic <= stems for topic in topics):
+        if _about_one(topics, stems):
             asked |= said
     return asked
 
 
-@lru_cache(maxsize=CACHED_TASKS)
-def _facts(
-    secret: Items, facts: tuple[Fact, ...]
-) -> tuple[tuple[frozenset[frozenset[str]], Items], ...]:
-    """Return for each fact its topics and examples, and what of the secret its statement says."""
-    return tuple(
-        (
-            _topics(fact.topics, fact.examples),
-            mentioned(secret, fact.statement),
-        )
-        for fact in facts
+def _about_one(topics: _Topics, stems: frozenset[str]) -> bool:
+    """Return True if the stems of one of some topics are all among those of a question."""
+    return any(
+        all(map(stems.__contains__, rest)) for stem in (*stems, "") for rest in topics.get(stem, ())
     )
 
 
+@lru_cache(maxsize=CACHED_TASKS)
+def _facts(secret: Items, facts: tuple[Fact, ...]) -> tuple[tuple[_Topics, Items], ...]:
+    """Return for each fact its topics and examples, and what of the secret its statement says."""
+    return tuple(
+        (_topics(fact.topics, fact.examples), said_by(secret, fact.statement)) for fact in facts
+    )
+
+
+@lru_cache(maxsize=2048)
+def said_by(secret: Items, statement: str) -> Items:
+    """Return what of the secret a statement says; the statements of a task are compared with every reply."""
+    return mentioned(secret, statement)
+
+
+_Topics = Mapping[str, Sequence[tuple[str, ...]]]
+"""The stems of topics and examples by the longest of each, so that few have to be compared with a question.
+
+One without a stem is under an empty text: it is in every question.
+"""
+
+
 @lru_cache(maxsize=4096)
-def _topics(topics: tuple[str, ...], examples: tuple[str, ...]) -> frozenset[frozenset[str]]:
-    """Return the stems of each topic and example; tasks of one family and theme share them."""
-    return frozenset(map(_example, (*topics, *examples)))
+def _topics(topics: tuple[str, ...], examples: tuple[str, ...]) -> _Topics:
+    """Return the stems of topics and examples; tasks of one family and theme share them."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for longest, *others in dict.fromkeys(map(_example, (*topics, *examples))):
+        found.setdefault(longest, []).append(tuple(others))
+    return found
 
 
 @lru_cache(maxsize=CACHED_TEXTS)
-def _example(text: str) -> frozenset[str]:
-    """Return the stems of a topic or an example, which several facts of a family share."""
-    return frozenset(map(intern, _stems(text)))
+def _example(text: str) -> tuple[str, ...]:
+    """Return the stems of a topic or an example, the longest first; several facts of a family share it."""
+    stems = sorted(map(intern, _stems(text)), key=lambda stem: (-len(stem), stem))
+    return tuple(stems) or ("",)
 
 
 def _stems(text: str) -> frozenset[str]:

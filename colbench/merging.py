@@ -16,6 +16,7 @@ from typing import BinaryIO, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.cells import Cell, plan
 from colbench.descriptors import raise_limit
 from colbench.errors import UserError
 from colbench.numbers import count
@@ -24,7 +25,6 @@ from colbench.report.model import RunReport
 from colbench.report.write import write_report
 from colbench.rollout import Rollout, placed_rollouts, without_times
 from colbench.run_folder import RunFolder, RunRecord, flat_pins, hold
-from colbench.runner import Cell, plan
 from colbench.selection import recorded_tasks
 
 NAMED = 5

@@ -93,6 +93,20 @@ def require_tokens(agent: object, config: RunConfig) -> None:
         )
 
 
+def why_single(role: Role, participant: object, *, given: bool) -> str:
+    """Return why a run with this participant has a single process; empty if it can have several.
+
+    One that was given as an object cannot go to another process; others say it in their attribute `single_process`.
+    """
+    if given:
+        return (
+            f"the {role} was given as an object, which cannot go to another process; name it by a spec, such as "
+            f"my_{role}.py:My{role.title()}, or leave it at 1"
+        )
+    reason: str = getattr(participant, "single_process", "")
+    return reason
+
+
 async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
     """Enter a participant that is a context manager; it is left with the stack, and may then fail without harm."""
     if not hasattr(participant, "__aenter__"):

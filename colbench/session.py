@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from colbench.asking.opening import opening
+from colbench.cells import Cell
 from colbench.clock import Clock, supervised
 from colbench.config import RunConfig, digest
 from colbench.config_values import config_of
@@ -25,7 +26,7 @@ from colbench.registry import get_domain
 from colbench.resources import RunResources
 from colbench.rollout import Rollout, Turn, cell_seed
 from colbench.run_folder import now
-from colbench.runner import Cell, Runner, make_rollout
+from colbench.runner import Runner, make_rollout
 from colbench.score import Score
 from colbench.selection import find_tasks, require_tasks, select
 from colbench.task import Task

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,7 @@ def _task(row: _Row) -> Task:
         reference=row.ground_truth,
         tests=tuple(row.test_cases.values()),
         information=row.hidden_information or row.ground_truth,
-        facts=row.facts,
+        facts=tuple(map(_sharing, row.facts)),
     )
     domain = row.domain or (BACKEND if row.test_cases else FRONTEND)
     if domain == FRONTEND and "<" not in row.ground_truth:
@@ -143,6 +143,24 @@ def _task(row: _Row) -> Task:
     if row.id:
         return task
     return msgspec.structs.replace(task, id=f"{task.function_name or domain}-{task.hash[:8]}")
+
+
+@lru_cache(maxsize=8192)
+def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return one object for equal texts."""
+    return texts
+
+
+def _sharing(fact: Fact) -> Fact:
+    """Return an equal fact that shares its topics and examples with those of other tasks, as of one family."""
+    topics, examples = _shared(fact.topics), _shared(fact.examples)
+    return msgspec.structs.replace(fact, topics=topics, examples=examples)
+
+
+def with_shared_texts(task: Task) -> Task:
+    """Return an equal task that shares topics and examples with others, after it came from another process."""
+    facts = tuple(map(_sharing, task.hidden.facts))
+    return msgspec.structs.replace(task, hidden=msgspec.structs.replace(task.hidden, facts=facts))
 
 
 def row_from_task(task: Task) -> dict[str, Any]:

@@ -17,6 +17,12 @@ from colbench.prompted_human import PromptedHuman
 from colbench_agents.model import ModelAgent
 from colbench_agents.vllm_server import STARTUP_TIMEOUT, VLLMServer, shared_server
 
+SINGLE_PROCESS = (
+    "vllm: starts a server in the process of the run; start one yourself (`vllm serve MODEL`) and name it "
+    "openai:MODEL@URL, or leave it at 1"
+)
+"""Why a run with such an agent or human has one process."""
+
 
 class _Running:
     """A server and its client, started and stopped together."""
@@ -47,6 +53,7 @@ class VLLMAgent:
     """
 
     records_tokens = True
+    single_process = SINGLE_PROCESS
 
     def __init__(
         self,
@@ -113,6 +120,8 @@ class VLLMAgent:
 
 class VLLMHuman(PromptedHuman):
     """`vllm:MODEL_OR_PATH` as the human; the arguments are those of PromptedHuman and of VLLMAgent."""
+
+    single_process = SINGLE_PROCESS
 
     def __init__(
         self,

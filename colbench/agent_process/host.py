@@ -10,6 +10,7 @@ import asyncio
 import os
 import resource
 import sys
+from collections.abc import Sequence
 from threading import Lock, Thread
 from typing import Any, BinaryIO
 
@@ -38,7 +39,7 @@ from colbench.errors import ColBenchError, EndpointError, UserError, describe_ex
 from colbench.interfaces import ResourceUser, Viewer
 from colbench.loop_watch import watched_loop
 from colbench.messages import clean
-from colbench.models.servers import current_servers, waits_told
+from colbench.models.servers import Wait, current_servers, waits_told
 from colbench.registry import domain_names
 
 
@@ -127,7 +128,7 @@ class Host:
         Thread(target=self._read, args=(loop, requests), daemon=True, name="colbench-read").start()
         self._pace.start()
         with watched_loop():
-            async with waits_told(lambda waits: self._wire.say(Waiting(sentences=tuple(waits)))):
+            async with waits_told(self._tell_waits):
                 while request := await requests.get():
                     if isinstance(request, Enter):
                         await self._enter()
@@ -136,6 +137,9 @@ class Host:
                 await self._dialogues.stop()
         self._pace.stop()
         await self._leave()
+
+    def _tell_waits(self, waits: Sequence[Wait]) -> None:
+        self._wire.say(Waiting(sentences=tuple(map(str, waits))))
 
     def _read(
         self, loop: asyncio.AbstractEventLoop, requests: asyncio.Queue[ToAgent | None]

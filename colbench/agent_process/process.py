@@ -32,7 +32,7 @@ from colbench.agent_process.protocol import (
 )
 from colbench.clock import RUNNING, Clock
 from colbench.errors import AgentError
-from colbench.models.servers import current_servers
+from colbench.models.servers import Wait, current_servers
 
 
 class AgentProcess(Program):
@@ -170,7 +170,7 @@ class AgentProcess(Program):
             case Learned(sentences=sentences):
                 self.learned = sentences
             case Waiting(sentences=sentences):
-                current_servers().waits_elsewhere[self] = sentences
+                current_servers().waits_elsewhere[self] = [Wait(reason=said) for said in sentences]
             case Entered() if self._entering and not self._entering.done():
                 self._entering.set_result(None)
             case Error() as error if self._entering and not self._entering.done():

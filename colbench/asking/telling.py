@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from sys import intern
 
 from msgspec import Struct
 
 from colbench.facts.human import MOST_FACTS, NO_CODE, REST_UNKNOWN, UNKNOWN, WHAT
 from colbench.items import WORD, Items, mentioned
-from colbench.leaks import STEM, hidden_items
+from colbench.leaks import STEM, hidden_items, said_by
 from colbench.registry import get_domain
 from colbench.task import Fact, Task
 
@@ -66,15 +67,15 @@ def _without(reply: str, statements: Iterable[str]) -> str:
 
 def heard(task: Task, reply: str) -> Heard:
     """Return the hidden items and word stems of a text."""
-    return _heard(hidden_items(task), reply[:LONGEST_REPLY])
+    text = reply[:LONGEST_REPLY]
+    items = mentioned(hidden_items(task), text)
+    return Heard(text=text, literals=literals(items), stems=_stems(text))
 
 
-def _heard(secret: Items, text: str) -> Heard:
-    return Heard(text=text, literals=literals(mentioned(secret, text)), stems=_stems(text))
-
-
-_statement = lru_cache(maxsize=4096)(_heard)
-"""The statements of a task are compared with every reply of its dialogues."""
+@lru_cache(maxsize=2048)
+def _statement(secret: Items, text: str) -> Heard:
+    """Return what `heard` does of a statement; those of a task are compared with every reply of its dialogues."""
+    return Heard(text=text, literals=literals(said_by(secret, text)), stems=_stems(text))
 
 
 def was_told(task: Task, fact: Fact, replies: Sequence[Heard]) -> bool:
@@ -95,4 +96,4 @@ def literals(items: Items) -> Literals:
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(word[:STEM].lower() for word in WORD.findall(text))
+    return frozenset(intern(word[:STEM].lower()) for word in WORD.findall(text))

@@ -73,6 +73,8 @@ def show_plan(evaluation: Evaluation) -> None:
         ("run", f"{evaluation.folder.path}  (configuration {record.digest[:12]})"),
     ):
         show_line(name, value)
+    if evaluation.processes > 1:
+        show_line("workers", count(evaluation.processes, "process", "processes"))
     if record.pins["agent"]["process"] != IN_PROCESS:
         show_line("process", record.pins["agent"]["process"])
     if evaluation.agent_access:

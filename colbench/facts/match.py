@@ -66,16 +66,15 @@ def _length(worths: Iterable[float]) -> float:
     return math.hypot(*worths) or 1.0
 
 
+WORD_WORTH = np.dtype([("number", np.int32), ("count", np.float32), ("likeness", np.float64)])
+"""A word of an example: its number, how much it counts there, and how much for likeness (empty words: 0)."""
 _NUMBERS: dict[str, int] = {}
 """A number for each word of an example, as arrays hold it."""
 
 
 @lru_cache(maxsize=65536)
-def _evidence(example: str) -> Array:
-    """Return the words of an example and their synonyms, an array of shape (3, words).
-
-    The rows are the word's number, how much it counts in the example, and how much for likeness (empty words: 0).
-    """
+def _evidence(example: str) -> bytes:
+    """Return the words of an example and their synonyms, as the bytes of an array of `WORD_WORTH`."""
     words = features(example)
     length = _length(words.values())
     own = [(word, 1.0, worth / length if worth > EMPTY else 0.0) for word, worth in words.items()]
@@ -89,7 +88,7 @@ def _evidence(example: str) -> Array:
         (_NUMBERS.setdefault(word, len(_NUMBERS)), count, likeness)
         for word, count, likeness in (*own, *others)
     ]
-    return np.array(numbered, float).reshape(-1, 3).T
+    return np.array(numbered, WORD_WORTH).tobytes()
 
 
 class _Classes:
@@ -98,8 +97,9 @@ class _Classes:
     def __init__(self, classes: Sequence[Sequence[str]]) -> None:
         self._sizes = np.array([len(examples) for examples in classes])
         found = [_evidence(example) for examples in classes for example in examples]
-        number, count, likeness = np.concatenate([np.empty((3, 0)), *found], axis=1)
-        widths = [each.shape[1] for each in found]
+        together = np.frombuffer(b"".join(found), WORD_WORTH)
+        number, count, likeness = (together[name] for name in WORD_WORTH.names or ())
+        widths = [len(each) // WORD_WORTH.itemsize for each in found]
         class_of = np.repeat(np.repeat(np.arange(len(classes)), self._sizes), widths)
         words, rank = np.unique(number, return_inverse=True)
         self._words = words.astype(np.int32)
@@ -113,7 +113,7 @@ class _Classes:
         kept = np.flatnonzero(likeness)
         kept = kept[np.argsort(rank[kept], kind="stable")]
         self._starts = np.searchsorted(rank[kept], np.arange(len(words) + 1)).astype(np.int32)
-        self._slots = slot[kept].astype(np.int32)
+        self._slots = slot[kept].astype(np.min_scalar_type(int(slot.max(initial=0))))
         self._likeness = likeness[kept]
 
     def having(self, words: Array) -> Array:

@@ -9,6 +9,9 @@ from contextlib import asynccontextmanager, contextmanager
 from itertools import chain
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from colbench.errors import EndpointError
 from colbench.models.limits import AdaptiveLimit
 from colbench.numbers import count
@@ -21,6 +24,31 @@ TOLD_AFTER = 2.0
 """Seconds after which a wait is worth telling."""
 WAIT_INTERVAL = 1.0
 """Seconds between two looks at what is waited for."""
+
+
+class Wait(Struct, frozen=True, kw_only=True):
+    """Something that is waited for."""
+
+    url: str = ""
+    """Of the model server; empty where another program says in its own words what it waits for."""
+    reason: str
+    requests: int = 0
+    """Requests that were refused and wait; 0: the server cannot be reached."""
+    seconds: int = 0
+
+    def __str__(self) -> str:
+        if not self.url:
+            return self.reason
+        if not self.requests:
+            return f"{self.url} cannot be reached for {self.seconds} s: {self.reason}; trying again"
+        waiting = f"{count(self.requests, 'request')} waiting for {self.seconds} s"
+        return f"{self.url}: {waiting}: {self.reason}"
+
+    def __add__(self, other: Wait) -> Wait:
+        """Return the wait of two processes for the same server."""
+        longer = self if self.seconds >= other.seconds else other
+        reached = self.requests and other.requests
+        return replace(longer, requests=self.requests + other.requests if reached else 0)
 
 
 class Server:
@@ -102,17 +130,20 @@ class Server:
             if not self._backing_off[reason]:
                 del self._backing_off[reason]
 
-    def wait_text(self) -> str:
-        """Return what is waited for, such as a rate limit, in one line; empty if nothing worth telling is."""
+    def wait(self) -> Wait | None:
+        """Return what is waited for, such as a rate limit; None if nothing worth telling is."""
         now = time.monotonic()
         if self._down_since is not None and now - self._down_since >= TOLD_AFTER:
-            return f"{self.url} cannot be reached for {now - self._down_since:.0f} s: {self._reason}; trying again"
+            return Wait(url=self.url, reason=self._reason, seconds=int(now - self._down_since))
         since = self._refused_since
         if since is not None and self._backing_off and now - since >= TOLD_AFTER:
-            reason = max(self._backing_off, key=lambda each: self._backing_off[each])
-            requests = count(sum(self._backing_off.values()), "request")
-            return f"{self.url}: {requests} waiting for {now - since:.0f} s: {reason}"
-        return ""
+            return Wait(
+                url=self.url,
+                reason=max(self._backing_off, key=lambda each: self._backing_off[each]),
+                requests=sum(self._backing_off.values()),
+                seconds=int(now - since),
+            )
+        return None
 
 
 class Servers:
@@ -120,12 +151,18 @@ class Servers:
 
     def __init__(self) -> None:
         self.patience = PATIENCE
-        self.waits_elsewhere: dict[object, Sequence[str]] = {}
-        """What other processes wait for, such as an agent's, one line a server, by who says it."""
+        self.sharers = 1
+        """Processes among which the limit of each server is divided."""
+        self.waits_elsewhere: dict[object, Sequence[Wait]] = {}
+        """What other processes wait for, such as an agent's, by who says it."""
         self._by_url = dict[str, Server]()
 
     def join(self, url: str, concurrency: int) -> Server:
-        """Return the server at an address, with at most `concurrency` requests in flight; the least given one holds."""
+        """Return the server at an address, with at most `concurrency` requests in flight; the least given one holds.
+
+        Where `sharers` processes share it, each may have that part of them, but at least one.
+        """
+        concurrency = max(1, concurrency // self.sharers)
         server = self._by_url.get(url)
         if server is None:
             server = self._by_url[url] = Server(url, concurrency, self.patience)
@@ -142,10 +179,14 @@ class Servers:
             server.stop()
             self._by_url.pop(server.url, None)
 
-    def waits(self) -> list[str]:
-        """Return what is waited for, one line a server."""
-        own = [text for server in self._by_url.values() if (text := server.wait_text())]
-        return list(dict.fromkeys([*own, *chain.from_iterable(self.waits_elsewhere.values())]))
+    def waits(self) -> list[Wait]:
+        """Return what is waited for, one entry a server."""
+        own = (server.wait() for server in self._by_url.values())
+        found: dict[str, Wait] = {}
+        for wait in chain(filter(None, own), *self.waits_elsewhere.values()):
+            name = wait.url or wait.reason
+            found[name] = found[name] + wait if name in found else wait
+        return list(found.values())
 
 
 _BY_LOOP: WeakKeyDictionary[asyncio.AbstractEventLoop, Servers] = WeakKeyDictionary()
@@ -157,11 +198,11 @@ def current_servers() -> Servers:
 
 
 @asynccontextmanager
-async def waits_told(tell: Callable[[Sequence[str]], None]) -> AsyncIterator[None]:
+async def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AsyncIterator[None]:
     """Call `tell` with what the servers of this event loop are waited for, each time that it has changed."""
 
     async def watch() -> None:
-        told: list[str] = []
+        told: list[Wait] = []
         while True:
             await asyncio.sleep(WAIT_INTERVAL)
             waits = current_servers().waits()

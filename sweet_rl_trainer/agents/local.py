@@ -38,6 +38,10 @@ GATHER = 0.01
 """Seconds in which replies that are waited for are gathered."""
 HELD = 32_768
 """Tokens of unfinished dialogues whose keys and values are held."""
+SINGLE_PROCESS = (
+    "local: would load its weights in each process, and batches would be smaller; leave it at 1"
+)
+"""Why a run with such an agent or human has one process."""
 
 
 class LocalAgent(PromptedAgent):
@@ -46,6 +50,8 @@ class LocalAgent(PromptedAgent):
     `dtype` is the weights' data type, `rows` the number of replies in a batch. With `answers=False` the agent never
     answers (`no_answer`). Raises UserError if `model` is not a checkpoint.
     """
+
+    single_process = SINGLE_PROCESS
 
     def __init__(
         self,
@@ -75,6 +81,8 @@ class LocalAgent(PromptedAgent):
 
 class LocalHuman(PromptedHuman):
     """`local:FOLDER` as the human; an agent with the same checkpoint, `dtype` and `rows` shares its weights."""
+
+    single_process = SINGLE_PROCESS
 
     def __init__(
         self,

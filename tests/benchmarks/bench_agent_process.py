@@ -18,10 +18,11 @@ from typing import Any
 
 from colbench.agent_isolation import isolate
 from colbench.agent_process.python import PythonAgent
+from colbench.cells import plan
 from colbench.config import RunConfig
 from colbench.plugins import resolve
 from colbench.rollout import Rollout
-from colbench.runner import Runner, plan
+from colbench.runner import Runner
 from colbench.score import Score
 from colbench.task import Hidden, Task
 

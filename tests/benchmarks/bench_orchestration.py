@@ -22,13 +22,14 @@ from pathlib import Path
 import aiohttp  # noqa: F401 - start-up is not what is measured
 from serving import served
 
+from colbench.cells import Cell, plan
 from colbench.config import RunConfig
 from colbench.dialogue import read_move
 from colbench.interfaces import Episode
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.plugins import resolve_tasks
 from colbench.run_folder import RunFolder, TaskSource, make_record
-from colbench.runner import Cell, Runner, plan
+from colbench.runner import Runner
 from colbench.score import Score
 from colbench.simulators.model import ModelHuman
 from colbench.task import Task, distinguish
@@ -90,8 +91,8 @@ async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
             )
             with folder.writing(record) as writer:
                 await runner.run(plan(tasks, 1, record.digest, 0), {}, writer.append)
-            done = folder.rollouts()
-            if len(done) != len(tasks) or any(len(r.turns) != TURNS for r in done):
+            turns = [len(rollout.turns) for _, rollout in folder.latest()]
+            if turns != [TURNS] * len(tasks):
                 raise AssertionError("the run is not what was to be measured")
 
 

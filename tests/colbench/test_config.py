@@ -56,6 +56,7 @@ OTHER = {
     "shard": (2, 3),
     "task_ids": ("a",),
     "concurrency": 7,
+    "processes": "auto",
     "dialogue_timeout": 8.5,
     "endpoint_patience": 9.5,
     "sandbox_workers": 2,

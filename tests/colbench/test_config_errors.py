@@ -25,6 +25,7 @@ class Outer(Struct, forbid_unknown_fields=True):
     count: int | None = None
     mixed: str | int | float = 0
     on: bool = False
+    parts: int | Literal["auto"] = 1
 
 
 def problem(values: Any, kind: Any = Outer, **options: Any) -> Any:
@@ -37,6 +38,7 @@ def problem(values: Any, kind: Any = Outer, **options: Any) -> Any:
     ("values", "message"),
     [
         ({"count": "x"}, "count: expected a whole number; given: x"),
+        ({"parts": "x"}, "parts: expected a whole number or auto; given: x"),
         ({"on": 2}, "on: expected true or false; given: 2"),
         ({"pair": [1]}, "pair: expected two values; given: 1"),
         ({"mixed": []}, "mixed: expected a number or a text; given: []"),

@@ -43,6 +43,7 @@ CHANGED = RunConfig(
     shard=(2, 3),
     task_ids=("one", "two"),
     concurrency=7,
+    processes="auto",
     dialogue_timeout=8.5,
     endpoint_patience=9.5,
     sandbox_workers=2,

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from colbench.cells import plan
 from colbench.errors import AgentError, EndpointError, InfrastructureError, UserError
 from colbench.hosted.sessions import HostedSession, measures, session_for
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
-from colbench.runner import plan
 from colbench.task import Task
 
 FEW = {"limit": 2, "sandbox_workers": 1}

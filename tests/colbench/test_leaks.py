@@ -125,3 +125,33 @@ def test_what_is_volunteered_beside_the_answer_is_a_leak() -> None:
     reply = "You start with 4, and at night it is 20 percent more."
     assert leak("What does it start at?", reply, with_facts()).literals == 1 / 4
     assert leak("Hello?", reply, with_facts()).literals == 2 / 4
+
+
+TOPICS = ("cheap minimum", "", "fee fee", "the rate", "a a a", "distance rate fee")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the fee?",
+        "A minimum rate?",
+        "cheapest minimum",
+        "distances, rates and fees",
+        "",
+        "a",
+    ],
+)
+@pytest.mark.parametrize("topics", [TOPICS[:1], TOPICS[2:], TOPICS[3:], TOPICS[5:], TOPICS])
+def test_a_fact_is_asked_for_if_a_question_has_all_stems_of_a_topic(
+    question: str, topics: tuple[str, ...]
+) -> None:
+    """Compared with the definition: what such a fact says is no leak."""
+    fact = Fact(name="f", topics=topics, statement="It is 2.5 a distance, 1.2 at night.")
+    hidden = Hidden(reference=REFERENCE, facts=(fact,))
+    of = Task(id="t", domain="backend", request=REQUEST, hidden=hidden)
+
+    def stems(text: str) -> set[str]:
+        return {word.strip("?,")[:5] for word in text.lower().split()}
+
+    asked = any(stems(topic) <= stems(question) for topic in topics)
+    assert (leak(question, "It is 2.5.", of).literals == 0) == asked

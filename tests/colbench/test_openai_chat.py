@@ -254,7 +254,9 @@ async def test_a_server_that_goes_away_is_waited_for_and_uses_up_no_try(client):
         await chat.__aenter__()
     asked = [asyncio.create_task(ask(chat)) for _ in range(5)]
     await asyncio.sleep(2.5)
-    assert re.search(r"cannot be reached for \d s: cannot connect", current_servers().waits()[0])
+    assert re.search(
+        r"cannot be reached for \d s: cannot connect", str(current_servers().waits()[0])
+    )
     async with ScriptedServer(echo, port=port) as server:
         replies = await asyncio.gather(*asked)
         assert len(server.requests) == 5

@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 import pytest
 from msgspec.structs import replace
 
+from colbench.cell_queue import GIVE_UP_AFTER
+from colbench.cells import plan
 from colbench.errors import EndpointError, SandboxError, SimulatorError, UserError
 from colbench.messages import Message
-from colbench.runner import GIVE_UP_AFTER, Runner, plan
+from colbench.runner import Runner
 from colbench.score import Score
 from colbench.task import Hidden, Task
 

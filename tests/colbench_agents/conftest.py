@@ -11,8 +11,9 @@ from uuid import uuid4
 
 import pytest
 
+from colbench.cells import plan
 from colbench.rollout import Rollout
-from colbench.runner import Runner, plan
+from colbench.runner import Runner
 from colbench.sandbox.agent import AgentSandbox, why_not
 from colbench.score import Score
 from colbench.task import Hidden, Task

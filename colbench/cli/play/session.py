@@ -16,6 +16,7 @@ from colbench.cli.play.pen import Pen, QuitError
 from colbench.cli.play.person import Desk, PersonAgent, PersonHuman
 from colbench.config import RunConfig, derive_seed
 from colbench.evaluation import Evaluation, Observer
+from colbench.executors.local import LocalExecutor
 from colbench.numbers import count
 from colbench.participants import Role
 from colbench.progress import show_environments, show_line
@@ -26,8 +27,10 @@ from colbench.selection import select, task_source
 from colbench.task import Task
 
 if TYPE_CHECKING:
+    from colbench.cells import Cell
     from colbench.earlier import Earlier
-    from colbench.runner import Cell, Runner
+    from colbench.executors import Executor
+    from colbench.runner import Runner
 
 
 class _Environments(Observer):
@@ -46,7 +49,7 @@ class PlaySession(Evaluation):
         self.role = role
         self.desk = Desk(keyboard)
         super().__init__(
-            replace(config, task_ids=()),
+            replace(config, task_ids=(), processes=1),
             agent=PersonAgent(self.desk) if role == "agent" else None,
             human=PersonHuman(self.desk, config.max_turns) if role == "human" else None,
             out=out,
@@ -73,6 +76,7 @@ class PlaySession(Evaluation):
 
     async def run_pending(
         self,
+        executor: Executor,
         pending: Iterable[Cell],
         earlier: Earlier,
         append: Callable[[Rollout], None],
@@ -83,7 +87,8 @@ class PlaySession(Evaluation):
         left = [cells[task.id] for task in self.queue if task.id in cells]
         async with AsyncExitStack() as stack:
             stack.callback(self.desk.waiting.stop)
-            runner = await self.start(stack, 1)
+            assert isinstance(executor, LocalExecutor)  # noqa: S101 - it has one process
+            runner = await executor.start(stack, 1)
 
             def done(rollout: Rollout) -> None:
                 append(rollout)

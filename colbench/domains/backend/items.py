@@ -6,12 +6,13 @@ import ast
 import builtins
 import keyword
 import warnings
-from collections.abc import Iterator
 
 from colbench.items import Items, make_items, tokens_of
 
 LARGEST = 1e300
 """Beyond it an integer may have no float."""
+NAMING = ("id", "attr", "arg", "name")
+"""Fields of syntax nodes that hold names."""
 PYTHON = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"self"}
 
 
@@ -32,11 +33,5 @@ def _named(source: str) -> tuple[set[str], set[float], set[str]]:
     constants = [node.value for node in nodes if isinstance(node, ast.Constant)]
     numbers = {float(c) for c in constants if isinstance(c, int | float) and c < LARGEST}
     texts = {c for c in constants if isinstance(c, str)}
-    return {name for node in nodes for name in _names(node)}, numbers, texts
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    for field in ("id", "attr", "arg", "name"):
-        name = getattr(node, field, None)
-        if isinstance(name, str):
-            yield name
+    names = (vars(node).get(field) for node in nodes for field in NAMING)
+    return {name for name in names if isinstance(name, str)}, numbers, texts

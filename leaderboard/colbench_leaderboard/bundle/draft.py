@@ -10,13 +10,13 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from colbench.cells import Cell, plan
 from colbench.config import digest
 from colbench.errors import UserError
 from colbench.flags import command_flags
 from colbench.rollout import Rollout, cell_key
 from colbench.rollout_file import StoredRollouts
 from colbench.run_folder import RunFolder, RunRecord
-from colbench.runner import Cell, plan
 from colbench.selection import recorded_tasks
 from colbench.task import Task
 from colbench_leaderboard.bundle.redaction import PublicRecord, public_record, public_spec

@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from colbench.cells import Cell
 from colbench.config import RunConfig, derive_seed
 from colbench.participants import agent_prompt
 from colbench.registry import installed_domains
 from colbench.rollout import Rollout
-from colbench.runner import Cell
 from colbench.session import Session
 from colbench.task import Task
 

@@ -1,0 +1,184 @@
+"""The queue of a run: hands out its cells, takes back what became of them, and decides when the run stops early."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.cells import Cell
+from colbench.errors import AgentError, ColBenchError, EndpointError
+from colbench.failures import broken_agent, is_own_exception
+from colbench.rollout import Failure, Rollout
+
+GIVE_UP_AFTER = 20
+"""Dialogues in a row that ended because a model server did not answer, before the run stops."""
+LOSSES = 2
+"""Workers lost with a cell, after which it is given up in this attempt."""
+SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """A cell to run."""
+
+    cell: Cell
+    kept: Rollout | None = None
+    """Its dialogue from an earlier attempt, of which only the scoring is to be done again."""
+    lost: int = 0
+    """Workers that were lost while they had it."""
+
+
+class CellSource(Protocol):
+    """Where a runner gets cells, and whom it tells what became of them: a `CellQueue`, or one in another process."""
+
+    async def next(self) -> Job | None:
+        """Return the next cell; None when the run is over."""
+        ...
+
+    def ended(self, failure: Failure | None) -> None:
+        """Take note of how a dialogue ended, which is still to be scored."""
+        ...
+
+    def finished(self, rollout: Rollout) -> None:
+        """Take a finished rollout. What it raises ends the run at once."""
+        ...
+
+    def stop(self, error: ColBenchError) -> None:
+        """Stop the dialogues of the run for an error; those that have ended are still scored."""
+        ...
+
+    def stopping(self, stop: Callable[[], None]) -> AbstractContextManager[None]:
+        """Call `stop` when the dialogues of the run are to stop, until the context is left."""
+        ...
+
+
+class CellQueue:
+    """The cells of one run, for any number of runners.
+
+    `earlier` holds, by key, rollouts of an earlier attempt; `done` is called with each finished rollout. After
+    `broken_after` dialogues that all ended by an exception of the agent's own the run ends; None: it goes on.
+    """
+
+    def __init__(
+        self,
+        cells: Iterable[Cell],
+        earlier: Mapping[str, Rollout],
+        done: Callable[[Rollout], None],
+        broken_after: int | None = None,
+    ) -> None:
+        self.stopped: ColBenchError | None = None
+        """Why the dialogues were stopped."""
+        self._cells = iter(cells)
+        self._upcoming = next(self._cells, None)
+        self._earlier = earlier
+        self._done = done
+        self._broken_after = broken_after
+        self._returned: deque[Job] = deque()
+        self._running = 0
+        self._changed = asyncio.Event()
+        self._stops: list[Callable[[], None]] = []
+        self._unanswered = 0
+        watched = earlier.values() if broken_after else ()
+        self._crashed = [each for each in watched if _crashed(each.failure)]
+        self._works = any(each.settled and not _crashed(each.failure) for each in watched)
+        """True if a dialogue ended otherwise than by an exception of the agent's own."""
+
+    @property
+    def is_over(self) -> bool:
+        """True if no cell will be handed out any more."""
+        return bool(self.stopped) or not (self._upcoming or self._returned or self._running)
+
+    async def next(self) -> Job | None:
+        """Return the next cell; None when all are finished, or the dialogues were stopped.
+
+        While the last cells run it waits: a worker may be lost, and its cells are handed out again.
+        """
+        while not self.is_over:
+            if job := self._take():
+                self._running += 1
+                return job
+            self._changed.clear()
+            await self._changed.wait()
+        return None
+
+    def _take(self) -> Job | None:
+        if self._returned:
+            return self._returned.popleft()
+        cell = self._upcoming
+        if cell is None:
+            return None
+        self._upcoming = next(self._cells, None)
+        kept = self._earlier.get(cell.key)
+        return Job(cell=cell, kept=kept if kept and _only_scoring_failed(kept) else None)
+
+    def ended(self, failure: Failure | None) -> None:
+        """Take note of how a dialogue ended. Too many in a row that were lost with a model server stop the others."""
+        settled = failure is None or failure.boundary == "agent"
+        self._works = self._works or (settled and not _crashed(failure))
+        lost = failure is not None and failure.boundary == "endpoint"
+        self._unanswered = self._unanswered + 1 if lost else 0
+        if failure and self._unanswered >= GIVE_UP_AFTER:
+            reason = f"{GIVE_UP_AFTER} dialogues in a row were lost; {failure.reason}"
+            self.stop(EndpointError(reason))
+
+    def finished(self, rollout: Rollout) -> None:
+        """Take a finished rollout. Raises AgentError if every dialogue so far failed by an exception of the agent's."""
+        self._running -= 1
+        if not self._running:
+            self._changed.set()
+        self._done(rollout)
+        if not self._broken_after or self._works:
+            return
+        if _crashed(rollout.failure):
+            self._crashed.append(rollout)
+        if len(self._crashed) >= self._broken_after:
+            raise AgentError(broken_agent(self._crashed))
+
+    def give_back(self, jobs: Iterable[Job]) -> list[Job]:
+        """Take back the cells of a lost worker, and return those that were lost too often: their failures are due."""
+        again = [replace(job, lost=job.lost + 1) for job in jobs]
+        kept = [job for job in again if job.lost < LOSSES]
+        self._returned.extend(kept)
+        self._running -= len(kept)
+        self._changed.set()
+        return [job for job in again if job.lost >= LOSSES]
+
+    def stop(self, error: ColBenchError) -> None:
+        """Stop the dialogues of all runners for an error, which `raise_stopped` raises; only the first one counts."""
+        if self.stopped is None:
+            self.stopped = error
+            self._changed.set()
+            for stop in self._stops:
+                stop()
+
+    def raise_stopped(self) -> None:
+        """Raise the error for which the dialogues were stopped, if they were."""
+        if self.stopped:
+            raise self.stopped
+
+    @contextmanager
+    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Call `stop` when the dialogues are to stop, until the context is left."""
+        self._stops.append(stop)
+        try:
+            yield
+        finally:
+            self._stops.remove(stop)
+
+
+def _crashed(failure: Failure | None) -> bool:
+    return failure is not None and is_own_exception(failure)
+
+
+def _only_scoring_failed(rollout: Rollout) -> bool:
+    failure = rollout.failure
+    return (
+        rollout.answer is not None
+        and failure is not None
+        and failure.boundary in SCORING_BOUNDARIES
+    )

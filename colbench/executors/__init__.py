@@ -1,0 +1,38 @@
+"""Executors: where the dialogues of a run are held, in this process or in several.
+
+An executor is entered before the first cell is taken, and says then how answers are isolated. It takes cells from a
+source and tells it what became of them; the source is the run's one queue (`colbench.cell_queue`). A further executor,
+such as one for a cluster, starts a `LocalExecutor` elsewhere and carries the messages of `messages` there and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from colbench.cell_queue import CellQueue
+
+
+class Executor(Protocol):
+    """Holds the dialogues of a run."""
+
+    learned: dict[str, list[str]]
+    """What was learned of the models and their servers, by role; known once it has run."""
+
+    @property
+    def isolation(self) -> str:
+        """How answers are isolated from this machine; known once entered."""
+        ...
+
+    @property
+    def environments(self) -> Mapping[str, str]:
+        """Version and settings of the tools of each domain that has any; known once entered."""
+        ...
+
+    async def __aenter__(self) -> Executor: ...
+
+    async def __aexit__(self, *error: object) -> None: ...
+
+    async def run(self, queue: CellQueue) -> None:
+        """Run and score the cells of a queue until it has no more; raises what the queue raises."""
+        ...

@@ -1,0 +1,93 @@
+"""The executor that holds dialogues in this process, in the running event loop."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from colbench.cell_queue import CellSource
+from colbench.config import RunConfig
+from colbench.descriptors import provide_descriptors
+from colbench.interfaces import LogKeeper
+from colbench.models.servers import current_servers
+from colbench.participants import Role, learned, start
+from colbench.resources import RunResources
+from colbench.runner import Runner
+
+
+class LocalExecutor:
+    """Holds at most `dialogues` at a time.
+
+    `log_folder` is for the log of an agent that keeps one. The limits of model servers are divided among `sharers`
+    processes, of which this is one.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        agent: Any,
+        human: Any,
+        resources: RunResources,
+        *,
+        dialogues: int,
+        log_folder: Path,
+        sharers: int = 1,
+    ) -> None:
+        self.learned: dict[str, list[str]] = {}
+        self._config = config
+        self._agent = agent
+        self._human = human
+        self._resources = resources
+        self._dialogues = dialogues
+        self._log_folder = log_folder
+        self._sharers = sharers
+
+    @property
+    def isolation(self) -> str:
+        """How answers are isolated from this machine; known once entered."""
+        return self._resources.isolation
+
+    @property
+    def environments(self) -> dict[str, str]:
+        """Version and settings of the tools of each domain that has any."""
+        return self._resources.environments
+
+    async def __aenter__(self) -> LocalExecutor:
+        provide_descriptors(self._dialogues, self._agent)
+        await self._resources.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._resources.__aexit__(*error)
+
+    async def run(self, queue: CellSource) -> None:
+        """Start agent and human, and run and score the cells of a queue; raises what the queue raises."""
+        async with AsyncExitStack() as stack:
+            runner = await self.start(stack, self._dialogues)
+            try:
+                await runner.serve(queue)
+            finally:
+                self.learned = learned(self._agent, self._human)
+
+    async def start(self, stack: AsyncExitStack, concurrency: int) -> Runner:
+        """Return the runner, with agent and human started; they stop with the stack."""
+        servers = current_servers()
+        servers.patience, servers.sharers = self._config.endpoint_patience, self._sharers
+        if isinstance(self._agent, LogKeeper):
+            self._agent.use_log_folder(self._log_folder)
+        roles: tuple[tuple[Role, Any], ...] = (("agent", self._agent), ("human", self._human))
+        for role, participant in roles:  # the agent first: the human may use a server it starts
+            await start(stack, role, participant)
+        for _, participant in roles:
+            self._resources.equip(participant)
+        return Runner(
+            agent=self._agent,
+            human=self._human,
+            scorers=self._resources.scorers(),
+            max_turns=self._config.max_turns,
+            concurrency=concurrency,
+            dialogue_timeout=self._config.dialogue_timeout,
+            scoring_slots=self._resources.workers,
+            record_tokens=self._config.record_tokens,
+        )

@@ -1,0 +1,181 @@
+"""The messages between a run and a process that holds some of its dialogues, and the link that carries them."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from colbench import errors
+from colbench.config import RunConfig
+from colbench.errors import BoundaryError, ColBenchError, Kind
+from colbench.models.servers import Wait
+from colbench.rollout import Failure, Rollout
+from colbench.task import Task
+
+T = TypeVar("T")
+LENGTH = 8
+"""Bytes of the number before a message that says how long it is."""
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """The part of a run's limits that one process has."""
+
+    dialogues: int
+    """At a time."""
+    sandbox_workers: int
+    browser_workers: int
+    sharers: int
+    """Processes of the run."""
+
+
+class Start(Struct, frozen=True, kw_only=True, tag="start"):
+    """To a worker: the run that it takes part in."""
+
+    config: RunConfig
+    share: Share
+    tasks: tuple[Task, ...]
+    """All tasks of the run."""
+    out: str | None
+    """The folder that was given for the run."""
+    log_folder: str
+
+
+class Begin(Struct, frozen=True, tag="begin"):
+    """To a worker: agent and human are to start, and the dialogues with them."""
+
+
+class Give(Struct, frozen=True, kw_only=True, tag="give"):
+    """To a worker: a cell to run."""
+
+    task: int
+    """Its place among the tasks of the run."""
+    trial: int
+    key: str
+    seed: int
+    request: str
+    kept: Rollout | None = None
+
+
+class NoMore(Struct, frozen=True, tag="no-more"):
+    """To a worker: the dialogues are over, or to be stopped. What has ended is still to be scored."""
+
+
+class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
+    """From a worker: sandbox, browser and whatever else it needs run."""
+
+    isolation: str
+    environments: dict[str, str]
+
+
+class Next(Struct, frozen=True, tag="next"):
+    """From a worker: it has room for one more dialogue."""
+
+
+class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
+    """From a worker: a dialogue has ended, and is to be scored."""
+
+    failure: Failure | None
+
+
+class Finished(Struct, frozen=True, kw_only=True, tag="finished"):
+    """From a worker: a dialogue is scored."""
+
+    rollout: Rollout
+
+
+class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
+    """From a worker: what it waits for now."""
+
+    waits: tuple[Wait, ...]
+
+
+class Logged(Struct, frozen=True, kw_only=True, tag="logged"):
+    """From a worker: a line for the log."""
+
+    level: int
+    text: str
+
+
+class Stopped(Struct, frozen=True, kw_only=True, tag="stopped"):
+    """From a worker: an error for which the run is to stop."""
+
+    name: str
+    """Its class, of those in `colbench.errors`; empty: a mistake in ColBench or a plug-in, with its traceback."""
+    message: str
+    kind: Kind = ""
+
+
+class Over(Struct, frozen=True, kw_only=True, tag="over"):
+    """From a worker: all of its dialogues are finished, and agent and human have stopped."""
+
+    learned: dict[str, list[str]]
+
+
+ToWorker = Start | Begin | Give | NoMore
+FromWorker = Ready | Next | Ended | Finished | Waiting | Logged | Stopped | Over
+
+
+def stopped(error: Exception, trace: str = "") -> Stopped:
+    """Return the message of an error; `trace` is the traceback of one that is not ColBench's."""
+    known = (cls.__name__ for cls in type(error).__mro__ if cls.__module__ == errors.__name__)
+    kind = error.kind if isinstance(error, BoundaryError) else ""
+    return Stopped(name=next(known, ""), message=trace or str(error), kind=kind)
+
+
+def error_of(message: Stopped) -> ColBenchError:
+    """Return the error of a message; a RuntimeError is raised for one that is not ColBench's."""
+    if not message.name:
+        raise RuntimeError(message.message)
+    found: type[ColBenchError] = getattr(errors, message.name)
+    if issubclass(found, BoundaryError):
+        return found(message.message, kind=message.kind)
+    return found(message.message)
+
+
+class Link(Generic[T]):
+    """One end of a connection between two processes; `receives` is the type of the messages that come in."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        receives: Any,
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._decoder: msgspec.msgpack.Decoder[T] = msgspec.msgpack.Decoder(receives)
+
+    @classmethod
+    async def over(cls, end: socket.socket, receives: Any) -> Link[T]:
+        """Return the link over one end of a pair of sockets."""
+        reader, writer = await asyncio.open_connection(sock=end)
+        return cls(reader, writer, receives)
+
+    def send(self, message: ToWorker | FromWorker) -> None:
+        """Send a message; nothing happens if the other side is gone."""
+        if not self._writer.is_closing():
+            content = msgspec.msgpack.encode(message)
+            self._writer.writelines((len(content).to_bytes(LENGTH, "big"), content))
+
+    async def receive(self) -> T | None:
+        """Return the next message; None when the other side is gone."""
+        try:
+            length = int.from_bytes(await self._reader.readexactly(LENGTH), "big")
+            return self._decoder.decode(await self._reader.readexactly(length))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+
+    async def flush(self) -> None:
+        """Wait until the other side can take what was sent."""
+        try:
+            await self._writer.drain()
+        except ConnectionError:
+            return
+
+    def close(self) -> None:
+        """Close it; the other side receives None."""
+        self._writer.close()

@@ -1,0 +1,238 @@
+"""A process that holds a part of the dialogues of a run: `processes` starts it and is the other end of its link.
+
+It never outlives the process of the run, and leaves signals of the terminal to that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import os
+import signal
+import socket
+import traceback
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from msgspec.structs import replace
+
+from colbench import event_loop
+from colbench.agent_isolation import find_agent, isolate
+from colbench.cell_queue import Job
+from colbench.cells import Cell
+from colbench.errors import ColBenchError
+from colbench.executors.local import LocalExecutor
+from colbench.executors.messages import (
+    Begin,
+    Ended,
+    Finished,
+    Give,
+    Link,
+    Logged,
+    Next,
+    NoMore,
+    Over,
+    Ready,
+    Start,
+    ToWorker,
+    Waiting,
+    stopped,
+)
+from colbench.models.servers import Wait, waits_told
+from colbench.participants import find_participant
+from colbench.resources import RunResources
+from colbench.rollout import Failure, Rollout
+from colbench.task import Task, with_shared_texts
+
+PR_SET_PDEATHSIG = 1
+
+
+def main(handle: int, parent: int) -> None:
+    """Take part in the run of the process `parent`; `handle` is this end of the link."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(
+            number, _leave_to_the_run
+        )  # ignored signals would be inherited by what it starts
+    with suppress(asyncio.CancelledError):
+        event_loop.run(_take_part(socket.socket(fileno=handle)))
+
+
+def _leave_to_the_run(number: int, frame: FrameType | None) -> None:
+    """Do nothing: the process of the run decides when to stop."""
+
+
+async def _take_part(end: socket.socket) -> None:
+    link: Link[ToWorker] = await Link.over(end, ToWorker)
+    start = await link.receive()
+    if not isinstance(start, Start):
+        return
+    start = replace(start, tasks=tuple(map(with_shared_texts, start.tasks)))
+    with _log_sent(link):
+        try:
+            await _work(link, start)
+        except ColBenchError as error:
+            link.send(stopped(error))
+        except Exception as error:
+            link.send(stopped(error, traceback.format_exc()))
+    await link.flush()
+
+
+async def _work(link: Link[ToWorker], start: Start) -> None:
+    async with _executor(start) as executor:
+        link.send(Ready(isolation=executor.isolation, environments=executor.environments))
+        if not isinstance(await link.receive(), Begin):
+            return
+        source = RemoteQueue(link, start.tasks)
+        reading = asyncio.create_task(source.read())
+        async with _ends_with(reading), waits_told(lambda waits: link.send(_waiting(waits))):
+            await executor.run(source)
+        link.send(Over(learned=executor.learned))
+        await reading  # the resources last as long as those of the run's other workers
+
+
+@asynccontextmanager
+async def _ends_with(reading: asyncio.Task[None]) -> AsyncIterator[None]:
+    """Cancel this task when the process of the run says nothing any more."""
+    work = asyncio.current_task()
+
+    def end(_: asyncio.Task[None]) -> None:
+        if work:
+            work.cancel()
+
+    reading.add_done_callback(end)
+    try:
+        yield
+    finally:
+        reading.remove_done_callback(end)
+
+
+def _waiting(waits: Sequence[Wait]) -> Waiting:
+    return Waiting(waits=tuple(waits))
+
+
+def _executor(start: Start) -> LocalExecutor:
+    """Return what holds the dialogues, with this worker's share of the limits."""
+    share, out = start.share, Path(start.out) if start.out else None
+    config = replace(
+        start.config,
+        sandbox_workers=share.sandbox_workers,
+        browser_workers=share.browser_workers,
+    )
+    agent = find_agent(config)
+    isolate(agent, config, out)
+    return LocalExecutor(
+        config,
+        agent,
+        find_participant("human", config),
+        RunResources(config, start.tasks),
+        dialogues=share.dialogues,
+        log_folder=Path(start.log_folder),
+        sharers=share.sharers,
+    )
+
+
+class RemoteQueue:
+    """The run's queue of cells, which is in another process: the source of this one's runner."""
+
+    def __init__(self, link: Link[ToWorker], tasks: Sequence[Task]) -> None:
+        self._link = link
+        self._tasks = tasks
+        self._over = False
+        self._waiting: deque[asyncio.Future[Job | None]] = deque()
+        self._stops: list[Callable[[], None]] = []
+
+    async def read(self) -> None:
+        """Take what the run says until it says nothing any more."""
+        while message := await self._link.receive():
+            if isinstance(message, Give):
+                self._answer(self._job(message))
+            elif isinstance(message, NoMore):
+                self._end()
+
+    async def next(self) -> Job | None:
+        """Ask for the next cell, and return it; None when the run is over."""
+        if self._over:
+            return None
+        answer: asyncio.Future[Job | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(answer)
+        self._link.send(Next())
+        return await answer
+
+    def ended(self, failure: Failure | None) -> None:
+        """Tell how a dialogue ended, which is still to be scored."""
+        self._link.send(Ended(failure=failure))
+
+    def finished(self, rollout: Rollout) -> None:
+        """Hand over a finished rollout."""
+        self._link.send(Finished(rollout=rollout))
+
+    def stop(self, error: ColBenchError) -> None:
+        """Tell that the run is to stop, and stop the dialogues here."""
+        self._link.send(stopped(error))
+        self._end()
+
+    @contextmanager
+    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Call `stop` when the dialogues are to stop, until the context is left."""
+        self._stops.append(stop)
+        try:
+            yield
+        finally:
+            self._stops.remove(stop)
+
+    def _job(self, given: Give) -> Job:
+        cell = Cell(
+            task=self._tasks[given.task],
+            trial=given.trial,
+            key=given.key,
+            seed=given.seed,
+            request=given.request,
+        )
+        return Job(cell=cell, kept=given.kept)
+
+    def _answer(self, job: Job | None) -> None:
+        while self._waiting:
+            answer = self._waiting.popleft()
+            if not answer.done():
+                answer.set_result(job)
+                return
+
+    def _end(self) -> None:
+        self._over = True
+        while self._waiting:
+            self._answer(None)
+        for stop in self._stops:
+            stop()
+
+
+class _Sender(logging.Handler):
+    """Sends lines of the log to the process of the run."""
+
+    def __init__(self, link: Link[ToWorker]) -> None:
+        super().__init__()
+        self._link = link
+        self._loop = asyncio.get_running_loop()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send a line; it may come from any thread."""
+        line = Logged(level=record.levelno, text=record.getMessage())
+        self._loop.call_soon_threadsafe(self._link.send, line)
+
+
+@contextmanager
+def _log_sent(link: Link[ToWorker]) -> Iterator[None]:
+    log, sender = logging.getLogger("colbench"), _Sender(link)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    log.addHandler(sender)
+    try:
+        yield
+    finally:
+        log.removeHandler(sender)

@@ -1,0 +1,208 @@
+"""What several processes gain and cost: the same runs with one process and with two or more, in turns.
+
+    python tests/benchmarks/bench_processes.py [dialogues scoring rendering] [--processes 2] [--rounds 5]
+
+Where other programs use the cores, wall time says little; the CPU seconds do. `busiest` is the CPU of the process that
+has most to do, be it the run's own or a worker: with free cores, a run cannot be faster than that. Sandbox workers and
+browsers count in `all`. Starting is told apart. The model server of `dialogues` answers at once and is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from bench_orchestration import TURNS, script
+from msgspec import Struct
+from serving import served
+
+import colbench
+from colbench.evaluation import Observer
+
+TICKS = os.sysconf("SC_CLK_TCK")
+BUNDLED = 1000
+"""Bundled tasks; more dialogues are further trials."""
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """Seconds that a run took."""
+
+    wall: float
+    """From the first dialogue to the last."""
+    everything: float
+    """CPU of all processes in that time."""
+    busiest: float
+    """CPU in that time of the run's process or of the worker that took most."""
+    starting: float
+    """CPU before the first dialogue."""
+
+
+class Meter(Observer):
+    """Reads the CPU seconds of all processes of a run when its dialogues begin and when they end."""
+
+    def __init__(self) -> None:
+        self.first = usage()
+
+    def on_resume(self, *_: object) -> None:
+        self.begun, self.before = time.perf_counter(), usage()
+
+    def on_end(self) -> None:
+        self.seconds, self.after = time.perf_counter() - self.begun, usage()
+
+    def cost(self) -> Cost:
+        own, everything = _since(self.before, self.after)
+        return Cost(
+            wall=self.seconds,
+            everything=everything,
+            busiest=max(own.values()),
+            starting=_since(self.first, self.before)[1],
+        )
+
+
+Usage = dict[int, tuple[bool, float, float]]
+"""By process: whether it is the run's or a worker, its own CPU seconds, and those of what it started and has ended."""
+
+
+def usage() -> Usage:
+    """Return what this process and those that it has started, directly or not, have used."""
+    stats = dict(_stats())
+    found = {os.getpid()}
+    while more := {pid for pid, stat in stats.items() if stat[0] in found} - found:
+        found |= more
+    return {pid: _read(pid, stats[pid][1]) for pid in found}
+
+
+def _stats() -> Iterator[tuple[int, tuple[int, list[str]]]]:
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        yield int(path.parent.name), (int(fields[1]), fields)
+
+
+def _read(pid: int, fields: list[str]) -> tuple[bool, float, float]:
+    own, ended = (sum(map(int, fields[first : first + 2])) / TICKS for first in (11, 13))
+    return pid == os.getpid() or b"executors.worker" in _words(pid), own, ended
+
+
+def _words(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _since(before: Usage, after: Usage) -> tuple[dict[int, float], float]:
+    """Return the CPU seconds of each process that holds dialogues, and of all together."""
+    own: dict[int, float] = {}
+    everything = 0.0
+    for pid, (holds, seconds, ended) in after.items():
+        _, earlier, earlier_ended = before.get(pid, (holds, 0.0, 0.0))
+        everything += seconds - earlier
+        if pid != os.getpid():  # what this process has started lives, or is of an earlier run
+            everything += ended - earlier_ended
+        if holds:
+            own[pid] = seconds - earlier
+    return own, everything
+
+
+def measure(settings: dict[str, Any]) -> Cost:
+    """Run, and return what it cost."""
+    meter = Meter()
+    done = colbench.evaluate(observer=meter, **settings)
+    if any(rollout.failure for rollout in done.rollouts):
+        raise AssertionError("a dialogue failed")
+    return meter.cost()
+
+
+def run(**settings: Any) -> Cost:
+    """Run in a process in which nothing is prepared yet, and return what it cost."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+        return fresh.submit(measure, settings).result()
+
+
+@contextmanager
+def dialogues(count: int) -> Iterator[Callable[[int], Cost]]:
+    """Dialogues of five turns with a model server that answers at once, on both sides; one answer for all."""
+    with served(script, 0.0) as url:
+        model = f"openai:scripted@{url}"
+        args = {"client": "aiohttp"}
+        yield lambda processes: run(
+            processes=processes,
+            agent=model,
+            agent_args=args,
+            human=model,
+            human_args=args,
+            limit=min(count, BUNDLED),
+            trials=max(1, count // BUNDLED),
+            concurrency=128,
+        )
+
+
+@contextmanager
+def scoring(count: int) -> Iterator[Callable[[int], Cost]]:
+    """The rule-based agent and human, whose answers are right and run in the sandbox."""
+    yield lambda processes: run(processes=processes, agent="interviewer", limit=count)
+
+
+@contextmanager
+def rendering(count: int) -> Iterator[Callable[[int], Cost]]:
+    """The rule-based designer, whose pages are rendered and compared; each run has an empty store of renders."""
+
+    def once(processes: int) -> Cost:
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["COLBENCH_CACHE"] = cache
+            return run(processes=processes, tasks="bundled:frontend", limit=count)
+
+    yield once
+
+
+LOADS = {"dialogues": (dialogues, 500), "scoring": (scoring, 300), "rendering": (rendering, 16)}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("loads", nargs="*", default=list(LOADS), metavar="LOAD")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--count", type=int, help="dialogues of a run")
+    args = parser.parse_args()
+    for load in args.loads:
+        make, usual = LOADS[load]
+        count = args.count or usual
+        with make(count) as once:
+            rounds = [(once(1), once(args.processes)) for _ in range(args.rounds)]
+        show(load, count, args.processes, rounds)
+
+
+def show(load: str, count: int, processes: int, rounds: list[tuple[Cost, Cost]]) -> None:
+    """Print the medians of both sides, and the medians of the ratios of the rounds with their spread."""
+    print(f"{load}: {count} dialogues, {len(rounds)} rounds; seconds, medians")
+    print(f"{'processes':>10}{'wall':>9}{'all':>9}{'busiest':>9}{'starting':>9}{'ceiling':>16}")
+    for side, number in enumerate((1, processes)):
+        costs = [each[side] for each in rounds]
+        names = Cost.__struct_fields__
+        medians = {name: statistics.median(getattr(cost, name) for cost in costs) for name in names}
+        ceiling = f"{count / medians['busiest']:.0f} dialogues/s"
+        print(f"{number:>10}", *(f"{medians[name]:8.2f}" for name in names), f"{ceiling:>15}")
+    for name in ("wall", "everything", "busiest"):
+        ratios = sorted(getattr(many, name) / getattr(one, name) for one, many in rounds)
+        middle = statistics.median(ratios)
+        print(f"  {name}: x {middle:.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
+    if load == "dialogues":
+        print(f"  a dialogue has {TURNS} turns of the agent", flush=True)
+
+
+if __name__ == "__main__":
+    main()

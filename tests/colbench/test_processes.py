@@ -1,0 +1,414 @@
+"""Several processes: the same results as one, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import colbench
+from colbench.config import RunConfig
+from colbench.evaluation import Observer
+from colbench.executors.processes import WORTH, count_processes, shares
+from colbench.models.scripted_server import Fault, ScriptedServer
+from colbench.rollout import read_rollouts, without_times
+
+AGENTS = """
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+ANSWER = "I WANT TO ANSWER: def f(): return 1"
+
+class Dies:
+    always = False
+    async def reply(self, dialogue):
+        if len(dialogue) == 1:
+            return "What is the rate?"
+        if dialogue[0].content == Path("victim").read_text():
+            if self.always or not Path("died").exists():
+                Path("died").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return ANSWER
+
+class DiesAlways(Dies):
+    always = True
+
+class Waits:
+    async def reply(self, dialogue):
+        if dialogue[0].content == Path("first").read_text():
+            return ANSWER
+        Path(f"waits-{os.getpid()}").touch()
+        await asyncio.sleep(3600)
+
+class Blocks(Waits):
+    async def reply(self, dialogue):
+        if dialogue[0].content == Path("first").read_text():
+            return ANSWER
+        Path(f"waits-{os.getpid()}").touch()
+        while True:
+            sum(range(10**7))
+
+class Raises:
+    async def reply(self, dialogue):
+        raise ValueError("boom")
+
+class NotBuilt:
+    def __init__(self):
+        if Path("parent").read_text() != str(os.getpid()):
+            os.kill(os.getpid(), signal.SIGKILL)
+    async def reply(self, dialogue):
+        return ANSWER
+
+class Alone:
+    single_process = "it likes to be alone; leave it at 1"
+    async def reply(self, dialogue):
+        return ANSWER
+"""
+BACKEND = {"tasks": "bundled:backend", "agent": "interviewer"}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in, with a file of agents and the requests of two tasks."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(AGENTS)
+    tasks = colbench.load_tasks("bundled:backend", limit=6)
+    (tmp_path / "first").write_text(tasks[0].request)
+    (tmp_path / "victim").write_text(tasks[2].request)
+    (tmp_path / "parent").write_text(str(os.getpid()))
+    return tmp_path
+
+
+def mine(name, **settings):
+    """Run an agent of the file in the workers themselves, one dialogue at a time in each."""
+    usual = {"tasks": "bundled:backend", "limit": 6, "concurrency": 2, "processes": 2}
+    return colbench.evaluate(
+        agent=f"mine.py:{name}", in_process=True, out="out", **(usual | settings)
+    )
+
+
+def same(one, other):
+    """Whether two runs have the same rollouts and the same report, but for times."""
+    texts = [
+        [msgspec.json.encode(without_times(each)) for each in run.rollouts] for run in (one, other)
+    ]
+    reports = [msgspec.to_builtins(run.report) for run in (one, other)]
+    for report in reports:
+        for domain in report["domains"].values():
+            domain.pop("wall_seconds")
+            domain.pop("seconds", None)
+    return texts[0] == texts[1] and _no_times(reports[0]) == _no_times(reports[1])
+
+
+def _no_times(value):
+    if isinstance(value, dict):
+        return {
+            k: _no_times(v) for k, v in value.items() if "seconds" not in k and k != "processes"
+        }
+    if isinstance(value, list | tuple):
+        return [_no_times(each) for each in value]
+    return value
+
+
+def test_results_equal_those_of_one_process():
+    one = colbench.evaluate(**BACKEND, limit=12, trials=2)
+    two = colbench.evaluate(**BACKEND, limit=12, trials=2, processes=2, concurrency=5)
+    assert len(two.rollouts) == 24
+    assert one.config.processes == 1
+    assert two.config.processes == 2
+    assert one.record.digest == two.record.digest
+    assert one.record.sandbox == two.record.sandbox != ""
+    assert same(one, two)
+
+
+def test_pages_are_rendered_and_scored_by_two_browsers_as_by_one(browser):
+    settings = {"tasks": "bundled:frontend", "limit": 3, "browser": str(browser)}
+    one = colbench.evaluate(**settings)
+    two = colbench.evaluate(**settings, processes=2)
+    assert one.record.environments == two.record.environments != {}
+    assert same(one, two)
+
+
+def test_tasks_that_were_given_as_objects_go_to_the_processes():
+    tasks = colbench.load_tasks("bundled:backend", limit=4)[2:]
+    run = colbench.evaluate(agent="interviewer", tasks=tasks, processes=2)
+    assert [rollout.task_id for rollout in run.rollouts] == [task.id for task in tasks]
+    assert run.report.domains["backend"].success_rate.mean == 1.0
+
+
+def test_a_process_that_is_killed_loses_nothing(here):
+    run = mine("Dies")
+    assert Path("died").exists()
+    assert len(run.rollouts) == 6
+    assert [rollout.failure for rollout in run.rollouts] == [None] * 6
+    assert len(read_rollouts(Path("out/rollouts.jsonl"))) == 6
+
+
+def test_a_cell_with_which_two_processes_were_lost_is_unscored_and_owed(here):
+    run = mine("DiesAlways")
+    lost = [rollout for rollout in run.rollouts if rollout.failure]
+    assert Path("victim").read_text() in [rollout.request for rollout in lost]
+    assert len(lost) <= 2  # one may have been in scoring beside it, both times
+    for rollout in lost:
+        assert (rollout.failure.boundary, rollout.failure.kind) == ("worker", "exception")
+        assert "was ended by signal 9" in rollout.failure.reason
+        assert (rollout.settled, rollout.scores) == (False, {})
+    assert len(run.rollouts) == 6
+    assert run.report.domains["backend"].unscored == len(lost)
+    Path("victim").write_text("nobody")
+    assert [rollout.failure for rollout in mine("DiesAlways").rollouts] == [None] * 6
+
+
+def test_a_process_that_is_lost_before_it_is_ready_ends_the_run(here):
+    with pytest.raises(colbench.UserError, match="--processes: .* signal 9.* before it was ready"):
+        mine("NotBuilt")
+
+
+def test_an_agent_whose_own_code_always_raises_stops_the_run(here):
+    with pytest.raises(colbench.AgentError, match="ValueError: boom"):
+        mine("Raises", limit=60)
+    assert 10 <= len(read_rollouts(Path("out/rollouts.jsonl"))) < 20
+
+
+def test_objects_do_not_go_to_another_process(here):
+    class Agent:
+        async def reply(self, dialogue):
+            return "I WANT TO ANSWER: pass"
+
+    class Human:
+        async def respond(self, task, dialogue):
+            return "No."
+
+    with pytest.raises(
+        colbench.UserError, match=r"--processes 2: the agent .* my_agent.py:MyAgent"
+    ):
+        colbench.evaluate(agent=Agent(), processes=2)
+    with pytest.raises(
+        colbench.UserError, match=r"--processes 2: the human .* my_human.py:MyHuman"
+    ):
+        colbench.evaluate(human=Human(), processes=2)
+    assert colbench.evaluate(agent=Agent(), processes="auto", limit=2).rollouts[0].answer == "pass"
+
+
+def test_an_agent_that_says_so_has_one_process(here):
+    with pytest.raises(
+        colbench.UserError, match="--processes 2: it likes to be alone; leave it at 1"
+    ):
+        mine("Alone")
+    assert len(mine("Alone", processes="auto").rollouts) == 6
+
+
+def test_auto_is_a_process_for_each_core_where_there_is_enough_to_do():
+    config = RunConfig(processes="auto")
+    cores = os.cpu_count() or 1
+    assert count_processes(config, WORTH - 1, "") == 1
+    assert count_processes(config, WORTH * cores, "") == cores
+    assert count_processes(config, WORTH * cores, "because") == 1
+    assert count_processes(RunConfig(processes=8), 3, "") == 3
+    assert count_processes(RunConfig(processes=8, concurrency=2), 100, "") == 2
+
+
+def test_the_limits_of_a_run_are_divided():
+    parts = shares(RunConfig(sandbox_workers=5, browser_workers=1), 64, 3)
+    assert [part.dialogues for part in parts] == [22, 21, 21]
+    assert [part.sandbox_workers for part in parts] == [2, 2, 1]
+    assert [part.browser_workers for part in parts] == [1, 1, 1]
+    assert {part.sharers for part in parts} == {3}
+
+
+def asks_once(messages):
+    """A question, then an answer."""
+    asked = any(message.role == "assistant" for message in messages)
+    return "I WANT TO ANSWER: def f(): pass" if asked else "What is the rate?"
+
+
+class Listener(Observer):
+    def __init__(self):
+        self.waits = []
+
+    def on_wait(self, waits):
+        self.waits.append(list(waits))
+
+
+async def on_server(server, **settings):
+    return await colbench.evaluate_async(
+        agent=f"openai:scripted@{server.base_url}",
+        agent_args={"client": "aiohttp", **settings.pop("agent_args", {})},
+        processes=2,
+        **settings,
+    )
+
+
+async def test_what_several_processes_wait_for_is_told_once_a_server():
+    refused = Fault(status=429, body="slow down", headers={"Retry-After": "4"})
+    listener = Listener()
+    async with ScriptedServer(asks_once, fault=lambda n: refused if n <= 4 else None) as server:
+        run = await on_server(server, observer=listener, limit=4)
+    assert [rollout.failure for rollout in run.rollouts] == [None] * 4
+    told = [waits for waits in listener.waits if waits]
+    assert told
+    assert all(len(waits) == 1 for waits in told)
+    assert any("4 requests waiting for" in waits[0] for waits in told)
+    assert "HTTP 429: slow down" in told[0][0]
+
+
+async def test_the_limit_of_a_server_is_divided_among_the_processes():
+    """The server takes two requests at once; had each process two, some would be refused."""
+    crowded = Fault(slots=2)
+    async with ScriptedServer(asks_once, delay=0.05, fault=lambda n: crowded) as server:
+        run = await on_server(server, limit=12, agent_args={"concurrency": 2})
+    deliveries = [turn.agent_delivery for rollout in run.rollouts for turn in rollout.turns]
+    assert len(deliveries) == 24
+    assert {delivery.retries for delivery in deliveries} == {0}
+
+
+async def test_a_server_that_is_gone_stops_all_processes():
+    broken = Fault(status=500, body="no")
+    async with ScriptedServer(asks_once, fault=lambda n: broken) as server:
+        with pytest.raises(colbench.EndpointError, match="20 dialogues in a row were lost"):
+            await on_server(server, limit=100, concurrency=8, agent_args={"retries": 0})
+        asked = len(server.requests)
+    assert asked < 100
+
+
+async def test_a_users_mistake_in_a_process_is_told_as_such():
+    async with ScriptedServer(asks_once) as server:
+        with pytest.raises(colbench.UserError, match="other"):
+            await colbench.evaluate_async(
+                agent=f"openai:other@{server.base_url}", limit=4, processes=2
+            )
+
+
+async def test_what_was_learned_of_a_model_is_in_the_record():
+    words = "Unsupported value: 'temperature' does not support 1.0 with this model."
+    server = ScriptedServer(asks_once)
+    server.fault = lambda n: (
+        Fault(status=400, body=words) if "temperature" in server.requests[n - 1] else None
+    )
+    async with server:
+        run = await on_server(server, limit=4)
+    learned = ["it refuses `temperature`, which is not sent"]
+    assert run.folder.record().learned == {"agent": learned}
+
+
+@contextmanager
+def started(agent):
+    """Start a run of the command line, and wait until both of its workers have a dialogue that does not end."""
+    command = [
+        *(sys.executable, "-m", "colbench.cli", "eval", "--agent", f"mine.py:{agent}"),
+        *("--in-process", "--out", "out", "--limit", "6", "--processes", "2"),
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            end = time.monotonic() + 60
+            while len(list(Path().glob("waits-*"))) < 2 or not finished(agent):
+                assert time.monotonic() < end
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.05)
+            yield process
+        finally:
+            process.kill()
+
+
+def finished(agent):
+    """Whether a dialogue is finished; where the agent blocks its process none will be."""
+    path = Path("out/rollouts.jsonl")
+    return agent == "Blocks" or (path.exists() and path.stat().st_size > 0)
+
+
+def descendants(process):
+    """The ids of all processes that a process has started, its workers' included."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found = {process.pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process.pid}
+
+
+def gone(processes, seconds):
+    """Wait so many seconds for the end of processes, and return those that are left."""
+    end = time.monotonic() + seconds
+    while (left := {each for each in processes if alive(each)}) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
+
+
+def alive(process):
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("agent", ["Waits", "Blocks"])
+def test_a_run_that_is_killed_leaves_no_process(here, agent):
+    with started(agent) as process:
+        began = descendants(process)
+        assert len(began) >= 4  # two workers, each with a sandbox
+        process.kill()
+    assert gone(began, 10) == set()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
+    with started("Waits") as process:
+        began = descendants(process)
+        start = time.monotonic()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert time.monotonic() - start < 10
+    assert err.endswith("interrupted; the same command continues\n")
+    assert "Traceback" not in err
+    assert "out/report.html" in out
+    assert gone(began, 10) == set()
+    assert len(read_rollouts(Path("out/rollouts.jsonl"))) == 1
+
+
+def test_a_signal_ends_a_run_whose_processes_are_blocked(here):
+    with started("Blocks") as process:
+        began = descendants(process)
+        start = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert time.monotonic() - start < 10
+    assert err.endswith("interrupted; the same command continues\n")
+    assert gone(began, 10) == set()
+
+
+def test_a_run_is_resumed_by_another_number_of_processes(here):
+    settings = {**BACKEND, "out": "run"}
+    colbench.evaluate(**settings, limit=3, processes=2)
+    run = colbench.evaluate(**settings, limit=6)
+    run = colbench.evaluate(**settings, limit=9, processes=3)
+    assert len(Path("run/rollouts.jsonl").read_bytes().splitlines()) == 9
+    assert same(run, colbench.evaluate(**BACKEND, limit=9))
+
+
+def test_the_command_says_how_many_processes_there_are(here, capsys):
+    from colbench.cli import main
+
+    assert main(["eval", "--limit", "4", "--processes", "2", "--out", "run"]) == 0
+    said = capsys.readouterr()
+    assert "workers 2 processes\n" in said.out
+    assert "4/4" in said.err
+    assert main(["eval", "--processes", "many"]) == 2
+    assert "--processes: expected a whole number or auto; given: many" in capsys.readouterr().err
