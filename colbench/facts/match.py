@@ -172,20 +172,22 @@ class Matcher:
 
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
         """`examples`: for each fact what people say when they ask for it: questions, phrases, words."""
-        self._facts = _Classes([tuple(each) for each in examples]) if examples else None
+        # "nothing" first: a word has a number once a class has it, and questions are read by these numbers
+        self._groups = (
+            (_nothing(), _Classes([tuple(each) for each in examples])) if examples else ()
+        )
 
     def best(self, question: str) -> Found | None:
         """Return the fact that a question fits best, the earlier one of two equals; None if it has no words."""
         found = features(question)
-        if not found or not self._facts:
+        if not found or not self._groups:
             return None
         words = np.array([_NUMBERS.get(word, -1) for word in found])
         worths = np.array(list(found.values()))
         pairs = np.array([" " in word for word in found])
-        proofs = worths * _proofs((_nothing(), self._facts), words, pairs)
+        proofs = worths * _proofs(self._groups, words, pairs)
         likeness = [
-            *_nothing().likeness(words, worths).tolist(),
-            *self._facts.likeness(words, worths).tolist(),
+            like for group in self._groups for like in group.likeness(words, worths).tolist()
         ]
         nothing, *facts = (
             round(math.fsum(proof) + LIKENESS * like, DIGITS)

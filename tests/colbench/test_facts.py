@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -198,3 +200,13 @@ def test_questions_are_found_with_and_without_a_question_mark() -> None:
 )
 def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
+
+
+def test_the_first_question_of_a_process_is_heard_like_any_later_one():
+    asked = """
+from colbench.facts.match import Matcher
+matcher = Matcher([["What form does the result have?", "How should the output look?"]])
+question = "Why do you demand to return?"
+assert matcher.best(question) == matcher.best(question)
+"""
+    subprocess.run([sys.executable, "-c", asked], check=True)
