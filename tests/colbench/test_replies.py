@@ -113,7 +113,7 @@ async def test_what_a_server_refuses_is_in_the_record_and_among_the_warnings():
         again = await run(server, out=done.path)
     learned = ["it refuses `temperature`, which is not sent"]
     assert done.folder.record().learned == again.folder.record().learned == {"agent": learned}
-    assert report.warnings == ("the agent's model: it refuses `temperature`, which is not sent",)
+    assert "the agent's model: it refuses `temperature`, which is not sent" in report.warnings
 
 
 async def test_an_observer_is_told_what_is_waited_for_while_it_is():
