@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from colbench.cells import Cell
 from colbench.errors import AgentError, ColBenchError, EndpointError
 from colbench.failures import broken_agent, is_own_exception
-from colbench.rollout import Failure, Rollout
+from colbench.rollout import Failure, Rollout, is_settled
 
 GIVE_UP_AFTER = 20
 """Dialogues in a row that ended because a model server did not answer, before the run stops."""
@@ -57,7 +57,27 @@ class CellSource(Protocol):
         ...
 
 
-class CellQueue:
+class Stops:
+    """Calls to make when the dialogues of a run are to stop."""
+
+    def __init__(self) -> None:
+        self._calls: list[Callable[[], None]] = []
+
+    @contextmanager
+    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Call `stop` when the dialogues are to stop, until the context is left."""
+        self._calls.append(stop)
+        try:
+            yield
+        finally:
+            self._calls.remove(stop)
+
+    def _stop_dialogues(self) -> None:
+        for stop in self._calls:
+            stop()
+
+
+class CellQueue(Stops):
     """The cells of one run, for any number of runners.
 
     `earlier` holds, by key, rollouts of an earlier attempt; `done` is called with each finished rollout. After
@@ -71,6 +91,7 @@ class CellQueue:
         done: Callable[[Rollout], None],
         broken_after: int | None = None,
     ) -> None:
+        super().__init__()
         self.stopped: ColBenchError | None = None
         """Why the dialogues were stopped."""
         self._cells = iter(cells)
@@ -81,7 +102,6 @@ class CellQueue:
         self._returned: deque[Job] = deque()
         self._running = 0
         self._changed = asyncio.Event()
-        self._stops: list[Callable[[], None]] = []
         self._unanswered = 0
         watched = earlier.values() if broken_after else ()
         self._crashed = [each for each in watched if _crashed(each.failure)]
@@ -118,8 +138,7 @@ class CellQueue:
 
     def ended(self, failure: Failure | None) -> None:
         """Take note of how a dialogue ended. Too many in a row that were lost with a model server stop the others."""
-        settled = failure is None or failure.boundary == "agent"
-        self._works = self._works or (settled and not _crashed(failure))
+        self._works = self._works or (is_settled(failure) and not _crashed(failure))
         lost = failure is not None and failure.boundary == "endpoint"
         self._unanswered = self._unanswered + 1 if lost else 0
         if failure and self._unanswered >= GIVE_UP_AFTER:
@@ -153,22 +172,12 @@ class CellQueue:
         if self.stopped is None:
             self.stopped = error
             self._changed.set()
-            for stop in self._stops:
-                stop()
+            self._stop_dialogues()
 
     def raise_stopped(self) -> None:
         """Raise the error for which the dialogues were stopped, if they were."""
         if self.stopped:
             raise self.stopped
-
-    @contextmanager
-    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Call `stop` when the dialogues are to stop, until the context is left."""
-        self._stops.append(stop)
-        try:
-            yield
-        finally:
-            self._stops.remove(stop)
 
 
 def _crashed(failure: Failure | None) -> bool:

@@ -59,7 +59,7 @@ class Metric(Struct, frozen=True, kw_only=True):
     lacking: str = ""
     """Why an answer may lack it, and how to add it."""
     description: str = ""
-    """What it says of an answer, in a few words, such as "hidden tests that the function passes"."""
+    """Meaning in a few words, such as "hidden tests that the function passes"."""
 
     def of(self, score: Score | None) -> float | None:
         """Return this metric of a verdict; None if it was not taken. Success is 1.0 or 0.0."""

@@ -157,6 +157,11 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Kind = ""
 
 
+def is_settled(failure: Failure | None) -> bool:
+    """Return True if a dialogue with this failure has nothing left to do: there is none, or it is the agent's own."""
+    return failure is None or failure.boundary == "agent"
+
+
 class Rollout(Struct, frozen=True, kw_only=True):
     """One cell of a run: a task, a trial, and everything that came of it."""
 
@@ -193,12 +198,12 @@ class Rollout(Struct, frozen=True, kw_only=True):
     @property
     def agent_failed(self) -> bool:
         """True if the agent under test failed."""
-        return self.failure is not None and self.failure.boundary == "agent"
+        return self.failure is not None and is_settled(self.failure)
 
     @property
     def settled(self) -> bool:
-        """Whether there is nothing left to do: scored, or the agent's own failure."""
-        return self.failure is None or self.failure.boundary == "agent"
+        """True if there is nothing left to do: scored, or the agent's own failure."""
+        return is_settled(self.failure)
 
 
 def cell_key(task_id: str, task_hash: str, trial: int, config_digest: str) -> str:

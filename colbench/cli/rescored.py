@@ -10,12 +10,12 @@ from colbench.rollout import Failure, Rollout
 
 
 class Lost:
-    """The dialogues that could not be scored again; false if there is none."""
+    """Counts the dialogues that could not be scored again; falsy when all could be."""
 
     def __init__(self) -> None:
         self.dialogues = 0
         self.reason = ""
-        """Of the first one."""
+        """Reason of the first one."""
 
     def add(self, failure: Failure) -> None:
         """Count a dialogue."""
@@ -41,7 +41,7 @@ class _Mean:
         self.sum, self.count = 0.0, 0
 
     def add(self, value: float | None) -> None:
-        """Add a value; None is none."""
+        """Add a value; ignore None."""
         if value is not None:
             self.sum += value
             self.count += 1

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 def _places(folder: RunFolder, resources: RunResources) -> list[int]:
     """Return where the dialogues of a run are in its file, in the order in which they ended first.
 
-    Raises UserError if there is none, or if scoring again would remove metrics that cannot be computed here.
+    Raises UserError if the run has no dialogues, or if scoring again would remove metrics that cannot be computed here.
     """
     places: dict[str, int] = {}
     lacking = {name: set(tools.lacking()) for name, tools in resources.by_domain.items()}

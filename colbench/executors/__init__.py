@@ -17,7 +17,7 @@ class Executor(Protocol):
     """Holds the dialogues of a run."""
 
     learned: dict[str, list[str]]
-    """What was learned of the models and their servers, by role; known once it has run."""
+    """Facts learned about models and servers, by role; complete once it has run."""
 
     @property
     def isolation(self) -> str:

@@ -13,7 +13,7 @@ import signal
 import socket
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from colbench import event_loop
 from colbench.agent_isolation import find_agent, isolate
-from colbench.cell_queue import Job
+from colbench.cell_queue import Job, Stops
 from colbench.cells import Cell
 from colbench.errors import ColBenchError
 from colbench.executors.local import LocalExecutor
@@ -138,15 +138,15 @@ def _executor(start: Start) -> LocalExecutor:
     )
 
 
-class RemoteQueue:
+class RemoteQueue(Stops):
     """The run's queue of cells, which is in another process: the source of this one's runner."""
 
     def __init__(self, link: Link[ToWorker], tasks: Sequence[Task]) -> None:
+        super().__init__()
         self._link = link
         self._tasks = tasks
         self._over = False
         self._waiting: deque[asyncio.Future[Job | None]] = deque()
-        self._stops: list[Callable[[], None]] = []
 
     async def read(self) -> None:
         """Take what the run says until it says nothing any more."""
@@ -178,15 +178,6 @@ class RemoteQueue:
         self._link.send(stopped(error))
         self._end()
 
-    @contextmanager
-    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Call `stop` when the dialogues are to stop, until the context is left."""
-        self._stops.append(stop)
-        try:
-            yield
-        finally:
-            self._stops.remove(stop)
-
     def _job(self, given: Give) -> Job:
         cell = Cell(
             task=self._tasks[given.task],
@@ -208,8 +199,7 @@ class RemoteQueue:
         self._over = True
         while self._waiting:
             self._answer(None)
-        for stop in self._stops:
-            stop()
+        self._stop_dialogues()
 
 
 class _Sender(logging.Handler):

@@ -48,7 +48,7 @@ class WorkerProcess:
         self.jobs: dict[str, Job] = {}
         """The cells that it has, by key."""
         self.learned: dict[str, list[str]] = {}
-        """What it learned of the models and their servers, by role; known at its end."""
+        """Facts learned about models and servers, by role; complete when the worker has ended."""
         self._start = start
         self._log = log
         self._hurries = True

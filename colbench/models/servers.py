@@ -30,7 +30,7 @@ class Wait(Struct, frozen=True, kw_only=True):
     """Something that is waited for."""
 
     url: str = ""
-    """Of the model server; empty where another program says in its own words what it waits for."""
+    """Address of the model server; empty if another program reports the wait in its own words."""
     reason: str
     requests: int = 0
     """Requests that were refused and wait; 0: the server cannot be reached."""
@@ -154,7 +154,7 @@ class Servers:
         self.sharers = 1
         """Processes among which the limit of each server is divided."""
         self.waits_elsewhere: dict[object, Sequence[Wait]] = {}
-        """What other processes wait for, such as an agent's, by who says it."""
+        """Waits reported by other processes, such as an agent's, by reporter."""
         self._by_url = dict[str, Server]()
 
     def join(self, url: str, concurrency: int) -> Server:

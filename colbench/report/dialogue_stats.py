@@ -20,7 +20,7 @@ from colbench.asking.failure_class import FailureClass, failure_class
 from colbench.domain import Metric
 from colbench.messages import Delivery, Usage, split_thoughts
 from colbench.registry import get_domain
-from colbench.rollout import Asking, Failure, Followed, Rollout, Turn
+from colbench.rollout import Asking, Failure, Followed, Rollout, Turn, is_settled
 from colbench.score import Score
 from colbench.task import Task
 
@@ -118,12 +118,12 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def agent_failed(self) -> bool:
         """True if the agent under test failed."""
-        return self.failure is not None and self.failure.boundary == "agent"
+        return self.failure is not None and is_settled(self.failure)
 
     @property
     def settled(self) -> bool:
         """True if there is nothing left to do: scored, or the agent's own failure."""
-        return self.failure is None or self.failure.boundary == "agent"
+        return is_settled(self.failure)
 
     def failure_class(self, mode: str) -> FailureClass | None:
         """Return why the dialogue failed; see `colbench.asking.failure_class`."""

@@ -77,7 +77,7 @@ def address(place: int) -> str:
 
 
 Grid = Sequence[Sequence[Rollout | None]]
-"""A row for each task with its planned dialogues; None where there is none yet."""
+"""A row for each task with its planned dialogues; None for a dialogue that has not finished."""
 
 
 def _grid(tasks: Sequence[Task], config: RunConfig, rollouts: Iterable[Rollout]) -> Grid:
