@@ -46,7 +46,7 @@ from sweet_rl_trainer.methods.ranking.critic_settings import (
 )
 from sweet_rl_trainer.methods.ranking.rank import ActorSettings, RankSettings
 from sweet_rl_trainer.methods.ranking.sample import SampleSettings
-from sweet_rl_trainer.methods.ranking.score import TERMS
+from sweet_rl_trainer.methods.ranking.score import CONSEQUENCES, PLAYED, TERMS
 from sweet_rl_trainer.pipeline.base import checkpoint, loading
 from sweet_rl_trainer.pipeline.examples import TrainingData, paired
 from sweet_rl_trainer.pipeline.inputs import Data
@@ -234,6 +234,8 @@ class SweetStages:
             del settings["calibrate"]
         if self._rank.scores != "returns":
             del settings["continuations"]
+        if self._rank.scores not in CONSEQUENCES:
+            del settings["cost"], settings["scale"]
         if any(term.header for term in TERMS[self._rank.scores]):
             settings["header"] = True  # rankings of before the header counted have another key
         precision = self._critic.train.precision
@@ -283,8 +285,8 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
     scores, critic = recipe.table(RankSettings).scores, recipe.table(CriticSettings)
     if critic.vision:
         yield from _unfit_for_sight(recipe, critic)
-    if scores == "returns" and recipe.data.given and not recipe.data.runs:
-        yield "rank.scores 'returns': only dialogues of runs can be continued; name some (data.runs)"
+    if scores in PLAYED and recipe.data.given and not recipe.data.runs:
+        yield f"rank.scores {scores!r}: only dialogues of runs can be continued; name some (data.runs)"
     for term in TERMS[scores]:
         if term.of != "critic":
             continue

@@ -7,8 +7,9 @@ the same tokens with the same weights, had it been said (layout `exact`; see `to
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,12 +18,15 @@ from colbench.config import derive_seed
 from colbench.errors import UserError
 from colbench.task import Task
 from sweet_rl_trainer.agents.continuations import Opening
+from sweet_rl_trainer.console import SizedIterable
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example
 from sweet_rl_trainer.data.privileged import Template, preface_of
 from sweet_rl_trainer.data.token_weights import Rule, weigh
 from sweet_rl_trainer.data.tokens import OUTSIDE, DialogueEncoder, encode_prompt
 from sweet_rl_trainer.data.trajectories import SampledTurn, Trajectory
+
+T = TypeVar("T")
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -155,6 +159,33 @@ def _prompt(candidates: Candidates, chat: Chat, privileged: Template | None) -> 
         return encode_prompt(trajectory, number, chat)
     stated = preface_of(trajectory, privileged)
     return encode_prompt(trajectory, number, chat, preface=stated.text, inside=stated.inside)
+
+
+def by_wording(
+    turns: SizedIterable[Candidates],
+    tasks: Mapping[str, Task],
+    play: Callable[[list[Opening]], Sequence[T]],
+) -> Iterator[dict[str, T] | None]:
+    """Yield what comes of each wording of each turn's candidates, without the space around it.
+
+    `tasks` are by their hash; turns of other tasks have None. `play` is called once, with the dialogues of all turns up
+    to each wording, and returns what came of each.
+    """
+    openings = [
+        opening(each.turn, text, tasks)
+        for each in turns
+        if each.turn.trajectory.task_hash in tasks
+        for text in _wordings(each)
+    ]
+    found = iter(play(openings))
+    for each in turns:
+        known = each.turn.trajectory.task_hash in tasks
+        yield {text: next(found) for text in _wordings(each)} if known else None
+
+
+def _wordings(candidates: Candidates) -> list[str]:
+    """Return the different replies."""
+    return list(dict.fromkeys(reply.text.strip() for reply in candidates.replies))
 
 
 def opening(turn: Turn, reply: str, tasks: Mapping[str, Task]) -> Opening:

@@ -246,12 +246,13 @@ def test_a_wrong_change_is_named_with_its_key(change, message):
         read("tiny-cpu", [change])
 
 
+@pytest.mark.parametrize("scores", ["returns", "facts", "gain"])
 @pytest.mark.parametrize("source", ["official", "chats"])
-def test_returns_of_dialogues_that_cannot_be_continued_are_refused(source):
-    changes = ["rank.scores=returns", f"data.{source}=['x.jsonl']"]
-    with pytest.raises(UserError, match="'returns': only dialogues of runs can be continued"):
+def test_scores_of_dialogues_that_cannot_be_continued_are_refused(source, scores):
+    changes = [f"rank.scores={scores}", f"data.{source}=['x.jsonl']"]
+    with pytest.raises(UserError, match=f"'{scores}': only dialogues of runs can be continued"):
         read("tiny-cpu", changes)
-    assert read("tiny-cpu", [*changes, "data.runs=['x']"]).tables["rank"].scores == "returns"
+    assert read("tiny-cpu", [*changes, "data.runs=['x']"]).tables["rank"].scores == scores
 
 
 def test_an_actor_of_values_is_refused():
