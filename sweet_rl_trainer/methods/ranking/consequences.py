@@ -18,6 +18,7 @@ from colbench.task import Task
 from sweet_rl_trainer.agents.continuations import Consequence, Opening
 from sweet_rl_trainer.console import SizedIterable
 from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.pairs import SOLVED
 from sweet_rl_trainer.methods.credit.advantage import answer_advantage, question_advantage
 from sweet_rl_trainer.methods.credit.state import Potential, State
 from sweet_rl_trainer.methods.ranking.turns import (
@@ -94,7 +95,12 @@ def _scores(
     return Scores(
         scores=tuple(by_text[reply.text.strip()] for reply in candidates.replies),
         lengths=reply_lengths(encode_candidates(candidates, chat, "sum")),
+        solved=tuple(_solved(outcomes[reply.text.strip()]) for reply in candidates.replies),
     )
+
+
+def _solved(came: Consequence | None) -> bool:
+    return came is not None and came.reward is not None and came.reward >= SOLVED
 
 
 def _credit(

@@ -28,7 +28,7 @@ from sweet_rl_trainer.methods.credit.gain import GainPotential
 from sweet_rl_trainer.methods.credit.scale import Scaled, fit
 from sweet_rl_trainer.methods.credit.state import Potential, State, states_of
 from sweet_rl_trainer.methods.ranking.calibrate import offset, shifted
-from sweet_rl_trainer.methods.ranking.choose import CANDIDATE, Rule, no_pairs, turn_pairs
+from sweet_rl_trainer.methods.ranking.choose import CANDIDATE, Imitate, Rule, no_pairs, turn_pairs
 from sweet_rl_trainer.methods.ranking.consequences import score_by_consequences
 from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, template_of
 from sweet_rl_trainer.methods.ranking.files import SampledFile, write_scored
@@ -77,6 +77,8 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     train: TrainSettings
     token_weights: WeightRule = "sum"
+    imitate: Imitate = "chosen"
+    """The chosen replies that NLL is of; "successes": answers that succeed, as in RFT (`facts` and `gain`). Ours."""
     max_length: Count = 16_384
     """Tokens; a pair with a longer reply and context is left out. Paper."""
 
@@ -185,6 +187,7 @@ class _Pairing:
             margin=settings.margin,
             seed=settings.seed,
             max_length=actor.max_length,
+            imitate=actor.imitate,
             dropped=dropped,
         )
 

@@ -12,7 +12,7 @@ from math import ceil
 from typing import TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from colbench.config import derive_seed
 from colbench.errors import UserError
@@ -66,10 +66,12 @@ class Scores(Struct, frozen=True, kw_only=True):
     """Of each reply; None where it is too long to be scored."""
     lengths: tuple[int, ...]
     """Tokens of each reply."""
+    solved: tuple[bool, ...] = ()
+    """True for each reply that ended the dialogue with a success; empty where that is not known."""
 
     def of(self, candidates: Candidates) -> Scored:
         """Return the candidates with these scores."""
-        return Scored(candidates=candidates, scores=self.scores, lengths=self.lengths)
+        return Scored(candidates=candidates, **asdict(self))
 
 
 class Scored(Scores, frozen=True, kw_only=True):
@@ -79,9 +81,14 @@ class Scored(Scores, frozen=True, kw_only=True):
 
 
 def turns_of(
-    trajectories: Sequence[Trajectory], *, data_fraction: float = 1.0, seed: int = 0
+    trajectories: Sequence[Trajectory],
+    *,
+    data_fraction: float = 1.0,
+    all_answers: bool = False,
+    seed: int = 0,
 ) -> list[Turn]:
-    """Return all turns of a share of the trajectories, in their order.
+    """Return all turns of a share of the trajectories, in their order, and of the others, with `all_answers`, those
+    that answered.
 
     The share is rounded up to a whole trajectory, and a greater one contains every smaller one. (The paper takes about
     a tenth, since turn-wise DPO overfits.) Raises UserError for a share outside (0, 1].
@@ -92,12 +99,17 @@ def turns_of(
         range(len(trajectories)),
         key=lambda n: (derive_seed("fraction", seed, trajectories[n].id), n),
     )
-    taken = sorted(order[: ceil(data_fraction * len(trajectories))])
+    taken = frozenset(order[: ceil(data_fraction * len(trajectories))])
     return [
-        Turn(trajectory=trajectories[n], number=number)
-        for n in taken
-        for number in range(len(trajectories[n].replies))
+        Turn(trajectory=each, number=number)
+        for n, each in enumerate(trajectories)
+        for number in range(len(each.replies))
+        if n in taken or (all_answers and _answers(each, number))
     ]
+
+
+def _answers(trajectory: Trajectory, number: int) -> bool:
+    return trajectory.ended_by == "answer" and number == len(trajectory.replies) - 1
 
 
 def encode_candidates(

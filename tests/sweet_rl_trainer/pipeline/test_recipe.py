@@ -9,6 +9,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.errors import UserError
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
+from sweet_rl_trainer.pipeline.plan import plan
 from sweet_rl_trainer.pipeline.read import convert, paper_recipe, read
 from sweet_rl_trainer.pipeline.recipe_files import describe, shipped, text
 from sweet_rl_trainer.study.methods import NAMED
@@ -19,6 +20,7 @@ SHIPPED = shipped()
 
 def test_these_recipes_are_shipped():
     assert SHIPPED == [
+        "gain-backend-8b",
         "loop-cpu",
         "lora-1gpu-8b",
         "paper-backend-8b",
@@ -35,6 +37,21 @@ def test_every_shipped_recipe_is_read_and_says_what_it_is(name):
     assert recipe.method == ("rft" if name == "smollm2-cpu" else "sweet")
     assert recipe.data.runs == ("run",)
     assert describe(name) == text(name)[0].splitlines()[0].removeprefix("# ")
+
+
+def test_the_recipe_of_gain_trains_no_critic_and_begins_each_iteration_with_new_dialogues():
+    recipe = read("gain-backend-8b", ["model.name=x/y"])
+    iteration = ["collect", "sample", "rank", "actor", "export", "evaluate"]
+    stages = plan(recipe, offline=True)
+    assert [each.name for each in stages] == iteration * 3
+    assert len({each.key for each in stages}) == len(stages)
+    collected, actors = (
+        [each for each in stages if each.name == name] for name in ("collect", "actor")
+    )
+    exported = [each for each in stages if each.name == "export"]
+    for number in (1, 2):
+        assert collected[number].inputs["model"] is exported[number - 1]
+        assert actors[number].inputs["model"] is exported[number - 1], "the reference, too"
 
 
 @pytest.mark.parametrize("name", ["paper-backend-8b", "paper-frontend-8b"])
@@ -236,6 +253,10 @@ def test_changes_are_toml_values_or_else_plain_text():
         (
             "sample.server=http://h:1/v1",
             r"sample\.server 'http://h:1/v1': expected .* or MODEL@URL$",
+        ),
+        (
+            "actor.imitate=successes",
+            r"actor.imitate 'successes': which answers succeed is not known",
         ),
         ("rank.scores=value", r"'value' do not fit critic\.train\.score 'log-ratio'$"),
         ("critic.train.score=value", r"'critic' do not fit critic\.train\.score 'value'$"),

@@ -59,6 +59,7 @@ def test_questions_earn_what_their_answer_settles_and_answers_the_rest(chat, dia
     assert said == [(n, text) for n in (1, 2) for text in CAME_IN_ORDER]
     assert first.scores == (0.875 - 0.25 - 0.125, 0.75, 0.75, 0.5 - 0.25 - 0.125, 0.0, None)
     assert second.scores == (0.875 - 0.5 - 0.125, 0.5, 0.5, -0.125, -0.25, None)
+    assert first.solved == second.solved == (False, True, True, False, False, False)
     assert first.lengths == (10, 6, 7, 5, 6, 8), "bytes, and the token that ends a reply"
     assert other is None
     assert dropped["turns of unknown tasks"] == 1
