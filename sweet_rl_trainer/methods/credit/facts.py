@@ -34,24 +34,23 @@ Facts = frozenset[str]
 class FactsPotential:
     """Φ by the facts that were told; None for tasks whose decisions are not known."""
 
-    def __init__(self) -> None:
-        self._told = lru_cache(maxsize=65536)(_told)
-        """Replies recur: dialogues about a task begin alike."""
-
     def __call__(self, states: Sequence[State]) -> list[float | None]:
         """Return the share of tests for each state, between 0 and 1."""
-        return [self._of(state) for state in states]
-
-    def _of(self, state: State) -> float | None:
-        table = guess_table(state.task)
-        return table.share(self.facts_told(state)) if table else None
-
-    def facts_told(self, state: State) -> Facts:
-        """Return the hidden decisions that the human's replies have told (`colbench.asking.telling`)."""
-        replies = zip(state.said, state.heard[1:], strict=True)
-        return frozenset().union(*(self._told(state.task, said, reply) for said, reply in replies))
+        return [_share(state) for state in states]
 
 
+def _share(state: State) -> float | None:
+    table = guess_table(state.task)
+    return table.share(facts_told(state)) if table else None
+
+
+def facts_told(state: State) -> Facts:
+    """Return the decisions that the human's replies have told (`colbench.asking.telling`)."""
+    replies = zip(state.said, state.heard[1:], strict=True)
+    return frozenset().union(*(_told(state.task, said, reply) for said, reply in replies))
+
+
+@lru_cache(maxsize=65536)
 def _told(task: Task, said: str, reply: str) -> Facts:
     return frozenset(fact.name for fact in told(task, said, reply))
 

@@ -63,10 +63,10 @@ def test_the_stages_that_lead_to_a_goal(goal, expected, small):
 
 
 def test_all_goals_are_tested():
-    assert set(goals()) == {"critic", "diagnose", *ACTOR, "actor", "rft", "mtdpo", "grpo"}
+    assert set(goals()) == {"critic", "diagnose", *ACTOR, "actor", "rft", "mtdpo", "grpo", "fic"}
 
 
-@pytest.mark.parametrize("method", ["rft", "mtdpo", "grpo"])
+@pytest.mark.parametrize("method", ["rft", "mtdpo", "grpo", "fic"])
 def test_the_method_is_the_goal_unless_there_is_another(method, small):
     recipe = small(f"method={method}")
     assert [each.key for each in plan(recipe)] == [each.key for each in plan(small(), method)]

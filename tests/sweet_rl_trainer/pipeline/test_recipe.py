@@ -310,7 +310,8 @@ def test_a_wrong_file_is_named(content, message, tmp_path):
 @pytest.mark.parametrize("name", ["paper", "/nowhere/r.toml", "."])
 def test_a_recipe_that_is_not_there_is_an_error_that_names_those_that_are(name):
     with pytest.raises(
-        UserError, match=r"there is no recipe .* neither a file nor one of gain-backend-8b, loop-cpu"
+        UserError,
+        match=r"there is no recipe .* neither a file nor one of gain-backend-8b, loop-cpu",
     ):
         read(name)
 

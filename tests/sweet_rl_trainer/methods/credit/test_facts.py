@@ -15,7 +15,7 @@ from colbench.sandbox import CodeSandbox
 from colbench.selection import load_tasks
 from colbench.task import Hidden, Task
 from colbench_tasks import designs
-from sweet_rl_trainer.methods.credit.facts import FactsPotential, guess_table, subsets
+from sweet_rl_trainer.methods.credit.facts import FactsPotential, facts_told, guess_table, subsets
 from sweet_rl_trainer.methods.credit.state import State
 
 
@@ -77,7 +77,7 @@ def test_the_potential_rises_from_the_guess_to_1_as_the_human_tells_the_facts(ta
                 assert fact.statement in reply
                 state = state.after(question, reply)
                 told.add(fact.name)
-                assert potential.facts_told(state) == told
+                assert facts_told(state) == told
                 assert potential([state]) == [table.share(told)]
         assert potential([state]) == [1.0]
 
