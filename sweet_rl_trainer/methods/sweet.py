@@ -79,7 +79,7 @@ class Sweet(Method):
         "critic": "train the critic (phase 1)",
         "diagnose": "measure the critic on held-out tasks",
         "sample": "sample candidate replies for the turns of the dialogues",
-        "rank": "score the candidates with the critic, and pair them",
+        "rank": "score the candidates, and pair them",
         "actor": "train the actor on the pairs (phase 2), and export it",
     }
 

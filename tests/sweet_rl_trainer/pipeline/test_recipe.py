@@ -207,7 +207,7 @@ def test_changes_are_toml_values_or_else_plain_text():
         ),
         (
             "method=dpo",
-            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\?; there are grpo,",
+            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\?; there are fic, grpo,",
         ),
         (
             "domain=mobile",
