@@ -56,6 +56,7 @@ def changed(before, after):
         ("rft", ["rft-data", "rft", "export"]),
         ("mtdpo", ["mtdpo-data", "mtdpo", "export"]),
         ("grpo", ["grpo", "export"]),
+        ("fic", ["fic-answers", "fic-data", "fic", "export"]),
     ],
 )
 def test_the_stages_that_lead_to_a_goal(goal, expected, small):
@@ -141,6 +142,32 @@ def test_only_the_last_iteration_ends_before_the_policy(small):
     stages = plan(small(*TALKS), "rft")
     rft = ["rft-data", "rft", "export"]
     assert names(stages) == [*rft, "collect", "collect", *rft]
+
+
+@pytest.mark.parametrize(
+    ("goal", "scores"),
+    [
+        ("rft", "critic"),
+        ("mtdpo", "critic"),
+        ("actor", "critic"),
+        ("actor", "gain"),
+        ("actor", "facts"),
+        ("fic", "critic"),
+    ],
+)
+def test_each_method_is_repeated_from_new_dialogues_and_with_its_last_policy_as_reference(
+    goal, scores, small
+):
+    collect = 'collect=[{agent = "vllm:{model}", limit = 4}]'
+    stages = plan(small(collect, "iterations=3", f"rank.scores={scores}"), goal)
+    exported = [each for each in stages if each.name == "export"]
+    trained = [each for each in stages if each.name == goal]
+    collected = [each for each in stages if each.name == "collect"]
+    assert (len(exported), len(trained), len(collected)) == (3, 3, 2), "the first has runs"
+    assert len({each.key for each in stages}) == len(stages)
+    for number in (1, 2):
+        for stage in (collected[number - 1], trained[number]):
+            assert stage.inputs["model"] is exported[number - 1]
 
 
 def test_the_keyless_dialogues_of_the_first_iteration_are_found_by_the_second():
