@@ -238,6 +238,8 @@ class SweetStages:
             del settings["continuations"]
         if self._rank.scores not in CONSEQUENCES:
             del settings["cost"], settings["scale"]
+        if self._rank.scores != "facts":
+            del settings["told_later"]
         if any(term.header for term in TERMS[self._rank.scores]):
             settings["header"] = True  # rankings of before the header counted have another key
         precision = self._critic.train.precision

@@ -234,6 +234,14 @@ def test_the_scale_of_credit_by_consequence_ranks_anew_and_matters_to_no_other_s
     assert changed(small(), small(change)) == NOTHING
 
 
+def test_the_chance_that_facts_are_told_later_matters_to_facts_alone(small):
+    later = "rank.told_later=0.25"
+    assert changed(small("rank.scores=facts"), small("rank.scores=facts", later)) == FROM_RANK - {
+        "diagnose, ranked"
+    }
+    assert changed(small("rank.scores=gain"), small("rank.scores=gain", later)) == NOTHING
+
+
 @pytest.mark.parametrize(
     "change", ["grpo.train.steps=3", "lora.rank=4", "model.template_args.enable_thinking=false"]
 )
