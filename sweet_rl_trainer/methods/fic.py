@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct
@@ -50,7 +51,7 @@ from sweet_rl_trainer.pipeline.inputs import tasks as tasks_of
 from sweet_rl_trainer.pipeline.iteration import Iteration
 from sweet_rl_trainer.pipeline.method import Method
 from sweet_rl_trainer.pipeline.recipe import Recipe
-from sweet_rl_trainer.pipeline.stage import Job, Stage
+from sweet_rl_trainer.pipeline.stage import Amount, Job, Known, Stage
 from sweet_rl_trainer.settings import Count, Precision, TrainSettings
 
 ANSWERS = "answers"
@@ -102,6 +103,7 @@ def trained(iteration: Iteration) -> Stage:
         partial(answer, precision=precision),
         {"knows": table.knows, "sample": how},
         iteration.inputs,
+        estimate=partial(estimate, recipe=recipe),
     )
     made = iteration.stage(
         "fic-data",
@@ -132,7 +134,7 @@ class View(Struct, frozen=True, kw_only=True):
 def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
     """Sample the teacher's answers. Raises UserError if no task of the dialogues can be told at once."""
     lost = Counter[str]()
-    views = _views(load(recipe.data, job.inputs), job, recipe, lost)
+    views = _views(load(recipe.data, job.inputs), job.inputs, recipe, lost)
     if not views:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
         raise UserError(
@@ -144,10 +146,22 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
     return {**said, "left out": {**lost, **said["left out"]}}
 
 
+def estimate(known: Known, recipe: Recipe) -> Amount:
+    """Return the number of dialogues whose answers are taught (`Stage.estimate`)."""
+    if known.absent - {"model"}:
+        return Amount(note="when there are dialogues")
+    if known.waits:
+        return Amount(note="after the dialogues are collected")
+    views = _views(load(recipe.data, known.inputs), known.inputs, recipe, Counter())
+    return Amount(
+        examples=len(views), note=f"dialogues, {recipe.table(FicSettings).count} answers each"
+    )
+
+
 def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
     """Write the answers as examples, each after the dialogue that it is an answer to."""
     data = load(recipe.data, job.inputs)
-    views = {each.single.id: each for each in _views(data, job, recipe, Counter())}
+    views = {each.single.id: each for each in _views(data, job.inputs, recipe, Counter())}
     answered = SampledFile(job.inputs[ANSWERS], {name: each.single for name, each in views.items()})
     chat = chat_of(model_in(job.inputs["model"]), recipe.model)
     inside = {each.id for each in data.train}
@@ -162,9 +176,11 @@ def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
     return examples.write(job, data, _training_data(train, held_out, lost))
 
 
-def _views(data: Data, job: Job, recipe: Recipe, lost: Counter[str]) -> list[View]:
+def _views(
+    data: Data, inputs: Mapping[str, Path], recipe: Recipe, lost: Counter[str]
+) -> list[View]:
     """Return the dialogues that answered, with their tasks in one message; the others are counted in `lost`."""
-    tasks, knows = tasks_of(recipe.data, job.inputs), recipe.table(FicSettings).knows
+    tasks, knows = tasks_of(recipe.data, inputs), recipe.table(FicSettings).knows
     found = []
     for each in data.by_id.values():
         task = tasks.get(each.task_hash)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from msgspec.structs import replace
 
@@ -11,6 +13,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 from colbench.errors import DataError, UserError
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.task import Fact, Hidden, Task
+from sweet_rl_trainer.cli import main
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.methods.fic import single_turn
 from sweet_rl_trainer.pipeline.plan import plan
@@ -93,6 +96,13 @@ def test_each_answer_of_the_teacher_follows_the_dialogue_that_it_answers(made, t
         weighted = [weight for weight in example.token_weights if weight]
         assert len(weighted) == each.reply_tokens
         assert sum(weighted) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_plan_counts_the_dialogues_whose_answers_are_taught(small_recipe, capfd):
+    assert main(["run", str(small_recipe), "--until", "fic", "--dry-run"]) == 0
+    said = capfd.readouterr().out
+    assert re.search(r"fic-answers-\w+ +to do +16\b", said)
+    assert "dialogues, 4 answers each" in said
 
 
 def test_a_teacher_that_never_answers_teaches_nothing(made):
