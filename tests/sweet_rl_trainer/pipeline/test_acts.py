@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import math
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
@@ -17,6 +19,7 @@ from transformers import LlamaForCausalLM
 from colbench.errors import UserError
 from colbench.messages import ANSWER_MARKER
 from colbench.run_folder import RunFolder
+from colbench_agents.interviewer import Interviewer
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.examples import Example, PairExample
 from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, decode
@@ -197,6 +200,46 @@ def test_candidates_are_ranked_by_what_the_human_answers_them_once(scores, small
         assert all(each.get(BLIND, 0) <= 0 for each in by_text)
     else:
         assert len(set(asked)) > 1
+
+
+def test_facts_put_questions_that_settle_something_first_until_all_is_told(small, tmp_path, served):
+    """Among a good question, a useless one, the best code for what was told, and wrong code."""
+    numbers = iter(range(10_000))
+
+    def script(messages):
+        dialogue = [each for each in messages if each.role != "system"]
+        number = next(numbers) % 4
+        if number % 2:
+            return (USELESS, BLIND)[number // 2]
+        speaker = (Interviewer(), Interviewer(max_questions=0))[number // 2]
+        with ThreadPoolExecutor(1) as thread:  # the server has a loop of its own
+            return thread.submit(asyncio.run, speaker.reply(dialogue)).result().content
+
+    with served(script) as server:
+        where = (f"sample.server=scripted@{server.base_url}", "sample.concurrency=1")
+        more = ("sample.record_tokens=false", "sample.count=4", "sample.data_fraction=1")
+        stage, _ = do(small("rank.scores=facts", *where, *more), tmp_path, "rank")
+    early, late = [], []
+    for line in lines(stage.folder(tmp_path) / SCORED, Line):
+        scores = dict(zip(line.replies, line.scores, strict=True))
+        code = [text for text in scores if text.startswith(ANSWER_MARKER) and text != BLIND]
+        asked = [text for text in scores if not text.startswith(ANSWER_MARKER) and text != USELESS]
+        if len(scores) == 4 and len(code) == len(asked) == 1:
+            early.append([scores[each] for each in (*asked, USELESS, *code, BLIND)])
+        elif len(scores) == 3 and code:
+            late.append([scores[each] for each in (*code, USELESS, BLIND)])
+    assert len(early) > 10
+    assert len(late) > 2
+    assert share(good > useless for good, useless, *_ in early) > 0.6, "others are as one guesses"
+    assert share(good < useless for good, useless, *_ in early) < 0.1, "they pass by luck without"
+    assert share(good > right for good, _, right, _ in early) > 0.8
+    assert share(right >= wrong for *_, right, wrong in early) > 0.9
+    assert all(right > useless > wrong for right, useless, wrong in late)
+
+
+def share(values):
+    values = list(values)
+    return sum(values) / len(values)
 
 
 def test_a_line_is_fitted_to_the_dialogues_where_credit_is_on_the_scale_of_the_reward(
