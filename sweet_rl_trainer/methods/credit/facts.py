@@ -70,6 +70,10 @@ class GuessTable:
         """Raises DataError if a test of the task is no call with literal arguments."""
         self.hidden = tuple(fact.name for fact in task.hidden.facts if not fact.stated)
         """The decisions that the request leaves open, in the task's order."""
+        self._unusual = tuple(
+            name for name in self.hidden if design.chosen[name] != design.usual[name]
+        )
+        """Those of them that change the guess when they are told."""
         self._design = design
         self._calls = [_arguments(task, call) for call in task.hidden.tests]
         self._stated = frozenset(design.chosen) - frozenset(self.hidden)
@@ -79,7 +83,7 @@ class GuessTable:
 
     def share(self, known: Collection[str]) -> float:
         """Return the share of tests passed if these decisions are known, besides those of the request."""
-        facts = frozenset(known).intersection(self.hidden)
+        facts = frozenset(known).intersection(self._unusual)
         if facts not in self._shares:
             outcomes = self._outcomes(facts | self._stated)
             passed = map(_same, outcomes, self._expected)
@@ -88,9 +92,9 @@ class GuessTable:
 
     def expected(self, known: Collection[str], told_later: float) -> float:
         """Return Φ_p if these decisions are known: each other one is told later with the chance `told_later`."""
-        facts = frozenset(known).intersection(self.hidden)
+        facts = frozenset(known).intersection(self._unusual)
         if (facts, told_later) not in self._expected_shares:
-            rest = [name for name in self.hidden if name not in facts]
+            rest = [name for name in self._unusual if name not in facts]
             self._expected_shares[facts, told_later] = sum(
                 _chance(len(more), len(rest), told_later) * self.share(facts | more)
                 for more in subsets(rest)
