@@ -82,7 +82,7 @@ class GuessTable:
         self._expected_shares: dict[tuple[Facts, float], float] = {}
 
     def share(self, known: Collection[str]) -> float:
-        """Return the share of tests passed if these decisions are known, besides those of the request."""
+        """Return the share of tests passed if these decisions are known and those of the request."""
         facts = frozenset(known).intersection(self._unusual)
         if facts not in self._shares:
             outcomes = self._outcomes(facts | self._stated)

@@ -62,7 +62,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     told_later: Share = 0.5
     """p of `facts`: the chance that a fact that is still hidden is told later (`credit.facts`). Ours."""
     scale: Scale = "fit"
-    """Whether `facts` and `gain` are put on the scale of the reward (`credit.scale`), or taken as they are. Ours."""
+    """"fit" puts `facts` and `gain` on the scale of the reward (`credit.scale`); "none" takes them as they are. Ours."""
     pairs: Rule = "halves"
     pairs_per_turn: Count = 4
     """Paper."""

@@ -111,7 +111,7 @@ def test_what_may_be_told_later_counts_by_its_chance(tasks):
 
 
 def test_a_step_ahead_most_facts_are_worth_asking_for_only_if_others_may_be_told_later(tasks):
-    """Of the first questions that settle a fact, the share that has more credit than an answer at once."""
+    """Count the first questions that settle a fact and have more credit than an answer at once."""
 
     def above_an_answer(chance):
         above = [
