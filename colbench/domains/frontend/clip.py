@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import logging
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -25,6 +26,7 @@ from colbench.errors import ScorerError, UserError, boundary
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from torch.nn import Module
 
     Vectors = NDArray[np.float32]
     Pixels = NDArray[np.uint8]
@@ -78,6 +80,8 @@ class ClipEncoder:
         self._tower = load_tower(found).to(self.device)
         self._size = int(self._tower.image_size[0])  # type: ignore[index]
         on_cpu = self.device == "cpu"
+        if on_cpu:
+            _multiply_with_onednn(self._tower)
         self._batches = Batches(
             self._forward,
             size=batch or (CPU_BATCH if on_cpu else CUDA_BATCH),
@@ -142,6 +146,24 @@ def _device(wanted: str) -> str:
         reason = str(cause).splitlines()[0]
         raise DeviceError(f"CLIP cannot run on the device {wanted!r}: {reason}") from cause
     return wanted
+
+
+def _multiply_with_onednn(tower: Module) -> None:
+    """Have oneDNN do the work of the tower's perceptrons, in float32 as before.
+
+    PyTorch leaves it to MKL otherwise, which is half as fast on some processors; the vectors agree to 1e-7.
+    """
+    import torch
+
+    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of TorchScript, which it uses
+        from torch.utils.mkldnn import to_mkldnn
+
+        for block in list(tower.modules()):
+            if isinstance(getattr(block, "mlp", None), torch.nn.Module):
+                block.mlp = to_mkldnn(block.mlp)  # type: ignore[no-untyped-call]
 
 
 def _work_alone() -> None:
