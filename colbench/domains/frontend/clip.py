@@ -47,7 +47,7 @@ class DeviceError(UserError):
 def find_clip(
     weights: str | Path | None = None, *, device: str = "auto", allow_unpinned: bool = False
 ) -> ClipEncoder | None:
-    """The encoder, or None where the machine has no weights, said once in the log; see `ClipEncoder`."""
+    """Return the encoder, or None on a machine without weights, reported once in the log; see `ClipEncoder`."""
     try:
         return ClipEncoder(weights, device=device, allow_unpinned=allow_unpinned)
     except MissingWeightsError as error:
@@ -97,7 +97,7 @@ class ClipEncoder:
         self._batches.close()
 
     async def embed(self, picture: bytes, *views: View) -> Vectors:
-        """Unit vectors of the views of a PNG picture, in their order; float32, shape (len(views), features).
+        """Return unit vectors of the views of a PNG picture, in their order; float32, shape (len(views), features).
 
         Raises ScorerError when the picture cannot be read or the device fails.
         """
@@ -120,7 +120,7 @@ class ClipEncoder:
         return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
 
     def _forward(self, pictures: Sequence[Pixels]) -> list[Vectors]:
-        """The model itself, on views of shape (size, size, 3)."""
+        """Run the model on views of shape (size, size, 3)."""
         import numpy as np
         import torch
         from open_clip import OPENAI_DATASET_MEAN, OPENAI_DATASET_STD
