@@ -67,7 +67,7 @@ class GuessTable:
     """The share of a task's tests that a guess passes, by the facts that are known; each is computed once."""
 
     def __init__(self, task: Task, design: FamilyDesign) -> None:
-        """Raises DataError if a test of the task is no call with literal arguments."""
+        """Prepare the table. Raises DataError if a test of the task is no call with literal arguments."""
         self.hidden = tuple(fact.name for fact in task.hidden.facts if not fact.stated)
         """The decisions that the request leaves open, in the task's order."""
         self._unusual = tuple(
