@@ -45,7 +45,8 @@ class Player:
             raise ValueError(f"{task.id}: no installed family made it")
         self._task, self._table, self._questions = task, table, design.questions
         self._cost = cost
-        self._open: Facts = frozenset(table.hidden)
+        self.open: Facts = frozenset(table.hidden)
+        """The decisions that the request leaves open."""
         self._told: dict[str, Facts] = {}
 
     def turns(self, random: Random, known: Facts, turns_left: int) -> Iterator[Turn]:
@@ -75,12 +76,12 @@ class Player:
         if question not in self._told:
             reply = human_answer(self._task, question)
             names = frozenset(fact.name for fact in told(self._task, question, reply))
-            self._told[question] = names & self._open
+            self._told[question] = names & self.open
         return self._told[question]
 
     def _next(self, random: Random, known: Facts, *, last: bool) -> str | None:
         """Return the next question; None: answer."""
-        untold = sorted(self._open - known)
+        untold = sorted(self.open - known)
         if last and random.random() < MINDFUL:
             return None
         if random.random() < (random.choice(HASTE) if untold else 1 - LINGERS):
