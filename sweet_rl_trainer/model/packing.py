@@ -144,14 +144,23 @@ def _common(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def lay_out(
-    groups: Sequence[Group], *, share: bool = False, likelihood: LikelihoodOver = "replies"
+    groups: Sequence[Group],
+    *,
+    share: bool = False,
+    likelihood: LikelihoodOver = "replies",
+    imitated: Sequence[bool] | None = None,
 ) -> Row:
-    """Lay out all sequences of all groups in one row.
+    """Lay out all sequences of all groups in one row; NLL is of the first of each group that is `imitated` (None: all).
 
     Raises ValueError if ids and weights differ in number, for a weight on a first token, which nothing predicts, and if
     beginnings with pictures are to be shared.
     """
-    scored = [(parts, place == 0) for group in groups for place, parts in enumerate(group)]
+    kept = imitated or [True] * len(groups)
+    scored = [
+        (parts, place == 0 and counts)
+        for group, counts in zip(groups, kept, strict=True)
+        for place, parts in enumerate(group)
+    ]
     sequences = [part for parts, _ in scored for part in parts]
     pictures = tuple(name for sequence in sequences for name in sequence.pictures)
     if pictures and share:

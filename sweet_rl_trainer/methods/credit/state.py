@@ -25,6 +25,12 @@ class State(Struct, frozen=True, kw_only=True):
         return State(task=self.task, messages=(*self.messages, *turn))
 
     @property
+    def start(self) -> State:
+        """The state before the first turn: the request alone."""
+        first = next(n for n, each in enumerate(self.messages, 1) if each.role == "user")
+        return State(task=self.task, messages=self.messages[:first])
+
+    @property
     def heard(self) -> tuple[str, ...]:
         """The human's messages, the request first."""
         return tuple(each.content for each in self.messages if each.role == "user")

@@ -44,6 +44,8 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Tokens of a reply, at most. Paper."""
     data_fraction: Fraction = 0.1
     """Share of the trajectories, at whose turns replies are sampled. Paper."""
+    all_answers: bool = False
+    """Sample at the last turn of every other dialogue that answered, too, so that answers compete everywhere. Ours."""
     server: str = IN_PROCESS
     """Where: `in-process` by transformers, `vllm` on a server that is started for it, or `MODEL@URL` of a server, which
     has the model that training starts from, is given `model.template_args`, and draws from all of its distribution
@@ -101,7 +103,12 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
         turn
         for side in (data.train, data.held_out)
         if side
-        for turn in turns_of(side, data_fraction=settings.data_fraction, seed=settings.seed)
+        for turn in turns_of(
+            side,
+            data_fraction=settings.data_fraction,
+            all_answers=settings.all_answers,
+            seed=settings.seed,
+        )
     ]
 
 

@@ -10,6 +10,7 @@
 | `value` | Σ v(a|o,c) / L of a value model (`model.value_head`), without a reference |
 | `value-unprivileged` | Σ v(a|o) / L |
 | `returns` | without a model: the mean reward of dialogues continued after it (`ranking.returns`) |
+| `facts`, `gain` | what it adds to a potential, by the human's one answer to it (`ranking.consequences`) |
 
 `released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Its first mean is over
 the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1 tokens t
@@ -65,6 +66,8 @@ Preset = Literal[
     "value",
     "value-unprivileged",
     "returns",
+    "facts",
+    "gain",
 ]
 
 
@@ -99,8 +102,14 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     "value": (Term(of="critic", privileged=True, score="value"),),
     "value-unprivileged": (Term(of="critic", privileged=False, score="value"),),
     "returns": (),
+    "facts": (),
+    "gain": (),
 }
-"""The second term, if there is one, is taken from the first; without any, no model scores."""
+"""The second term, if there is one, is taken from the first; without any, what comes of a reply scores it."""
+CONSEQUENCES: tuple[Preset, ...] = ("facts", "gain")
+"""Credit by a potential (`methods.credit`)."""
+PLAYED: tuple[Preset, ...] = ("returns", *CONSEQUENCES)
+"""Those for which dialogues go on after each candidate: they need the dialogues' run, with its tasks and human."""
 
 
 def score_candidates(

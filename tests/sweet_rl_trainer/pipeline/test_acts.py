@@ -189,6 +189,46 @@ def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(s
     assert {(pair.chosen.reward > 0, pair.rejected.reward) for pair in train} >= {(True, 0.0)}
 
 
+BLIND = f"{ANSWER_MARKER}\ndef nothing():\n    return 0"
+USELESS = "Which version of Python do you use?"
+
+
+@pytest.mark.parametrize("scores", ["facts", "gain"])
+def test_candidates_are_ranked_by_what_the_human_answers_them_once(scores, small, tmp_path):
+    numbers = iter(range(10_000))
+    said = (BLIND, USELESS, "What should be returned?")
+
+    with served(lambda _: said[next(numbers) % 3]) as server:
+        where = f"sample.server=scripted@{server.base_url}"
+        changes = (where, "sample.record_tokens=false", "sample.count=3", "rank.pairs=margin")
+        more = ("rank.scale=none", "rank.cost=0.125", "sample.data_fraction=1")
+        stage, report = do(small(f"rank.scores={scores}", *changes, *more), tmp_path, "rank")
+    found = lines(stage.folder(tmp_path) / SCORED, Line)
+    assert report.said["turns"] == len(found)
+    by_text = [dict(zip(line.replies, line.scores, strict=True)) for line in found]
+    useless = [each[USELESS] for each in by_text if each.get(USELESS) is not None]
+    asked = [each[said[2]] for each in by_text if each.get(said[2]) is not None]
+    assert useless
+    if scores == "facts":
+        assert set(useless) <= {-0.125, 0.0}, "nothing is settled, or the turns are over"
+        assert max(asked) > 0
+        assert all(each.get(BLIND, 0) <= 0 for each in by_text)
+    else:
+        assert len(set(asked)) > 1
+
+
+def test_a_line_is_fitted_to_the_dialogues_where_credit_is_on_the_scale_of_the_reward(
+    small, tmp_path
+):
+    numbers = iter(range(10_000))
+    with served(lambda _: (BLIND, USELESS)[next(numbers) % 2]) as server:
+        where = f"sample.server=scripted@{server.base_url}"
+        changes = (where, "sample.record_tokens=false", "sample.count=2", "sample.data_fraction=1")
+        _, report = do(small("rank.scores=facts", *changes), tmp_path, "rank")
+    assert report.said["slope"] > 0.5, "who knows more facts has a higher reward"
+    assert report.said["intercept"] + report.said["slope"] == pytest.approx(1, abs=0.1)
+
+
 def test_scored_candidates_are_read_again_for_these_trajectories_alone(small, tmp_path):
     from sweet_rl_trainer.pipeline.inputs import load
 

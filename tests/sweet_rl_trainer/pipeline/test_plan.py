@@ -73,7 +73,7 @@ def test_the_method_is_the_goal_unless_there_is_another(method, small):
 
 
 def test_scores_without_a_critic_train_none(small):
-    for scores in ("pmi", "returns"):
+    for scores in ("pmi", "returns", "facts", "gain"):
         stages = plan(small(f"rank.scores={scores}"))
         assert names(stages) == ["sample", "rank", "actor", "export"]
 
@@ -195,6 +195,16 @@ def test_a_change_has_done_anew_what_it_reaches_and_nothing_else(change, expecte
 def test_more_continuations_rank_anew(small):
     one, other = (small("rank.scores=returns", f"rank.continuations={count}") for count in (2, 4))
     assert changed(one, other) == FROM_RANK - {"diagnose, ranked"}
+
+
+@pytest.mark.parametrize("change", ["rank.cost=0.1", "rank.scale=none"])
+def test_the_scale_of_credit_by_consequence_ranks_anew_and_matters_to_no_other_scores(
+    change, small
+):
+    for scores in ("facts", "gain"):
+        one, other = small(f"rank.scores={scores}"), small(f"rank.scores={scores}", change)
+        assert changed(one, other) == FROM_RANK - {"diagnose, ranked"}
+    assert changed(small(), small(change)) == NOTHING
 
 
 @pytest.mark.parametrize(
