@@ -1,14 +1,16 @@
 """How an estimator orders the candidates of states, compared with their exact values.
 
-Everything is within a state: candidates of different states are never compared. Each task counts the same, and within it
-each state; intervals are 95 % bootstraps over tasks. Pairs of candidates with equal exact values are left out; equal
-scores are half right.
+Candidates of different states are never compared. Each task counts the same, and within it each state; intervals are
+95 % bootstraps over tasks. Pairs of candidates with equal exact values are left out; equal scores are half right.
 
 | measure | of a state |
 |---|---|
-| `spearman`, `kendall` | rank correlations of scores and exact values over all candidates; 0 where all scores are equal |
+| `spearman`, `kendall` | rank correlation of scores and exact values over all candidates; 0 if all scores are equal |
 | `auc` | the chance that a relevant question scores above a useless one |
-| `questions`, `mixed`, `answers`, `pairs` | the share of pairs in the right order: of two questions, of a question and an answer, of two answers, of all |
+| `questions` | the share of pairs of two questions that are in the right order |
+| `mixed` | … of pairs of a question and an answer |
+| `answers` | … of pairs of two answers |
+| `pairs` | … of all pairs |
 | `regret` | the value that is lost by taking the candidate with the highest score, in shares of tests |
 """
 

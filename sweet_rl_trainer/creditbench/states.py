@@ -61,9 +61,9 @@ class BenchState(Struct, frozen=True, kw_only=True):
         """Return what human and agent have said once the human has replied to a question."""
         return (*self.heard, candidate.reply), (*self.said, candidate.text)
 
-    def ranked(self, task: Task) -> Candidates:
-        """Return the candidates as the ranking's scorers read them."""
-        trajectory = trajectory_of(task, self.id, self.heard, (*self.said, ""))
+    def ranked(self, task: Task, system: str) -> Candidates:
+        """Return the candidates as the ranking's scorers read them, after a system message, if it is not empty."""
+        trajectory = trajectory_of(task, self.id, self.heard, (*self.said, ""), system)
         turn = Turn(trajectory=trajectory, number=len(self.said))
         return Candidates(turn=turn, replies=tuple(Reply(text=c.text) for c in self.candidates))
 
@@ -115,7 +115,7 @@ def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
 
 
 def trajectory_of(
-    task: Task, name: str, heard: tuple[str, ...], said: tuple[str, ...]
+    task: Task, name: str, heard: tuple[str, ...], said: tuple[str, ...], system: str
 ) -> Trajectory:
     """Return a dialogue as the trainer reads it; `heard` and `said` are equally many."""
     return Trajectory(
@@ -124,14 +124,16 @@ def trajectory_of(
         task_hash=task.hash,
         domain=task.domain,
         privileged=task.hidden.reference,
-        messages=messages_of("", heard, said),
+        messages=messages_of(system, heard, said),
         said=said,
         reward=0.0,
         ended_by="unknown",
     )
 
 
-def messages(heard: tuple[str, ...], said: tuple[str, ...]) -> tuple[Message, ...]:
-    """Return the messages of both sides in turn, the last one the human's."""
-    before = messages_of("", heard[:-1], said)
+def messages(
+    heard: tuple[str, ...], said: tuple[str, ...], system: str = ""
+) -> tuple[Message, ...]:
+    """Return the system message, if there is one, and those of both sides in turn, the last one the human's."""
+    before = messages_of(system, heard[:-1], said)
     return (*before, Message(role="user", content=heard[-1]))

@@ -19,13 +19,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Scores
-from sweet_rl_trainer.creditbench.estimators.readers import Reader, before, lengths, replies
+from sweet_rl_trainer.creditbench.estimators.readers import (
+    Reader,
+    earlier_replies,
+    lengths,
+    replies,
+)
 from sweet_rl_trainer.creditbench.states import Bench
 
 
 def mean(bench: Bench, critic: Reader, reference: Reader, *, told: bool = True) -> list[Scores]:
     """Return the mean log-ratio of a candidate's tokens."""
-    examples = replies(bench, reference.chat, told=told)
+    examples = replies(bench, reference, told=told)
     return [
         tuple(one - other for one, other in zip(*both, strict=True))
         for both in zip(critic.sums(examples), reference.sums(examples), strict=True)
@@ -34,7 +39,7 @@ def mean(bench: Bench, critic: Reader, reference: Reader, *, told: bool = True) 
 
 def total(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
     """Return the sum of the log-ratios of a candidate's tokens."""
-    tokens = lengths(replies(bench, reference.chat, told=True))
+    tokens = lengths(replies(bench, reference, told=True))
     means = mean(bench, critic, reference)
     return [
         tuple((score or 0.0) * length for score, length in zip(*both, strict=True))
@@ -44,11 +49,11 @@ def total(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
 
 def one_mean(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
     """Return the mean log-ratio over the tokens of all replies so far and the candidate."""
-    tokens = lengths(replies(bench, reference.chat, told=True))
+    tokens = lengths(replies(bench, reference, told=True))
     sums = total(bench, critic, reference)
-    found = []
+    found = list[Scores]()
     for state, scores, counts in zip(bench.states, sums, tokens, strict=True):
-        said = before(bench.task, state, reference.chat, told=True)
+        said = earlier_replies(bench.task, state, reference)
         ratio, length = 0.0, 0
         if said:
             ((theirs,),), ((ours,),) = critic.sums([[said]]), reference.sums([[said]])
@@ -64,7 +69,7 @@ def one_mean(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
 
 def values(bench: Bench, critic: Reader) -> list[Scores]:
     """Return the mean value of a candidate's tokens."""
-    return [tuple(each) for each in critic.sums(replies(bench, critic.chat, told=True))]
+    return [tuple(each) for each in critic.sums(replies(bench, critic, told=True))]
 
 
 READINGS: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
@@ -77,7 +82,7 @@ READINGS: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
 
 def estimators(name: str, critic: Reader, reference: Reader) -> Iterator[Estimator]:
     """Yield the estimators by a critic; a critic with a value head needs no reference."""
-    key = f"{critic.digest} {reference.digest}"
+    key = f"{critic.key} {reference.key}"
     if critic.score == "value":
         yield Estimator(
             name=name,

@@ -6,10 +6,11 @@ state's turns, then the candidate, then a continuation, and n − 1 from the req
 | estimator | A of the candidate |
 |---|---|
 | `GRPO` | (R − mean R) / std R: one outcome for all turns (arXiv 2402.03300) |
-| `MT-GRPO` | (r_t − mean r_t) / std r_t, over the dialogues with a question in turn t, plus A of GRPO; that alone for an answer (arXiv 2505.11821); r_t: the share of the open decisions that the reply tells |
+| `MT-GRPO` | (r_t − mean r_t) / std r_t over the dialogues that ask in turn t, plus A of GRPO; an answer: that alone |
 | `turn-level GRPO, unbiased` | R − w Φ(o_t), minus its mean over all dialogues (`train.grpo.credit`) |
 
-Rewards include κ for each question.
+r_t is the share of the open decisions that the reply tells. Rewards include κ for each question. MT-GRPO: arXiv
+2505.11821.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def advantages(bench: Bench, advantage: Advantage, name: str) -> list[Scores]:
 
 def _groups(player: Player, state: BenchState, name: str) -> list[Group]:
     limit = len(state.said) + state.turns_left
-    groups = []
+    groups = list[Group]()
     for candidate in state.candidates:
         random = Random(derive_seed(name, state.id, candidate.text))  # noqa: S311 - reproducible
         others = [_sampled(player, random, limit) for _ in range(SIZE - 1)]

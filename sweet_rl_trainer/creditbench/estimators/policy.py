@@ -10,15 +10,16 @@ a is the candidate, L its tokens, o the dialogue, o′ the dialogue with the hum
 | `gain` | Φ(o′) − Φ(o) − κ, Φ = log π(c|o) / the tokens of c (`credit.gain`) | R − Φ(o) |
 | `gain, scaled` | the same with a + b (Φ(o) − Φ(o_1)) in the place of Φ, in the units of the reward | R − that |
 | `IGPO-like` | exp Φ(o′) − exp Φ(o): the probability of a token of c | R |
-| `InfoPO-like` | log π(b|o′) − log π(b|o′ without the reply), a mean over the tokens of b, the answer that follows | R |
+| `InfoPO-like` | log π(b|o′) − log π(b|o′ without the reply), a mean over the tokens of the next answer b | R |
 
-IGPO: arXiv 2510.14967; InfoPO: arXiv 2603.00656; a teacher that is the same model told more: arXiv 2601.20802, 2605.24432.
+Sources: IGPO, arXiv 2510.14967; InfoPO, arXiv 2603.00656; a teacher that is the same model told more, arXiv 2601.20802
+and 2605.24432. Those of their authors differ in the rest of the training.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import exp
 
@@ -26,7 +27,7 @@ from colbench.asking.opening import opening
 from colbench.messages import ANSWER_MARKER
 from colbench.task import Task
 from colbench_tasks import designs
-from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Scores
+from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Score, Scores
 from sweet_rl_trainer.creditbench.estimators.readers import (
     BUDGET,
     MAX_LENGTH,
@@ -42,7 +43,8 @@ from sweet_rl_trainer.data.token_weights import weigh
 from sweet_rl_trainer.data.tokens import OUTSIDE
 from sweet_rl_trainer.methods.credit.advantage import answer_advantage, question_advantage
 from sweet_rl_trainer.methods.credit.gain import GainPotential
-from sweet_rl_trainer.methods.credit.state import State
+from sweet_rl_trainer.methods.credit.scale import Line, Scaled, fit
+from sweet_rl_trainer.methods.credit.state import Potential, State
 
 NO_REPLY = "(no reply)"
 """Stands in the place of the human's reply."""
@@ -50,22 +52,22 @@ NO_REPLY = "(no reply)"
 
 def likelihood(bench: Bench, policy: Reader) -> list[Scores]:
     """Return the mean log-probability of a token of each candidate."""
-    return _rows(policy.sums(replies(bench, policy.chat, told=False)))
+    return _rows(policy.sums(replies(bench, policy, told=False)))
 
 
 def pmi(bench: Bench, policy: Reader) -> list[Scores]:
     """Return by how much the reference makes each candidate likelier."""
-    return _differences(bench, policy, replies(bench, policy.chat, told=True))
+    return _differences(bench, policy, replies(bench, policy, told=True))
 
 
 def self_teacher(bench: Bench, policy: Reader) -> list[Scores]:
     """Return by how much the same model, told every open decision at the start, finds each candidate likelier."""
     told = opening(bench.task, "all")
-    return _differences(bench, policy, informed_replies(bench, policy.chat, told))
+    return _differences(bench, policy, informed_replies(bench, policy, told))
 
 
 def _differences(bench: Bench, policy: Reader, informed: Examples) -> list[Scores]:
-    plain = policy.sums(replies(bench, policy.chat, told=False))
+    plain = policy.sums(replies(bench, policy, told=False))
     return [
         tuple(one - other for one, other in zip(*both, strict=True))
         for both in zip(policy.sums(informed), plain, strict=True)
@@ -74,6 +76,31 @@ def _differences(bench: Bench, policy: Reader, informed: Examples) -> list[Score
 
 def gain(bench: Bench, policy: Reader) -> list[Scores]:
     """Return the advantages by the gain potential."""
+    return _advantages(bench, policy, _potential(policy))
+
+
+def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[Scores]:
+    """Return the same by the potential in units of the reward, fitted to the answers of all states.
+
+    Raises UserError if the reward of answers does not rise with the potential.
+    """
+    scaled = Scaled(_potential(policy), line(policy, benches), relative=True)
+    return _advantages(bench, policy, scaled)
+
+
+def line(policy: Reader, benches: Sequence[Bench]) -> Line:
+    """Return the line that states' answers are fitted to."""
+    ends = [
+        (_state(bench.task, state, policy), each.reward)
+        for bench in benches
+        for state in bench.states
+        for each in state.candidates
+        if each.kind == "answer" and each.reward is not None
+    ]
+    return fit(_potential(policy), ends, relative=True)
+
+
+def _advantages(bench: Bench, policy: Reader, potential: Potential) -> list[Scores]:
     return [
         tuple(
             question_advantage(here, after, cost=COST)
@@ -81,7 +108,7 @@ def gain(bench: Bench, policy: Reader) -> list[Scores]:
             else answer_advantage(here, each.reward)
             for each, after in zip(state.candidates, later, strict=True)
         )
-        for state, here, later in _potentials(bench, policy)
+        for state, here, later in _potentials(bench, policy, potential)
     ]
 
 
@@ -92,15 +119,24 @@ def igpo(bench: Bench, policy: Reader) -> list[Scores]:
             exp(after) - exp(here) if each.reward is None else each.reward
             for each, after in zip(state.candidates, later, strict=True)
         )
-        for state, here, later in _potentials(bench, policy)
+        for state, here, later in _potentials(bench, policy, _potential(policy))
     ]
 
 
-def _potentials(bench: Bench, policy: Reader) -> Iterator[tuple[BenchState, float, list[float]]]:
+def _potential(policy: Reader) -> GainPotential:
+    return GainPotential(policy.scorer, policy.chat, budget=BUDGET, max_length=MAX_LENGTH)
+
+
+def _state(task: Task, state: BenchState, policy: Reader) -> State:
+    return State(task=task, messages=messages(state.heard, state.said, policy.system(task)))
+
+
+def _potentials(
+    bench: Bench, policy: Reader, potential: Potential
+) -> Iterator[tuple[BenchState, float, list[float]]]:
     """Yield Φ of each state, and Φ after each of its candidates; after an answer it is that of the state."""
-    potential = GainPotential(policy.scorer, policy.chat, budget=BUDGET, max_length=MAX_LENGTH)
     for state in bench.states:
-        here = State(task=bench.task, messages=messages(state.heard, state.said))
+        here = _state(bench.task, state, policy)
         later = [
             here.after(each.text, each.reply) if each.reward is None else here
             for each in state.candidates
@@ -142,8 +178,9 @@ def _next_answer(
         name: (design.usual if name in untold else design.chosen)[name] for name in design.chosen
     }
     heard, said = (*state.heard, reply), (*state.said, candidate.text)
+    before = messages(heard, said, policy.system(task))
     where = f"{state.id}, {candidate.text[:40]}"
-    prompt = policy.chat.prompt(messages(heard, said), where=where)
+    prompt = policy.chat.prompt(before, where=where)
     answer = policy.chat.reply(f"{ANSWER_MARKER}\n{design.source(choices)}", where=where)
     weights = weigh([OUTSIDE] * len(prompt) + [0] * len(answer), "turn-mean")
     return Example(ids=array("i", [*prompt, *answer]), token_weights=array("f", weights))
@@ -153,26 +190,23 @@ def _rows(sums: list[list[float]]) -> list[Scores]:
     return [tuple(each) for each in sums]
 
 
-SCORES: dict[str, tuple[str, Callable[[Bench, Reader], list[Scores]]]] = {
+SCORES: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
     "likelihood": ("log π(a∣o) / L", likelihood),
     "PMI": ("(log π(a∣o,c) − log π(a∣o)) / L", pmi),
     "self-teacher": ("(log π(a∣o, all decisions) − log π(a∣o)) / L", self_teacher),
     "gain": ("Φ(o′) − Φ(o) − κ, R − Φ(o); Φ: log π(c∣o) a token", gain),
     "IGPO-like": ("exp Φ(o′) − exp Φ(o); R of an answer", igpo),
-    "InfoPO-like": (
-        "log π(b∣o′) − log π(b∣o′ without the reply) a token of b; R of an answer",
-        infopo,
-    ),
+    "InfoPO-like": ("log π(b∣o′) − log π(b∣o′ without the reply) a token; R of an answer", infopo),
 }
 
 
-def estimators(policy: Reader) -> Iterator[Estimator]:
-    """Yield the estimators by a policy."""
+def estimators(policy: Reader, benches: Sequence[Bench]) -> Iterator[Estimator]:
+    """Yield the estimators by a policy; `benches` are the states that it reads."""
     for name, (about, score) in SCORES.items():
-        yield Estimator(
-            name=name,
-            about=about,
-            key=policy.digest,
-            costly=True,
-            score=partial(score, policy=policy),
-        )
+        yield _estimator(policy, name, about, partial(score, policy=policy))
+    scaled = partial(scaled_gain, policy=policy, benches=benches)
+    yield _estimator(policy, "gain, scaled", "the same with a + b (Φ − Φ(o₁)), fitted to R", scaled)
+
+
+def _estimator(policy: Reader, name: str, about: str, score: Score) -> Estimator:
+    return Estimator(name=name, about=about, key=policy.key, costly=True, score=score)

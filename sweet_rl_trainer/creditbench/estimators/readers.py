@@ -12,25 +12,28 @@ from msgspec.structs import replace
 from torch import Tensor
 from transformers import AutoConfig
 
+from colbench.config import digest
+from colbench.registry import get_domain
 from colbench.task import Task
 from sweet_rl_trainer.creditbench.states import Bench, BenchState, trajectory_of
+from sweet_rl_trainer.creditbench.truths import MOST_TURNS
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example
-from sweet_rl_trainer.data.privileged import preface_of
+from sweet_rl_trainer.data.privileged import Template, preface_of
 from sweet_rl_trainer.data.token_weights import weigh
 from sweet_rl_trainer.data.tokens import encode
-from sweet_rl_trainer.methods.ranking.turns import Candidates, encode_candidates, reply_lengths
+from sweet_rl_trainer.methods.ranking.turns import encode_candidates, reply_lengths
 from sweet_rl_trainer.model.attention import can_share
 from sweet_rl_trainer.model.checkpoint import is_adapters, load_tokenizer
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.model.load import load_trained
-from sweet_rl_trainer.settings import Score
+from sweet_rl_trainer.settings import Precision, Score
 from sweet_rl_trainer.train.loss import READERS
 from sweet_rl_trainer.train.reference_cache import ReferenceCache
 from sweet_rl_trainer.train.scorer import Scorer, group_values
 
 ATTENTION = "sdpa"
-PRECISION = "float32"
+PRECISION: Precision = "float32"
 BUDGET = 4096
 """Tokens of a row."""
 MAX_LENGTH = 4096
@@ -40,13 +43,30 @@ MAX_LENGTH = 4096
 class Reader:
     """A language model or a value model, and the cache of what it computed, which a later run reads."""
 
-    def __init__(self, folder: Path, base: Path, cache: Path) -> None:
-        """Prepare a model, which is loaded when it is first needed; `base` is that of adapters.
+    def __init__(self, folder: Path, base: Path, cache: Path, *, system: str | None = None) -> None:
+        """Prepare a model, which is loaded when it is first needed. Raises UserError if a folder has no model.
 
-        Raises UserError if a folder has no model.
+        Args:
+            folder: The model, or adapters.
+            base: The model of adapters, whose tokenizer is used; the model itself if there are none.
+            cache: The folder of computed values.
+            system: The system prompt, "" for none; None: the built-in one of the task's domain.
         """
         self._folder, self._base, self._cache = folder, base, cache
+        self._system = system
         self.chat = Chat(load_tokenizer(base))
+
+    def system(self, task: Task) -> str:
+        """Return the system prompt for a task; "" if there is none."""
+        prompt = self._system
+        if prompt is None:
+            prompt = get_domain(task.domain).agent_prompt(single_turn=False, pictures=False)
+        return prompt.replace("{max_turns}", str(MOST_TURNS))
+
+    @property
+    def key(self) -> str:
+        """Identity of the weights and the system prompt."""
+        return digest([self.digest, self._system])
 
     @cached_property
     def digest(self) -> str:
@@ -91,20 +111,25 @@ Examples = list[list[Example]]
 """The candidates of each state."""
 
 
-def replies(bench: Bench, chat: Chat, *, told: bool) -> Examples:
+def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:
     """Return the candidates of a task's states, each with the mean over its tokens; `told`, c is stated before."""
-    return _encoded([state.ranked(bench.task) for state in bench.states], chat, told=told)
+    return _encoded(bench.task, bench.states, reader, "preamble" if told else None)
 
 
-def informed_replies(bench: Bench, chat: Chat, opening: str) -> Examples:
+def informed_replies(bench: Bench, reader: Reader, opening: str) -> Examples:
     """Return the same after another first message of the human."""
     states = [replace(each, heard=(opening, *each.heard[1:])) for each in bench.states]
-    return _encoded([each.ranked(bench.task) for each in states], chat, told=False)
+    return _encoded(bench.task, states, reader, None)
 
 
-def _encoded(states: Sequence[Candidates], chat: Chat, *, told: bool) -> Examples:
-    template = "preamble" if told else None
-    return [encode_candidates(each, chat, "turn-mean", privileged=template) for each in states]
+def _encoded(
+    task: Task, states: Sequence[BenchState], reader: Reader, template: Template | None
+) -> Examples:
+    system = reader.system(task)
+    return [
+        encode_candidates(each.ranked(task, system), reader.chat, "turn-mean", privileged=template)
+        for each in states
+    ]
 
 
 def lengths(examples: Examples) -> list[tuple[int, ...]]:
@@ -112,17 +137,12 @@ def lengths(examples: Examples) -> list[tuple[int, ...]]:
     return [reply_lengths(each) for each in examples]
 
 
-def before(task: Task, state: BenchState, chat: Chat, *, told: bool) -> Example | None:
-    """Return the replies before a state with weight 1 for each of their tokens; None in the first turn."""
+def earlier_replies(task: Task, state: BenchState, reader: Reader) -> Example | None:
+    """Return the replies before a state, told c, with weight 1 for each of their tokens; None in the first turn."""
     if not state.said:
         return None
-    trajectory = trajectory_of(task, state.id, state.heard[:-1], state.said)
-    preface = preface_of(trajectory, "preamble").text if told else ""
-    (sequence,) = encode(trajectory, chat, preface=preface).sequences
+    dialogue = trajectory_of(task, state.id, state.heard[:-1], state.said, reader.system(task))
+    stated = preface_of(dialogue, "preamble")
+    (sequence,) = encode(dialogue, reader.chat, preface=stated.text, inside=stated.inside).sequences
     weights = weigh(sequence.turns, "sum")
     return Example(ids=array("i", sequence.ids), token_weights=array("f", weights))
-
-
-def fits(example: Example) -> bool:
-    """Return True if a model may read a dialogue of this length."""
-    return len(example.ids) <= MAX_LENGTH
