@@ -9,34 +9,26 @@ An interrupted generation continues with the next task. The same command makes t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib.resources import files
-from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from colbench.errors import DataError
-from colbench.run_folder import LineWriter
 from colbench.task import Task
-from sweet_rl_trainer.console import progress
 from sweet_rl_trainer.creditbench.collect import SOURCE, chosen_tasks, states_of
+from sweet_rl_trainer.creditbench.lines import filled
 from sweet_rl_trainer.creditbench.states import (
-    STATES,
-    TRUTHS,
     Bench,
-    Line,
     TaskStates,
     TaskTruths,
-    read_lines,
 )
 from sweet_rl_trainer.creditbench.truths import Truths
 from sweet_rl_trainer.model.digest import file_digest
+
+STATES, TRUTHS = "states.jsonl", "truths.jsonl"
 
 
 class Selection(Struct, frozen=True, kw_only=True):
@@ -77,11 +69,11 @@ def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
     Raises DataError if a file is damaged, or if the bytes of a frozen set are not the frozen ones.
     """
     tasks = chosen_tasks(selection.source, selection.tasks)
-    states = _filled(
+    states = filled(
         folder / STATES, TaskStates, tasks, partial(make_states, selection.dialogues), processes
     )
     pairs = list(zip(tasks, states, strict=True))
-    truths = _filled(folder / TRUTHS, TaskTruths, pairs, make_truths, processes)
+    truths = filled(folder / TRUTHS, TaskTruths, pairs, make_truths, processes)
     _check(folder, selection)
     return [
         Bench(task=task, states=one.states, truths=other.states)
@@ -101,41 +93,6 @@ def make_truths(pair: tuple[Task, TaskStates]) -> TaskTruths:
     return TaskTruths(task_id=task.id, states=tuple(map(truths.of, states.states)))
 
 
-def _filled(
-    path: Path,
-    kind: type[Line],
-    items: Sequence[Any],
-    make: Callable[[Any], Line],
-    processes: int,
-) -> list[Line]:
-    """Return the lines of a file, one for each item; those that are missing are made and appended."""
-    done = list(read_lines(path, kind))
-    if len(done) < len(items):
-        writer = LineWriter(path)
-        try:
-            with progress(path.stem, len(items) - len(done)) as advance:
-                for line in in_processes(make, items[len(done) :], processes):
-                    writer.write(msgspec.json.encode(line) + b"\n")
-                    done.append(line)
-                    advance()
-        finally:
-            writer.close()
-    return done[: len(items)]
-
-
-def in_processes(make: Callable[[Any], Any], items: Sequence[Any], processes: int) -> Iterator[Any]:
-    """Yield what is made of each item, in order, in so many processes; a single one is this process."""
-    if processes == 1:
-        yield from map(make, items)
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        waiting = iter(items)
-        ahead = [pool.submit(make, each) for each in islice(waiting, 2 * processes)]
-        while ahead:
-            yield ahead.pop(0).result()
-            ahead += [pool.submit(make, each) for each in islice(waiting, 1)]
-
-
 def _check(folder: Path, selection: Selection) -> None:
     """Raise DataError if a frozen set has other bytes."""
     for frozen in frozen_sets():
@@ -147,6 +104,11 @@ def _check(folder: Path, selection: Selection) -> None:
                     f"{folder / name} is not the frozen set {frozen.name!r}: its SHA-256 is not {expected}; delete "
                     "the file to generate it again, and take the tasks and the human of the version that froze it"
                 )
+
+
+def frozen_name(selection: Selection) -> str:
+    """Return the name of the frozen set of a selection; empty if it is none."""
+    return next((each.name for each in frozen_sets() if each.selection == selection), "")
 
 
 def hashes(folder: Path) -> tuple[str, str]:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
-from colbench.errors import DataError
 from colbench.messages import Message
 from colbench.task import Task
 from sweet_rl_trainer.data.trajectories import Trajectory, messages_of
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
-
-STATES, TRUTHS = "states.jsonl", "truths.jsonl"
 
 Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"]
 """What a candidate is, by what the human replies to it.
@@ -96,22 +90,6 @@ class Bench(Struct, frozen=True, kw_only=True):
     task: Task
     states: tuple[BenchState, ...]
     truths: tuple[StateTruth, ...]
-
-
-Line = TypeVar("Line", TaskStates, TaskTruths)
-
-
-def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
-    """Yield the whole lines of a file. Raises DataError naming file and line if one is damaged."""
-    decoder = msgspec.json.Decoder(kind)
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-    for number, line in enumerate(lines, 1):
-        try:
-            yield decoder.decode(line)
-        except msgspec.DecodeError as cause:
-            raise DataError(
-                f"{path}:{number}: {cause}; delete the file to generate it again"
-            ) from cause
 
 
 def trajectory_of(
