@@ -57,8 +57,8 @@ def add_to(commands: Any) -> None:
         "--read",
         metavar="N",
         type=int,
-        default=100,
-        help="tasks that models read, two states each (default: 100)",
+        default=200,
+        help="tasks that models read, one state each (default: 200)",
     )
     add(
         "--processes",

@@ -16,17 +16,17 @@ Candidates of different states are never compared. Each task counts the same, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from math import sqrt
 from statistics import fmean
+from typing import NamedTuple
 
-import numpy as np
 from msgspec import Struct
 
 from colbench.stats import Interval, mean_interval
 from sweet_rl_trainer.creditbench.states import QUESTIONS, USELESS, Bench, BenchState
 from sweet_rl_trainer.methods.critic.correlation import correlation
-from sweet_rl_trainer.methods.critic.montecarlo import agree
 
 MEASURES = ("spearman", "kendall", "auc", "questions", "mixed", "answers", "pairs", "regret")
 BOUNDS = {"spearman": (-1.0, 1.0), "kendall": (-1.0, 1.0)}
@@ -77,61 +77,63 @@ def _measures(
     state: BenchState, scores: Sequence[float | None], exact: Sequence[float]
 ) -> Mapping[str, float]:
     known = [
-        (each.kind, score, value)
+        _Candidate(each.kind, score, value)
         for each, score, value in zip(state.candidates, scores, exact, strict=True)
         if score is not None
     ]
     if not known:
         return {}
-    kinds, given, values = zip(*known, strict=True)
-    found = {"regret": max(values) - fmean(_best(given, values))}
-    if len(set(values)) > 1:
-        found["spearman"] = correlation(given, values).spearman or 0.0
-        found["kendall"] = kendall(given, values)
-    pairs = list(_pairs(kinds, given, values))
-    for name, kept in (
-        ("questions", [right for both, right in pairs if both == (True, True)]),
-        ("mixed", [right for both, right in pairs if both in ((True, False), (False, True))]),
-        ("answers", [right for both, right in pairs if both == (False, False)]),
-        ("pairs", [right for _, right in pairs]),
-        ("auc", list(_useful(kinds, given))),
+    pairs = [_Pair(*both) for both in combinations(known, 2)]
+    found = {"regret": max(each.value for each in known) - _chosen(known)}
+    if any(pair.worth for pair in pairs):
+        ranks = correlation([each.score for each in known], [each.value for each in known])
+        found["spearman"] = ranks.spearman or 0.0
+        found["kendall"] = _kendall(pairs)
+    for name, right in (
+        ("questions", [pair.right for pair in pairs if pair.worth and pair.questions == 2]),
+        ("mixed", [pair.right for pair in pairs if pair.worth and pair.questions == 1]),
+        ("answers", [pair.right for pair in pairs if pair.worth and pair.questions == 0]),
+        ("pairs", [pair.right for pair in pairs if pair.worth]),
+        ("auc", [(1 + pair.useful * pair.order) / 2 for pair in pairs if pair.useful]),
     ):
-        if kept:
-            found[name] = fmean(kept)
+        if right:
+            found[name] = fmean(right)
     return found
 
 
-def kendall(scores: Sequence[float], values: Sequence[float]) -> float:
+class _Candidate(NamedTuple):
+    kind: str
+    score: float
+    value: float
+
+
+class _Pair:
+    """Two candidates of a state. The first is the greater one where a sign is 1, the second where it is -1."""
+
+    def __init__(self, one: _Candidate, other: _Candidate) -> None:
+        self.questions = (one.kind in QUESTIONS) + (other.kind in QUESTIONS)
+        self.order = _sign(one.score, other.score)
+        self.worth = _sign(one.value, other.value)
+        self.right = (1 + self.order * self.worth) / 2
+        self.useful = (one.kind == "relevant" and other.kind in USELESS) - (
+            other.kind == "relevant" and one.kind in USELESS
+        )
+        """Which of the two tells an open decision, where the other question tells nothing; else 0."""
+
+
+def _sign(one: float, other: float) -> int:
+    return (one > other) - (one < other)
+
+
+def _kendall(pairs: Sequence[_Pair]) -> float:
     """Return Kendall's τ_b; 0 where all scores or all values are equal."""
-    pairs = list(combinations(zip(scores, values, strict=True), 2))
-    signs = [
-        (np.sign(one - other), np.sign(value - worse)) for (one, value), (other, worse) in pairs
-    ]
-    tied = (sum(bool(score) for score, _ in signs) * sum(bool(value) for _, value in signs)) ** 0.5
-    return float(sum(score * value for score, value in signs) / tied) if tied else 0.0
+    agreed = sum(pair.order * pair.worth for pair in pairs)
+    ordered = sum(pair.order != 0 for pair in pairs)
+    different = sum(pair.worth != 0 for pair in pairs)
+    return float(agreed / sqrt(ordered * different)) if ordered and different else 0.0
 
 
-def _pairs(
-    kinds: Sequence[str], scores: Sequence[float], values: Sequence[float]
-) -> Iterator[tuple[tuple[bool, bool], float]]:
-    """Yield, for every two candidates with different values, which of them ask, and if their order is right."""
-    candidates = list(zip(kinds, scores, values, strict=True))
-    for (kind, score, value), (other, second, worse) in combinations(candidates, 2):
-        right = agree((score, second), (value, worse))
-        if right is not None:
-            yield (kind in QUESTIONS, other in QUESTIONS), right
-
-
-def _useful(kinds: Sequence[str], scores: Sequence[float]) -> Iterator[float]:
-    """Yield, for each relevant and each useless question, 1 if the relevant one scores higher, 0.5 for equal scores."""
-    candidates = list(zip(kinds, scores, strict=True))
-    for kind, score in candidates:
-        for other, second in candidates:
-            if kind == "relevant" and other in USELESS:
-                yield 0.5 if score == second else float(score > second)
-
-
-def _best(scores: Sequence[float], values: Sequence[float]) -> list[float]:
-    """Return the values of the candidates with the highest score."""
-    highest = max(scores)
-    return [value for score, value in zip(scores, values, strict=True) if score == highest]
+def _chosen(candidates: Sequence[_Candidate]) -> float:
+    """Return the mean value of the candidates with the highest score."""
+    highest = max(each.score for each in candidates)
+    return fmean(each.value for each in candidates if each.score == highest)

@@ -36,6 +36,10 @@ from sweet_rl_trainer.creditbench.states import Bench
 from sweet_rl_trainer.creditbench.truths import TRUTHS
 
 COMPUTED, SCORES, VALUES = "computed", "scores", "values.jsonl"
+READ_STATES = 1
+"""States of a task that models read, and that have Monte-Carlo values."""
+VALUE_TASKS = 200
+"""Tasks that have Monte-Carlo values."""
 POLICY = "policy"
 """The name of the policy among the models."""
 
@@ -48,11 +52,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     critics: Mapping[str, Path] = {}
     system: str | None = None
     """The system prompt; None: the built-in one."""
-    read_tasks: int = 100
-    read_states: int = 2
-    """How many tasks models read, and how many states of each."""
-    value_states: int = 1
-    """Of each task, for Monte-Carlo values."""
+    read_tasks: int = 200
+    """How many tasks models read, `READ_STATES` states of each."""
     processes: int = 1
     command: str = "sweet-rl creditbench"
 
@@ -68,7 +69,7 @@ class TaskScores(Struct, frozen=True, kw_only=True):
 def run(settings: Settings, out: Path) -> Results:
     """Run what is not done yet, and return the results."""
     benches = data.generate(out, settings.selection, settings.processes)
-    read = [_some(each, settings.read_states) for each in benches[: settings.read_tasks]]
+    read = [_some(each, READ_STATES) for each in benches[: settings.read_tasks]]
     models = _Models(settings, out)
     found = _begun(settings, out, benches, read, models)
     bench = _Run(settings, out, benches, read)
@@ -88,7 +89,7 @@ def _begun(
     settings: Settings, out: Path, benches: Sequence[Bench], read: Sequence[Bench], models: _Models
 ) -> Results:
     """Return the results before the first estimator, with the Monte-Carlo values."""
-    some = [_some(each, settings.value_states) for each in benches]
+    some = [_some(each, READ_STATES) for each in benches[:VALUE_TASKS]]
     values = filled(out / VALUES, TaskValues, some, values_of, settings.processes)
     states_sha256, truths_sha256 = data.hashes(out)
     return Results(

@@ -103,24 +103,34 @@ def line(policy: Reader, benches: Sequence[Bench]) -> Line:
 def _advantages(bench: Bench, policy: Reader, potential: Potential) -> list[Scores]:
     return [
         tuple(
-            question_advantage(here, after, cost=COST)
-            if each.reward is None
-            else answer_advantage(here, each.reward)
+            _advantage(each, here, after)
             for each, after in zip(state.candidates, later, strict=True)
         )
         for state, here, later in _potentials(bench, policy, potential)
     ]
 
 
+def _advantage(candidate: Candidate, here: float | None, after: float | None) -> float | None:
+    if here is None or after is None:
+        return None
+    if candidate.reward is None:
+        return question_advantage(here, after, cost=COST)
+    return answer_advantage(here, candidate.reward)
+
+
 def igpo(bench: Bench, policy: Reader) -> list[Scores]:
     """Return the gain in the probability of a token of c, and the reward of answers."""
     return [
         tuple(
-            exp(after) - exp(here) if each.reward is None else each.reward
+            _gained(here, after) if each.reward is None else each.reward
             for each, after in zip(state.candidates, later, strict=True)
         )
         for state, here, later in _potentials(bench, policy, _potential(policy))
     ]
+
+
+def _gained(here: float | None, after: float | None) -> float | None:
+    return None if here is None or after is None else exp(after) - exp(here)
 
 
 def _potential(policy: Reader) -> GainPotential:
@@ -133,7 +143,7 @@ def _state(task: Task, state: BenchState, policy: Reader) -> State:
 
 def _potentials(
     bench: Bench, policy: Reader, potential: Potential
-) -> Iterator[tuple[BenchState, float, list[float]]]:
+) -> Iterator[tuple[BenchState, float | None, list[float | None]]]:
     """Yield Φ of each state, and Φ after each of its candidates; after an answer it is that of the state."""
     for state in bench.states:
         here = _state(bench.task, state, policy)
@@ -141,7 +151,7 @@ def _potentials(
             here.after(each.text, each.reply) if each.reward is None else here
             for each in state.candidates
         ]
-        first, *others = (each or 0.0 for each in potential([here, *later]))
+        first, *others = potential([here, *later])
         yield state, first, others
 
 
