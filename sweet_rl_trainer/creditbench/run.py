@@ -1,4 +1,4 @@
-"""The bench: data, estimators one after the other, Monte-Carlo values, and the page, which is written after each part.
+"""The bench: data, Monte-Carlo values, estimators one after the other, and the page.
 
 FOLDER/states.jsonl, truths.jsonl    the data (`data`)
 FOLDER/scores/NAME-KEY.jsonl         the scores of an estimator, a line for each task
@@ -81,7 +81,7 @@ def run(settings: Settings, out: Path) -> Results:
     ):
         found = bench.with_one_more(found, estimator)
         results.write(found, out)
-        write_page(found, out)
+    write_page(found, out)
     return found
 
 

@@ -42,18 +42,23 @@ def drawn(task, random):
     design = designs.of(task)
     hidden = {fact.name for fact in task.hidden.facts if not fact.stated}
     chosen = dict(design.chosen)
-    facts = []
-    for fact in task.hidden.facts:
-        if fact.name in hidden:
-            decision = next(d for d in design.family.decisions if d.name == fact.name)
-            choice = random.choice(random.choice(decision.options).choices())
-            chosen[fact.name] = choice
-            said = [words for each, words in statements(decision, design.theme) if each == choice]
-            fact = replace(fact, statement=random.choice(said))
-        facts.append(fact)
+    facts = [
+        replace(fact, statement=_redrawn(fact.name, design, chosen, random))
+        if fact.name in hidden
+        else fact
+        for fact in task.hidden.facts
+    ]
     reference = design.source(chosen)
     made = replace(task.hidden, reference=reference, information=reference, facts=tuple(facts))
     return replace(task, hidden=made)
+
+
+def _redrawn(name, design, chosen, random):
+    """Draw another choice, and return what the human says about it."""
+    decision = next(d for d in design.family.decisions if d.name == name)
+    choice = chosen[name] = random.choice(random.choice(decision.options).choices())
+    said = [words for each, words in statements(decision, design.theme) if each == choice]
+    return random.choice(said)
 
 
 def played(task, belief, values):
@@ -102,7 +107,7 @@ def test_the_best_policy_earns_its_value_with_the_real_human_and_the_real_scorer
 
     rewards = asyncio.run(play())
     expected = Truths(task).of(state_of(task, TURNS)).value["optimal tests"]
-    assert 0 < stdev(rewards)
+    assert stdev(rewards) > 0
     assert abs(fmean(rewards) - expected) <= PATIENCE * stdev(rewards) / sqrt(PLAYS)
 
 

@@ -71,7 +71,9 @@ class World:
         values = [self.answered(known, possible)]
         for asked in set(range(len(self.names))) - {place for place, _ in known}:
             values.append(
-                sum(c * self.best(turns - 1, k, p) for c, k, p in self.after(known, possible, asked))
+                sum(
+                    c * self.best(turns - 1, k, p) for c, k, p in self.after(known, possible, asked)
+                )
                 - COST
             )
         values.append(self.best(turns - 1, known, possible) - COST)  # a useless question
