@@ -79,7 +79,7 @@ class Sweet(Method):
         "critic": "train the critic (phase 1)",
         "diagnose": "measure the critic on held-out tasks",
         "sample": "sample candidate replies for the turns of the dialogues",
-        "rank": "score the candidates with the critic, and pair them",
+        "rank": "score the candidates, and pair them",
         "actor": "train the actor on the pairs (phase 2), and export it",
     }
 
@@ -238,6 +238,8 @@ class SweetStages:
             del settings["continuations"]
         if self._rank.scores not in CONSEQUENCES:
             del settings["cost"], settings["scale"]
+        if self._rank.scores != "facts":
+            del settings["told_later"]
         if any(term.header for term in TERMS[self._rank.scores]):
             settings["header"] = True  # rankings of before the header counted have another key
         precision = self._critic.train.precision

@@ -1,11 +1,16 @@
-"""`facts`: the share of the task's tests that a guess passes, given the facts told so far.
+"""`facts`: the share of the task's tests that a guess passes, by the facts that the dialogue has told.
 
-    Φ(o) = share of tests that the function with these choices passes:
-           the author's choice, where the request or a reply has told it; else the family's most usual one
+    share(K) = the share of tests that the function with these choices passes: the author's choice for each decision in
+               K, the facts told by the request or a reply; for all others the family's most usual choice
+    Φ_p(o)   = Σ_{S ⊆ H∖K} p^|S| (1 − p)^|H∖K∖S| share(K ∪ S),   H: all hidden decisions
 
-It is deterministic, needs no model, and is exact for tasks of the installed families. It is an upper bound of any
-estimated potential: it reads the design that the human has in mind. The functions are the family's own code, which
-runs in this process, as when tasks are generated.
+Φ_0(o) is share(K): what an answer now would pass. Φ_p is what an answer would pass if each other fact is told before it
+with the chance p: the value of o for an agent that continues so. The sums telescope for every p, but one step ahead p
+matters: a test mostly needs several facts. At p = 0 most questions that settle one of many hidden facts change nothing
+and are worth less than an answer now; at p = 1/2 they are worth more (`test_facts`).
+
+It is deterministic, needs no model, and is exact for tasks of the installed families: it reads the design that the
+human has in mind. The functions are the family's own code, which runs in this process, as when tasks are generated.
 """
 
 from __future__ import annotations
@@ -34,9 +39,9 @@ Facts = frozenset[str]
 class FactsPotential:
     """Φ by the facts that were told; None for tasks whose decisions are not known."""
 
-    def __init__(self) -> None:
-        self._told = lru_cache(maxsize=65536)(_told)
-        """Replies recur: dialogues about a task begin alike."""
+    def __init__(self, *, told_later: float) -> None:
+        """`told_later` is p."""
+        self._told_later = told_later
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:
         """Return the share of tests for each state, between 0 and 1."""
@@ -44,14 +49,16 @@ class FactsPotential:
 
     def _of(self, state: State) -> float | None:
         table = guess_table(state.task)
-        return table.share(self.facts_told(state)) if table else None
-
-    def facts_told(self, state: State) -> Facts:
-        """Return the hidden decisions that the human's replies have told (`colbench.asking.telling`)."""
-        replies = zip(state.said, state.heard[1:], strict=True)
-        return frozenset().union(*(self._told(state.task, said, reply) for said, reply in replies))
+        return table.expected(facts_told(state), self._told_later) if table else None
 
 
+def facts_told(state: State) -> Facts:
+    """Return the decisions that the human's replies have told (`colbench.asking.telling`)."""
+    replies = zip(state.said, state.heard[1:], strict=True)
+    return frozenset().union(*(_told(state.task, said, reply) for said, reply in replies))
+
+
+@lru_cache(maxsize=65536)
 def _told(task: Task, said: str, reply: str) -> Facts:
     return frozenset(fact.name for fact in told(task, said, reply))
 
@@ -63,20 +70,37 @@ class GuessTable:
         """Raises DataError if a test of the task is no call with literal arguments."""
         self.hidden = tuple(fact.name for fact in task.hidden.facts if not fact.stated)
         """The decisions that the request leaves open, in the task's order."""
+        self._unusual = tuple(
+            name for name in self.hidden if design.chosen[name] != design.usual[name]
+        )
+        """Those of them that change the guess when they are told."""
         self._design = design
         self._calls = [_arguments(task, call) for call in task.hidden.tests]
         self._stated = frozenset(design.chosen) - frozenset(self.hidden)
         self._expected = self._outcomes(frozenset(design.chosen))
         self._shares: dict[Facts, float] = {}
+        self._expected_shares: dict[tuple[Facts, float], float] = {}
 
     def share(self, known: Collection[str]) -> float:
         """Return the share of tests passed if these decisions are known, besides those of the request."""
-        facts = frozenset(known).intersection(self.hidden)
+        facts = frozenset(known).intersection(self._unusual)
         if facts not in self._shares:
             outcomes = self._outcomes(facts | self._stated)
             passed = map(_same, outcomes, self._expected)
             self._shares[facts] = sum(passed) / len(self._expected)
         return self._shares[facts]
+
+    def expected(self, known: Collection[str], told_later: float) -> float:
+        """Return Φ_p if these decisions are known: each other one is told later with the chance `told_later`."""
+        facts = frozenset(known).intersection(self._unusual)
+        if (facts, told_later) not in self._expected_shares:
+            rest = [name for name in self._unusual if name not in facts]
+            self._expected_shares[facts, told_later] = sum(
+                _chance(len(more), len(rest), told_later) * self.share(facts | more)
+                for more in subsets(rest)
+                if told_later or not more
+            )
+        return self._expected_shares[facts, told_later]
 
     def all(self) -> Mapping[Facts, float]:
         """Return the share for every subset of the hidden decisions: 2 to the power of their number."""
@@ -88,6 +112,12 @@ class GuessTable:
         choices = {name: (chosen if name in known else usual)[name] for name in chosen}
         function = self._design.family.function(self._design.theme, choices)
         return [_outcome(function, call) for call in self._calls]
+
+
+def _chance(told: int, of: int, each: float) -> float:
+    """Return the chance that exactly these of some facts are told, each with the same chance."""
+    chance: float = each**told * (1 - each) ** (of - told)
+    return chance
 
 
 def subsets(names: Sequence[str]) -> Iterator[Facts]:

@@ -13,7 +13,7 @@ Nearest published: information gain as a turn's reward in IGPO (arXiv 2510.14967
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
 
 from colbench.messages import ANSWER_MARKER
@@ -48,11 +48,35 @@ class GainPotential:
         """Return Φ of each state, at most 0; common beginnings of a task's consecutive states are computed once."""
         examples = [told_example(state, self._chat) for state in states]
         fit = [number for number, each in enumerate(examples) if len(each.ids) <= self._max_length]
-        by_task = groupby(fit, key=lambda number: states[number].task.hash)
-        groups = [[[examples[number]] for number in numbers] for _, numbers in by_task]
+        groups = [
+            group
+            for _, numbers in groupby(fit, key=lambda number: states[number].task.hash)
+            for group in rows([examples[number] for number in numbers], self._budget)
+        ]
         computed = group_values(groups, self._reference, self._budget, "states")
         found = dict(zip(fit, chain.from_iterable(computed), strict=True))
         return [found.get(number) for number in range(len(states))]
+
+
+def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example]]]:
+    """Yield consecutive examples, each as `packing.Parts`, in groups of at most `budget` tokens, or one example.
+
+    What an example begins with in common with the one before it is counted once.
+    """
+    from sweet_rl_trainer.model.packing import common_beginning
+
+    group, tokens = list[list[Example]](), 0
+    for each in examples:
+        added = len(each.ids)
+        if group:
+            added -= common_beginning(group[-1][0].ids, each.ids)
+        if group and tokens + added > budget:
+            yield group
+            group, tokens, added = [], 0, len(each.ids)
+        group.append([each])
+        tokens += added
+    if group:
+        yield group
 
 
 def told_example(state: State, chat: Chat) -> Example:

@@ -2,9 +2,9 @@
 
     Φ'(o) = a + b Φ(o),   a and b by least squares of R on Φ(o_T) over dialogues that answered
 
-Φ' is the reward to expect of an answer now, by the policy that wrote the dialogues. So R − Φ'(o_T) is 0 on average, and
-a question is worth what it adds to that reward. The order among questions is that of Φ. An affine function of a
-potential is a potential: the sums telescope as before.
+Φ' is the reward to expect of an answer now, by the policy that wrote the dialogues, and a question is worth what it
+adds to that reward. The order among questions is that of Φ. An affine function of a potential is a potential: the sums
+telescope as before. `facts` with p > 0 takes the line of p = 0: the mean of a line is the line of the mean.
 
 With `relative`, Φ(o) − Φ(o_1) is in the place of Φ(o), o_1 being the request alone: how likely a reference is before
 anything was said differs between tasks, and says little about the dialogue.

@@ -43,7 +43,7 @@ from sweet_rl_trainer.pipeline.inputs import tasks as tasks_of
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 from sweet_rl_trainer.pipeline.view import COUNT, ShownPair, ShownSide, write_examples
-from sweet_rl_trainer.settings import Count, NotNegative, TrainSettings
+from sweet_rl_trainer.settings import Count, NotNegative, Share, TrainSettings
 
 CRITIC = "critic"
 SAY_ONCE = "blank"
@@ -57,8 +57,10 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     scores: Preset = "critic"
     continuations: Count = 8
     """Dialogues that the first run's agent continues after each candidate, if scores are `returns`."""
-    cost: NotNegative = 0.02
+    cost: NotNegative = 0.01
     """κ, the price of a question in units of the reward, if scores are `facts` or `gain`. Ours."""
+    told_later: Share = 0.5
+    """p of `facts`: the chance that a fact that is still hidden is told later (`credit.facts`). Ours."""
     scale: Scale = "fit"
     """Whether `facts` and `gain` are put on the scale of the reward (`credit.scale`), or taken as they are. Ours."""
     pairs: Rule = "halves"
@@ -285,10 +287,10 @@ def _by_consequences(
     """Return the scores by a potential, and the line that put it on the scale of the reward."""
     settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
     play = continuations(job, SAY_ONCE).consequences
-    with _potential(job, recipe, chat) as raw:
+    with _potentials(job, recipe, chat) as (raw, now):
         relative, line = settings.scores == "gain", None
         if settings.scale == "fit":
-            line = fit(raw, _ends(candidates, inside, tasks), relative=relative)
+            line = fit(now, _ends(candidates, inside, tasks), relative=relative)
         scores = score_by_consequences(
             candidates,
             tasks,
@@ -302,21 +304,25 @@ def _by_consequences(
 
 
 @contextmanager
-def _potential(job: Job, recipe: Recipe, chat: Chat) -> Iterator[Potential]:
-    """Yield the potential that a recipe's scores are of; the reference is the model that training starts from."""
+def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
+    """Yield the potential that a recipe's scores are of, and the one of answers now, to which rewards are fitted.
+
+    The reference of `gain`, which has one potential, is the model that training starts from.
+    """
     settings = recipe.table(RankSettings)
     if settings.scores == "facts":
-        yield FactsPotential()
+        yield FactsPotential(told_later=settings.told_later), FactsPotential(told_later=0.0)
         return
     from sweet_rl_trainer.methods.ranking.scorers import Scorers
 
     with Scorers(recipe, model_in(job.inputs["model"]), job.shared / REFERENCES) as scorers:
-        yield GainPotential(
+        gain = GainPotential(
             scorers.reference(),
             chat,
             budget=settings.row_tokens,
             max_length=recipe.table(CriticSettings).max_length,
         )
+        yield gain, gain
 
 
 def _ends(

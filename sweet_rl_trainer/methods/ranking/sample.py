@@ -67,11 +67,21 @@ def problems(settings: SampleSettings) -> Iterator[str]:
 
 def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
     """Sample at the turns of a share of both sides' trajectories; `precision` is that of sampling in process."""
-    model = model_in(job.inputs["model"])
     data = load(recipe.data, job.inputs)
     check_prompts(data, recipe)
     settings = recipe.table(SampleSettings)
-    wanted = turns(data, settings)
+    return sample_at(turns(data, settings), job, recipe, settings, precision)
+
+
+def sample_at(
+    wanted: Sequence[Turn],
+    job: Job,
+    recipe: Recipe,
+    settings: SampleSettings,
+    precision: Precision,
+) -> dict[str, Any]:
+    """Sample at these turns, write the candidates, and return a summary; the server is that of the recipe's table."""
+    model = model_in(job.inputs["model"])
     sampler = Sampler(
         model=model_digest(model),
         count=settings.count,

@@ -207,7 +207,7 @@ def test_changes_are_toml_values_or_else_plain_text():
         ),
         (
             "method=dpo",
-            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\?; there are grpo,",
+            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\?; there are fic, grpo,",
         ),
         (
             "domain=mobile",
@@ -310,7 +310,8 @@ def test_a_wrong_file_is_named(content, message, tmp_path):
 @pytest.mark.parametrize("name", ["paper", "/nowhere/r.toml", "."])
 def test_a_recipe_that_is_not_there_is_an_error_that_names_those_that_are(name):
     with pytest.raises(
-        UserError, match=r"there is no recipe .* neither a file nor one of gain-backend-8b, loop-cpu"
+        UserError,
+        match=r"there is no recipe .* neither a file nor one of gain-backend-8b, loop-cpu",
     ):
         read(name)
 

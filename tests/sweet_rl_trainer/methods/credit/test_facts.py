@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import product
 
 import pytest
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from colbench.sandbox import CodeSandbox
 from colbench.selection import load_tasks
 from colbench.task import Hidden, Task
 from colbench_tasks import designs
-from sweet_rl_trainer.methods.credit.facts import FactsPotential, guess_table, subsets
+from sweet_rl_trainer.methods.credit.facts import FactsPotential, facts_told, guess_table, subsets
 from sweet_rl_trainer.methods.credit.state import State
 
 
@@ -65,7 +66,7 @@ def test_subsets_come_by_their_size():
 
 
 def test_the_potential_rises_from_the_guess_to_1_as_the_human_tells_the_facts(tasks):
-    potential = FactsPotential()
+    potential = FactsPotential(told_later=0.0)
     for task in tasks:
         table, state = guess_table(task), start(task)
         told = set()
@@ -77,7 +78,7 @@ def test_the_potential_rises_from_the_guess_to_1_as_the_human_tells_the_facts(ta
                 assert fact.statement in reply
                 state = state.after(question, reply)
                 told.add(fact.name)
-                assert potential.facts_told(state) == told
+                assert facts_told(state) == told
                 assert potential([state]) == [table.share(told)]
         assert potential([state]) == [1.0]
 
@@ -86,14 +87,47 @@ def test_what_is_asked_in_vain_changes_nothing(tasks):
     task = tasks[0]
     before = start(task)
     after = before.after("Which version of Python do you use?", "I don't know.")
-    one, other = FactsPotential()([before, after])
+    one, other = FactsPotential(told_later=0.0)([before, after])
     assert one == other == guess_table(task).share(())
+    one, other = FactsPotential(told_later=0.5)([before, after])
+    assert one == other > guess_table(task).share(())
+
+
+def test_what_may_be_told_later_counts_by_its_chance(tasks):
+    """Φ_p by a loop over all outcomes of four coins, which fall for each hidden fact with the chance p."""
+    for task in tasks[:3]:
+        table, names = guess_table(task), guess_table(task).hidden
+        for known in (frozenset(), frozenset(names[1:3]), frozenset(names)):
+            for chance in (0.0, 0.25, 0.5, 1.0):
+                expected = 0.0
+                for coins in product((False, True), repeat=4):
+                    weight, told = 1.0, set(known)
+                    for name, falls in zip(names, coins, strict=True):
+                        weight *= chance if falls else 1 - chance
+                        told |= {name} if falls else set()
+                    expected += weight * table.share(told)
+                assert table.expected(known, chance) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_step_ahead_most_facts_are_worth_asking_for_only_if_others_may_be_told_later(tasks):
+    """Of the first questions that settle a fact, the share that has more credit than an answer at once."""
+
+    def above_an_answer(chance):
+        above = [
+            table.expected({name}, chance) - 0.02 > table.share(())
+            for table in map(guess_table, tasks)
+            for name in table.hidden
+        ]
+        return sum(above) / len(above)
+
+    assert above_an_answer(0.0) < 0.5
+    assert above_an_answer(0.5) > 0.9
 
 
 def test_a_task_of_no_family_has_no_potential():
     hidden = Hidden(reference="def f(x): return x", tests=("f(1)",))
     task = Task(id="t", domain="backend", request="Write it. def f(x)", hidden=hidden)
-    assert FactsPotential()([start(task)]) == [None]
+    assert FactsPotential(told_later=0.5)([start(task)]) == [None]
     assert guess_table(task) is None
 
 

@@ -11,8 +11,9 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.messages import Message
 from colbench.task import Hidden, Task
-from sweet_rl_trainer.methods.credit.gain import GainPotential
+from sweet_rl_trainer.methods.credit.gain import GainPotential, rows, told_example
 from sweet_rl_trainer.methods.credit.state import State, states_of
+from sweet_rl_trainer.model.packing import packed_length
 
 torch.set_num_threads(1)
 REFERENCE = "def late(days):\n    return days > 1"
@@ -83,3 +84,15 @@ def test_a_state_that_is_too_long_with_c_has_no_potential(byte_model, make_score
     found = potential([ASKED, START])
     assert found[0] is None
     assert found[1] < 0
+
+
+def test_states_that_share_their_beginning_are_in_groups_that_fit_a_row(chat):
+    asked = [START.after(f"Is it {number}?", "No.") for number in range(40)]
+    examples = [told_example(each, chat) for each in (START, *asked)]
+    found = list(rows(examples, 1000))
+    assert [each for group in found for (each,) in group] == examples
+    assert 1 < len(found) < len(examples)
+    lengths = [packed_length(group, share=True) for group in found]
+    assert max(lengths) <= 1000
+    assert min(lengths[:-1]) > 700, "as many as fit"
+    assert [len(group) for group in rows(examples, 1)] == [1] * len(examples)
