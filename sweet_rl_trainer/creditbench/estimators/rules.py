@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Scores
 from sweet_rl_trainer.creditbench.states import QUESTIONS, Bench, BenchState
 from sweet_rl_trainer.creditbench.truths import COST
@@ -14,10 +16,10 @@ def questions_first(bench: Bench) -> list[Scores]:
     return [tuple(float(c.kind in QUESTIONS) for c in state.candidates) for state in bench.states]
 
 
-def facts(bench: Bench) -> list[Scores]:
+def facts(bench: Bench, told_later: float) -> list[Scores]:
     """Return the advantages of questions and answers by the facts potential (`methods.credit.facts`)."""
     table = guess_table(bench.task)
-    return [_by_facts(state, table) for state in bench.states] if table else []
+    return [_by_facts(state, table, told_later) for state in bench.states] if table else []
 
 
 def facts_told(bench: Bench) -> list[Scores]:
@@ -35,16 +37,17 @@ def facts_told(bench: Bench) -> list[Scores]:
     ]
 
 
-def _by_facts(state: BenchState, table: GuessTable) -> Scores:
-    before = table.share(state.told)
+def _by_facts(state: BenchState, table: GuessTable, told_later: float) -> Scores:
+    before = table.expected(state.told, told_later)
     return tuple(
-        question_advantage(before, table.share((*state.told, *each.told)), cost=COST)
+        question_advantage(before, table.expected((*state.told, *each.told), told_later), cost=COST)
         if each.reward is None
         else answer_advantage(before, each.reward)
         for each in state.candidates
     )
 
 
+HALF = 0.5
 ESTIMATORS = (
     Estimator(
         name="questions first", about="1 for a question, 0 for an answer", score=questions_first
@@ -52,7 +55,12 @@ ESTIMATORS = (
     Estimator(
         name="facts",
         about="Φ(o′) − Φ(o) − κ, R − Φ(o); Φ: the share of tests that the usual choices pass",
-        score=facts,
+        score=partial(facts, told_later=0.0),
+    ),
+    Estimator(
+        name="facts, half told later",
+        about="the same, where each untold decision is told before the answer with the chance 1/2",
+        score=partial(facts, told_later=HALF),
     ),
     Estimator(
         name="facts told",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from statistics import fmean, pstdev
 
 import pytest
@@ -90,15 +91,27 @@ def test_questions_first_knows_questions_from_answers(bench, state):
     assert [each.reward is None for each in state.candidates] == [bool(each) for each in scores]
 
 
-def test_facts_credit_a_question_with_what_it_adds_to_the_guess(bench, state):
+@pytest.mark.parametrize("told_later", [0.0, 0.5])
+def test_facts_credit_a_question_with_what_it_adds_to_the_guess(bench, state, told_later):
     table = guess_table(bench.task)
-    (scores,) = rules.facts(bench)
+
+    def potential(known):
+        rest = [name for name in table.hidden if name not in known]
+        return sum(
+            told_later ** len(more)
+            * (1 - told_later) ** (len(rest) - len(more))
+            * table.share({*known, *more})
+            for size in range(len(rest) + 1)
+            for more in combinations(rest, size)
+        )
+
+    (scores,) = rules.facts(bench, told_later)
     for each, score in zip(state.candidates, scores, strict=True):
         if each.reward is None:
-            gain = table.share({*state.told, *each.told}) - table.share(state.told)
+            gain = potential({*state.told, *each.told}) - potential(state.told)
             assert score == pytest.approx(gain - COST)
         else:
-            assert score == pytest.approx(each.reward - table.share(state.told))
+            assert score == pytest.approx(each.reward - potential(state.told))
 
 
 def test_facts_told_count_decisions(bench, state):
