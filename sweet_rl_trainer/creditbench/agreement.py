@@ -16,7 +16,8 @@ Candidates of different states are never compared. Each task counts the same, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from math import sqrt
 from statistics import fmean
@@ -48,16 +49,19 @@ class Agreement(Struct, frozen=True, kw_only=True):
     tasks: int
 
 
-def agreement(scored: Iterable[Scored], truth: str) -> Agreement:
-    """Return how scores agree with a truth (`truths`)."""
-    by_task: dict[str, list[list[float]]] = {name: [] for name in MEASURES}
+def agreement(
+    scored: Iterable[Scored], truth: str, measures: Sequence[str] = MEASURES
+) -> Agreement:
+    """Return how scores agree with a truth (`truths`), by some of the measures."""
+    by_task: dict[str, list[list[float]]] = {name: [] for name in measures}
     states = tasks = 0
     for each in scored:
-        found: dict[str, list[float]] = {name: [] for name in MEASURES}
+        found: dict[str, list[float]] = {name: [] for name in measures}
         for number, scores in enumerate(each.scores):
             exact = each.bench.truths[number].candidates[truth]
-            for name, value in _measures(each.bench.states[number], scores, exact).items():
-                found[name].append(value)
+            taken = _measures(each.bench.states[number], scores, exact)
+            for name in found.keys() & taken.keys():
+                found[name].append(taken[name]())
         states += len(each.scores)
         tasks += bool(each.scores)
         for name, values in found.items():
@@ -75,7 +79,8 @@ def agreement(scored: Iterable[Scored], truth: str) -> Agreement:
 
 def _measures(
     state: BenchState, scores: Sequence[float | None], exact: Sequence[float]
-) -> Mapping[str, float]:
+) -> Mapping[str, Callable[[], float]]:
+    """Return how to take each measure that a state has."""
     known = [
         _Candidate(each.kind, score, value)
         for each, score, value in zip(state.candidates, scores, exact, strict=True)
@@ -84,11 +89,10 @@ def _measures(
     if not known:
         return {}
     pairs = [_Pair(*both) for both in combinations(known, 2)]
-    found = {"regret": max(each.value for each in known) - _chosen(known)}
+    found: dict[str, Callable[[], float]] = {"regret": partial(_regret, known)}
     if any(pair.worth for pair in pairs):
-        ranks = correlation([each.score for each in known], [each.value for each in known])
-        found["spearman"] = ranks.spearman or 0.0
-        found["kendall"] = _kendall(pairs)
+        found["spearman"] = partial(_spearman, known)
+        found["kendall"] = partial(_kendall, pairs)
     for name, right in (
         ("questions", [pair.right for pair in pairs if pair.worth and pair.questions == 2]),
         ("mixed", [pair.right for pair in pairs if pair.worth and pair.questions == 1]),
@@ -97,7 +101,7 @@ def _measures(
         ("auc", [(1 + pair.useful * pair.order) / 2 for pair in pairs if pair.useful]),
     ):
         if right:
-            found[name] = fmean(right)
+            found[name] = partial(fmean, right)
     return found
 
 
@@ -133,7 +137,13 @@ def _kendall(pairs: Sequence[_Pair]) -> float:
     return float(agreed / sqrt(ordered * different)) if ordered and different else 0.0
 
 
-def _chosen(candidates: Sequence[_Candidate]) -> float:
-    """Return the mean value of the candidates with the highest score."""
+def _spearman(candidates: Sequence[_Candidate]) -> float:
+    ranks = correlation([each.score for each in candidates], [each.value for each in candidates])
+    return ranks.spearman or 0.0
+
+
+def _regret(candidates: Sequence[_Candidate]) -> float:
+    """Return by how much the best value is above the mean of those with the highest score."""
     highest = max(each.score for each in candidates)
-    return fmean(each.value for each in candidates if each.score == highest)
+    chosen = fmean(each.value for each in candidates if each.score == highest)
+    return max(each.value for each in candidates) - chosen

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from colbench.config import derive_seed
 from sweet_rl_trainer.creditbench.play import Player
+from sweet_rl_trainer.creditbench.play import player as player_of
 from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
 
 PRECISION = 0.01
@@ -45,7 +46,7 @@ class TaskValues(Struct, frozen=True, kw_only=True):
 
 def values_of(bench: Bench) -> TaskValues:
     """Return the values of all questions of a task's states."""
-    player = Player(bench.task)
+    player = player_of(bench.task)
     return TaskValues(
         task_id=bench.task.id,
         values=tuple(

@@ -16,11 +16,9 @@ from sweet_rl_trainer.creditbench.collect import LIMITS
 from sweet_rl_trainer.creditbench.data import QUICK
 from sweet_rl_trainer.creditbench.plot import SHOWN, draw
 from sweet_rl_trainer.creditbench.results import Results
-from sweet_rl_trainer.creditbench.truths import COST, TRUTHS
+from sweet_rl_trainer.creditbench.truths import COST, MAIN, TRUTHS
 
 PAGE, PICTURE = "credit-bench.md", "credit-bench"
-MAIN = "optimal tests"
-"""The truth of the main table."""
 TITLE = "Estimators of turn credit against exact advantages"
 ABOUT_KINDS = {
     "relevant": "a question about each open decision, whose reply tells it",
@@ -101,7 +99,7 @@ def _table(agreements: Mapping[str, Agreement]) -> str:
 
 def _common(results: Results) -> str:
     """Return the table of all estimators on the states that models read."""
-    found = {each.name: each.common[MAIN] for each in results.estimators if each.common}
+    found = {each.name: each.common for each in results.estimators if each.common}
     if not found:
         return ""
     tasks, states = results.read

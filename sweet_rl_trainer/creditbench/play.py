@@ -9,6 +9,7 @@ wording is asked for once. The reward is R − κ · questions, R the share of t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from random import Random
 
 from msgspec import Struct
@@ -22,6 +23,8 @@ from sweet_rl_trainer.creditbench.states import BenchState, Candidate
 from sweet_rl_trainer.creditbench.truths import COST
 from sweet_rl_trainer.methods.credit.facts import guess_table
 
+PLAYERS = 1024
+"""Tasks whose players are kept."""
 Facts = frozenset[str]
 
 
@@ -36,7 +39,7 @@ class Turn(Struct, frozen=True):
 
 
 class Player:
-    """Plays dialogues about a task from any state."""
+    """Plays dialogues about a task from any state. It remembers what the human tells: see `player`."""
 
     def __init__(self, task: Task, *, cost: float = COST) -> None:
         """Prepare a task of an installed family; `cost` is κ. Raises ValueError for another task."""
@@ -89,3 +92,9 @@ class Player:
         if untold and random.random() < random.choice(FOCUS):
             return random.choice(self._questions[random.choice(untold)])
         return random.choice(BESIDE)
+
+
+@lru_cache(maxsize=PLAYERS)
+def player(task: Task) -> Player:
+    """Return the player of a task, the same one for every estimator."""
+    return Player(task)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sweet_rl_trainer import figures
 from sweet_rl_trainer.creditbench.results import Results
+from sweet_rl_trainer.creditbench.truths import MAIN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +17,6 @@ SHOWN = {
     "mixed": "question, answer",
 }
 """The measures of the panels, with their titles."""
-TRUTH = "optimal tests"
 ROW = 0.22
 """Inches for each estimator."""
 
@@ -32,7 +32,7 @@ def draw(results: Results) -> Figure:
         axes.set_title(f"{title}, %")
         axes.axvline(0.5, color=figures.MUTED, linewidth=0.8)
         for row, each in enumerate(results.estimators):
-            found = each.agreements[TRUTH].measures.get(measure)
+            found = each.agreements[MAIN].measures.get(measure)
             if found is None or found.mean is None or found.low is None or found.high is None:
                 continue
             axes.plot([found.low, found.high], [row, row], color=figures.BLUE)

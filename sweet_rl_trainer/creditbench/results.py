@@ -24,9 +24,9 @@ class EstimatorResult(Struct, frozen=True, kw_only=True):
     name: str
     about: str
     agreements: dict[str, Agreement]
-    """By the truth (`truths`)."""
-    common: dict[str, Agreement]
-    """The same on the states that models read; empty if no model read any."""
+    """By the truth (`truths`): all measures for `truths.MAIN`, the share of pairs for the others."""
+    common: Agreement | None
+    """By `truths.MAIN` on the states that models read; None if no model read any."""
     seconds: float
     """Computing time of the scores."""
 

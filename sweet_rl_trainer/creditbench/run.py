@@ -25,7 +25,7 @@ from colbench.config import digest
 from colbench.errors import UserError
 from colbench.version import __version__
 from sweet_rl_trainer.creditbench import data, results
-from sweet_rl_trainer.creditbench.agreement import Scored, agreement
+from sweet_rl_trainer.creditbench.agreement import MEASURES, Scored, agreement
 from sweet_rl_trainer.creditbench.estimators import groups, returns, rules
 from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Scores
 from sweet_rl_trainer.creditbench.lines import filled
@@ -33,7 +33,7 @@ from sweet_rl_trainer.creditbench.on_policy import TaskValues, values_of
 from sweet_rl_trainer.creditbench.page import write_page
 from sweet_rl_trainer.creditbench.results import EstimatorResult, LeftOut, Results
 from sweet_rl_trainer.creditbench.states import Bench
-from sweet_rl_trainer.creditbench.truths import TRUTHS
+from sweet_rl_trainer.creditbench.truths import MAIN, TRUTHS
 
 COMPUTED, SCORES, VALUES = "computed", "scores", "values.jsonl"
 READ_STATES = 1
@@ -141,8 +141,11 @@ class _Run:
         return EstimatorResult(
             name=estimator.name,
             about=estimator.about,
-            agreements={truth: agreement(scored, truth) for truth in TRUTHS},
-            common={truth: agreement(compared, truth) for truth in TRUTHS} if compared else {},
+            agreements={
+                truth: agreement(scored, truth, MEASURES if truth == MAIN else ("pairs",))
+                for truth in TRUTHS
+            },
+            common=agreement(compared, MAIN) if compared else None,
             seconds=sum(line.seconds for line in lines),
         )
 

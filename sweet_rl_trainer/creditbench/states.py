@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from colbench.messages import Message
 from colbench.task import Task
-from sweet_rl_trainer.data.trajectories import Trajectory, messages_of
-from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
+from sweet_rl_trainer.data.trajectories import messages_of
 
 Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"]
 """What a candidate is, by what the human replies to it.
@@ -55,12 +54,6 @@ class BenchState(Struct, frozen=True, kw_only=True):
         """Return what human and agent have said once the human has replied to a question."""
         return (*self.heard, candidate.reply), (*self.said, candidate.text)
 
-    def ranked(self, task: Task, system: str) -> Candidates:
-        """Return the candidates as the ranking's scorers read them, after a system message, if it is not empty."""
-        trajectory = trajectory_of(task, self.id, self.heard, (*self.said, ""), system)
-        turn = Turn(trajectory=trajectory, number=len(self.said))
-        return Candidates(turn=turn, replies=tuple(Reply(text=c.text) for c in self.candidates))
-
 
 class TaskStates(Struct, frozen=True, kw_only=True):
     """A line of `states.jsonl`: the states of a task."""
@@ -90,23 +83,6 @@ class Bench(Struct, frozen=True, kw_only=True):
     task: Task
     states: tuple[BenchState, ...]
     truths: tuple[StateTruth, ...]
-
-
-def trajectory_of(
-    task: Task, name: str, heard: tuple[str, ...], said: tuple[str, ...], system: str
-) -> Trajectory:
-    """Return a dialogue as the trainer reads it; `heard` and `said` are equally many."""
-    return Trajectory(
-        id=name,
-        task_id=task.id,
-        task_hash=task.hash,
-        domain=task.domain,
-        privileged=task.hidden.reference,
-        messages=messages_of(system, heard, said),
-        said=said,
-        reward=0.0,
-        ended_by="unknown",
-    )
 
 
 def messages(

@@ -43,6 +43,9 @@ MEASURES: tuple[Measure, ...] = ("tests", "success")
 OPTIMAL, POLICY, HINDSIGHT = "optimal", "policy", "hindsight"
 TRUTHS = tuple(f"{kind} {measure}" for kind in (OPTIMAL, POLICY, HINDSIGHT) for measure in MEASURES)
 
+MAIN = f"{OPTIMAL} tests"
+"""The truth that estimators are compared with first."""
+
 
 class Truths:
     """The exact values of a task's states, by the name of the truth."""

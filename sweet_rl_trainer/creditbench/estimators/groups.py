@@ -26,6 +26,7 @@ from colbench.config import derive_seed
 from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Scores
 from sweet_rl_trainer.creditbench.play import Facts, Player
 from sweet_rl_trainer.creditbench.play import Turn as PlayedTurn
+from sweet_rl_trainer.creditbench.play import player as player_of
 from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
 from sweet_rl_trainer.creditbench.truths import COST
 
@@ -94,7 +95,7 @@ def unbiased(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:
 
 def advantages(bench: Bench, advantage: Advantage, name: str) -> list[Scores]:
     """Return the advantage of each candidate in a group of its own."""
-    player = Player(bench.task)
+    player = player_of(bench.task)
     hidden = max(1, len(player.open))
     return [
         tuple(advantage(_groups(player, state, name), len(state.said), hidden))

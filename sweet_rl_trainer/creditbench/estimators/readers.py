@@ -15,14 +15,21 @@ from transformers import AutoConfig
 from colbench.config import digest
 from colbench.registry import get_domain
 from colbench.task import Task
-from sweet_rl_trainer.creditbench.states import Bench, BenchState, trajectory_of
+from sweet_rl_trainer.creditbench.states import Bench, BenchState
 from sweet_rl_trainer.creditbench.truths import MOST_TURNS
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example
 from sweet_rl_trainer.data.privileged import Template, preface_of
 from sweet_rl_trainer.data.token_weights import weigh
 from sweet_rl_trainer.data.tokens import encode
-from sweet_rl_trainer.methods.ranking.turns import encode_candidates, reply_lengths
+from sweet_rl_trainer.data.trajectories import Trajectory, messages_of
+from sweet_rl_trainer.methods.ranking.turns import (
+    Candidates,
+    Reply,
+    Turn,
+    encode_candidates,
+    reply_lengths,
+)
 from sweet_rl_trainer.model.attention import can_share
 from sweet_rl_trainer.model.checkpoint import is_adapters, load_tokenizer
 from sweet_rl_trainer.model.digest import model_digest
@@ -127,9 +134,33 @@ def _encoded(
 ) -> Examples:
     system = reader.system(task)
     return [
-        encode_candidates(each.ranked(task, system), reader.chat, "turn-mean", privileged=template)
+        encode_candidates(ranked(task, each, system), reader.chat, "turn-mean", privileged=template)
         for each in states
     ]
+
+
+def ranked(task: Task, state: BenchState, system: str) -> Candidates:
+    """Return a state's candidates as the ranking's scorers read them, after a system message, if it is not empty."""
+    trajectory = trajectory_of(task, state.id, state.heard, (*state.said, ""), system)
+    turn = Turn(trajectory=trajectory, number=len(state.said))
+    return Candidates(turn=turn, replies=tuple(Reply(text=each.text) for each in state.candidates))
+
+
+def trajectory_of(
+    task: Task, name: str, heard: tuple[str, ...], said: tuple[str, ...], system: str
+) -> Trajectory:
+    """Return a dialogue as the trainer reads it; `heard` and `said` are equally many."""
+    return Trajectory(
+        id=name,
+        task_id=task.id,
+        task_hash=task.hash,
+        domain=task.domain,
+        privileged=task.hidden.reference,
+        messages=messages_of(system, heard, said),
+        said=said,
+        reward=0.0,
+        ended_by="unknown",
+    )
 
 
 def lengths(examples: Examples) -> list[tuple[int, ...]]:

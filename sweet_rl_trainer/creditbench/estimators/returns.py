@@ -9,6 +9,7 @@ from statistics import fmean
 from colbench.config import derive_seed
 from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Scores
 from sweet_rl_trainer.creditbench.play import Player
+from sweet_rl_trainer.creditbench.play import player as player_of
 from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
 
 COUNTS = (4, 16, 64)
@@ -17,7 +18,7 @@ COUNTS = (4, 16, 64)
 
 def returns(bench: Bench, count: int) -> list[Scores]:
     """Return the mean reward of `count` continuations; fewer are the first of more."""
-    player = Player(bench.task)
+    player = player_of(bench.task)
     return [
         tuple(_mean(player, state, each, count) for each in state.candidates)
         for state in bench.states
