@@ -87,6 +87,7 @@ def run(args: argparse.Namespace) -> None:
 
     from colbench.run_folder import hold
     from sweet_rl_trainer.creditbench.page import PAGE, summary
+    from sweet_rl_trainer.creditbench.run import REPORT
     from sweet_rl_trainer.creditbench.run import run as bench
 
     settings = settings_of(args)
@@ -96,7 +97,7 @@ def run(args: argparse.Namespace) -> None:
     with hold(out / ".lock", out):
         found = bench(settings, out)
     Console(stderr=True).print(Text(summary(found)), soft_wrap=True)
-    print(out / PAGE)
+    print(out / REPORT / PAGE)
 
 
 def settings_of(args: argparse.Namespace) -> Settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from sweet_rl_trainer.creditbench.plot import SHOWN, draw
 from sweet_rl_trainer.creditbench.results import Results
 from sweet_rl_trainer.creditbench.truths import COST, MAIN, TRUTHS
 
-PAGE, PICTURE = "credit-bench.md", "credit-bench"
+PAGE, PARTS, PICTURE = "credit-bench.md", "credit-bench", "estimators"
+"""The page, the folder of its picture next to it, and the picture."""
+CHANCE = 0.5
 TITLE = "Estimators of turn credit against exact advantages"
 ABOUT_KINDS = {
     "relevant": "a question about each open decision, whose reply tells it",
@@ -31,7 +33,8 @@ ABOUT_KINDS = {
 
 def write_page(results: Results, folder: Path) -> None:
     """Write the page and its picture."""
-    figures.save(draw(results), folder / PICTURE, TITLE)
+    (folder / PARTS).mkdir(exist_ok=True)
+    figures.save(draw(results), folder / PARTS / PICTURE, TITLE)
     (folder / PAGE).write_text(page(results), "utf-8")
 
 
@@ -56,8 +59,9 @@ def _parts(results: Results) -> Mapping[str, str]:
         ),
         "models": ", ".join(f"{name} `{each[:12]}`" for name, each in results.models.items())
         or "none",
-        "picture": f"![{TITLE}; the numbers are in the table]({PICTURE}.svg)",
+        "picture": f"![{TITLE}; the numbers are in the table]({PARTS}/{PICTURE}.svg)",
         MAIN: _table({name: each[MAIN] for name, each in agreements.items()}),
+        "found": "\n".join(_found(results)),
         "left out": _left_out(results),
         "common": _common(results),
         "source": selection.source,
@@ -79,6 +83,26 @@ def _parts(results: Results) -> Mapping[str, str]:
         "states sha": results.states_sha256,
         "truths sha": results.truths_sha256,
     }
+
+
+def _found(results: Results) -> Iterator[str]:
+    """Yield a sentence for each panel: the best estimator, and those that are no better than chance."""
+    for measure, title in SHOWN.items():
+        known = [
+            (each.name, each.agreements[MAIN].measures[measure])
+            for each in results.estimators
+            if measure in each.agreements[MAIN].measures
+        ]
+        best, share = max(known, key=lambda each: each[1].mean or 0.0)
+        below = [name for name, each in known if each.high is not None and each.high < CHANCE]
+        open_ = [
+            name
+            for name, each in known
+            if each.low is not None and each.high is not None and each.low <= CHANCE <= each.high
+        ]
+        said = f"- **{title.capitalize()}**: {best} has the most, {percent_with_range(share)}."
+        said += f" Not told from chance: {', '.join(open_)}." if open_ else ""
+        yield said + (f" Below chance: {', '.join(below)}." if below else "")
 
 
 def _table(agreements: Mapping[str, Agreement]) -> str:

@@ -130,6 +130,7 @@ def validation_of(benches: Iterable[Bench], values: Iterable[TaskValues]) -> Val
 
 def write(results: Results, folder: Path) -> None:
     """Write the file; all of it or nothing."""
+    folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{RESULTS}.part"
     part.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
     part.rename(folder / RESULTS)

@@ -4,8 +4,7 @@ FOLDER/states.jsonl, truths.jsonl    the data (`data`)
 FOLDER/scores/NAME-KEY.jsonl         the scores of an estimator, a line for each task
 FOLDER/computed/                     what models computed (`train.reference_cache`)
 FOLDER/values.jsonl                  Monte-Carlo values (`on_policy`)
-FOLDER/results.json                  `results.Results`
-FOLDER/credit-bench.md, .svg, .png   the page and its picture (`page`)
+FOLDER/report/                       the page and its picture (`page`), and `results.Results`
 
 What was finished is kept: after an interruption, the same command continues within the estimator.
 """
@@ -30,12 +29,12 @@ from sweet_rl_trainer.creditbench.estimators import groups, returns, rules
 from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Scores
 from sweet_rl_trainer.creditbench.lines import filled
 from sweet_rl_trainer.creditbench.on_policy import TaskValues, values_of
-from sweet_rl_trainer.creditbench.page import write_page
+from sweet_rl_trainer.creditbench.page import PARTS, write_page
 from sweet_rl_trainer.creditbench.results import EstimatorResult, LeftOut, Results
 from sweet_rl_trainer.creditbench.states import Bench
 from sweet_rl_trainer.creditbench.truths import MAIN, TRUTHS
 
-COMPUTED, SCORES, VALUES = "computed", "scores", "values.jsonl"
+COMPUTED, SCORES, VALUES, REPORT = "computed", "scores", "values.jsonl", "report"
 READ_STATES = 1
 """States of a task that models read, and that have Monte-Carlo values."""
 VALUE_TASKS = 200
@@ -80,8 +79,8 @@ def run(settings: Settings, out: Path) -> Results:
         *models.estimators(read),
     ):
         found = bench.with_one_more(found, estimator)
-        results.write(found, out)
-    write_page(found, out)
+        results.write(found, out / REPORT / PARTS)
+    write_page(found, out / REPORT)
     return found
 
 

@@ -21,6 +21,7 @@ from sweet_rl_trainer.settings import Shape
 torch.set_num_threads(1)
 TASKS = "generated:backend/credit?number=4&families=inventory,checkmarks,slots&difficulty=3"
 COMMAND = ("creditbench", "--tasks", TASKS, "--number", "3", "--processes", "1")
+RESULTS = "report/credit-bench/results.json"
 MODELS_NEEDED = {"no --policy", "no --critic NAME=FOLDER"}
 
 
@@ -44,7 +45,7 @@ def finished(models, tmp_path_factory):
 
 
 def test_every_estimator_is_scored_against_every_truth(finished):
-    results = read(finished / "results.json")
+    results = read(finished / RESULTS)
     names = [each.name for each in results.estimators]
     assert len(names) >= 18
     assert {"facts", "returns of 64", "MT-GRPO", "PMI", "gain", "SWEET", "SWEET, sum"} <= set(names)
@@ -59,8 +60,8 @@ def test_every_estimator_is_scored_against_every_truth(finished):
 
 
 def test_the_page_has_a_row_for_each_estimator_and_no_open_part(finished):
-    results = read(finished / "results.json")
-    text = (finished / "credit-bench.md").read_text("utf-8")
+    results = read(finished / RESULTS)
+    text = (finished / "report" / "credit-bench.md").read_text("utf-8")
     assert text == page(results)
     assert "{{" not in text
     for each in results.estimators:
@@ -68,26 +69,29 @@ def test_the_page_has_a_row_for_each_estimator_and_no_open_part(finished):
     assert results.states_sha256 in text
     assert str(finished) not in text
     for suffix in (".svg", ".png"):
-        assert (finished / f"credit-bench{suffix}").stat().st_size > 1000
+        assert (finished / "report" / "credit-bench" / f"estimators{suffix}").stat().st_size > 1000
 
 
 def test_what_has_no_scores_is_named_with_the_reason(finished, tmp_path):
-    left_out = read(finished / "results.json").left_out
+    left_out = read(finished / RESULTS).left_out
     assert [each.name for each in left_out] == ["gain, scaled"], "two answers make no line"
     for name in ("states.jsonl", "truths.jsonl", "values.jsonl"):
         shutil.copy(finished / name, tmp_path)
     assert main([*COMMAND, "--out", str(tmp_path)]) == 0
-    results = read(tmp_path / "results.json")
+    results = read(tmp_path / RESULTS)
     assert {each.reason for each in results.left_out} == MODELS_NEEDED
     assert len(results.left_out) == 10
     assert all(each.common is None for each in results.estimators)
-    assert "Left out (no --policy): likelihood, PMI," in (tmp_path / "credit-bench.md").read_text()
+    assert (
+        "Left out (no --policy): likelihood, PMI,"
+        in (tmp_path / "report" / "credit-bench.md").read_text()
+    )
 
 
 def test_an_interrupted_run_ends_with_the_same_results(finished, models, tmp_path):
     out = tmp_path / "again"
     shutil.copytree(finished, out)
-    (out / "results.json").unlink()
+    (out / RESULTS).unlink()
     for path in (*(out / "scores").iterdir(), out / "values.jsonl"):
         content = path.read_bytes()
         path.write_bytes(content[: content.find(b"\n") + 5])  # killed within the second task
@@ -96,14 +100,14 @@ def test_an_interrupted_run_ends_with_the_same_results(finished, models, tmp_pat
     assert main([*COMMAND, *words, "--system", "/dev/null", "--out", str(out)]) == 0
 
     def timeless(folder):
-        raw = msgspec.json.decode((folder / "results.json").read_bytes())
+        raw = msgspec.json.decode((folder / RESULTS).read_bytes())
         return [{**each, "seconds": 0} for each in raw["estimators"]], raw["validation"]
 
     assert timeless(out) == timeless(finished)
 
 
 def test_monte_carlo_values_cover_the_exact_ones(finished):
-    validation = read(finished / "results.json").validation
+    validation = read(finished / RESULTS).validation
     assert validation.states == 3
     assert validation.half_width <= 0.01
     assert validation.difference <= 0.025
