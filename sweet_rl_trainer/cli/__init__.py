@@ -11,7 +11,7 @@ from colbench.command import CommandParser, refuse_moved
 from colbench.command import run as run_command
 from colbench.errors import UserError
 from colbench.version import __version__
-from sweet_rl_trainer.cli import run, show, study
+from sweet_rl_trainer.cli import creditbench, run, show, study
 from sweet_rl_trainer.cli.moved import MOVED
 
 LIBRARIES = "torch", "transformers"
@@ -44,6 +44,6 @@ def parser() -> argparse.ArgumentParser:
     top = CommandParser(prog="sweet-rl", description="Train an agent to work with a person.")
     top.add_argument("--version", action="version", version=f"colbench {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, show, study):
+    for command in (run, show, study, creditbench):
         command.add_to(commands)
     return top
