@@ -81,16 +81,16 @@ def transcript(rollout: Rollout) -> Transcript | None:
 
 
 class Transcripts:
-    """Compares the transcripts of a bundle with one another, and with those of other bundles.
+    """Compares the transcripts of a bundle with one another, and with those of other bundles."""
 
-    At most `HELD` of them are in memory, so that the others are read again for every so many.
-    """
+    def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
+        """Compare a bundle, given by its digest, with others. It may be one of them, and is left out.
 
-    def __init__(self, own: str, others: Sequence[Path] = ()) -> None:
-        """`own`: the bundle's digest; `others`: the bundles to compare with, the same one being left out."""
+        At most `held` transcripts are in memory; the others are read again for every so many.
+        """
         self.count = 0
         """Transcripts that are compared."""
-        self._own, self._others = own, others
+        self._own, self._others, self._most = own, others, held
         self._trials: dict[str, tuple[int, str]] = {}
         self._held: dict[str, list[Numbered]] = {}
         self._shared: dict[str, tuple[str, Shared]] = {}
@@ -106,7 +106,7 @@ class Transcripts:
         if self._others:
             self._held.setdefault(rollout.task_hash, []).append((self.count, found))
         self.count += 1
-        if self._others and self.count % HELD == 0:
+        if self._others and self.count % self._most == 0:
             self._compare()
 
     def report_trials(self, trials: int, findings: Findings) -> None:
