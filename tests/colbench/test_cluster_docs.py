@@ -1,4 +1,4 @@
-"""The scripts of docs/cluster.md and docs/scaling.md, run as they stand: a scheduler gives only the number of a part."""
+"""The scripts of docs/cluster.md and docs/scaling.md, run as they stand: a scheduler gives only a part's number."""
 
 from __future__ import annotations
 
