@@ -1,11 +1,11 @@
 """Memory and time of the commands over a run of a million dialogues.
 
-    python tests/benchmarks/bench_scaling.py RUN FOLDER [--dialogues 1000000] [--commands report,resume,…]
+    python tests/benchmarks/bench_scaling.py RUN FOLDER [--other RUN] [--dialogues 1000000] [--commands report,list,…]
 
 RUN is a real run with one trial of each task. Its dialogues are written again as further trials, with keys and
-seeds of their own, until there are enough (7 GB for a million); the last 10 are left out, so that a resumed run has
-something to do. FOLDER keeps what is made. Each command is a process of its own, of which the greatest resident size is
-measured, its children's not included.
+seeds of their own, until there are enough (7 GB for a million); the last 10 are left out where the run is resumed, so
+that there is something to do. `compare` needs another run on the same tasks. FOLDER keeps what is made. Each command is
+a process of its own, of which the greatest resident size is measured, its children's not included.
 """
 
 from __future__ import annotations
@@ -29,6 +29,20 @@ from colbench.run_folder import RunFolder, RunRecord
 LEFT = 10
 """Dialogues that are not written."""
 SHARDS = 4
+SUBMISSION = """
+name = "Measured"
+organisation = "ColBench"
+authors = ["A benchmark"]
+contact = "nobody@example.com"
+track = "open"
+models = []
+description = "Dialogues that were written many times."
+
+[disclosures]
+trained_on_colbench = false
+human_in_the_loop = false
+tools = "none"
+"""
 
 
 def main() -> None:
@@ -36,16 +50,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--other", type=Path)
     parser.add_argument("--dialogues", type=int, default=1_000_000)
     parser.add_argument("--commands", default="report,resume,merge,score")
     given = parser.parse_args()
-    whole = RunFolder(given.folder / "whole")
-    if not whole.path.exists():
-        make(RunFolder(given.run), whole, given.dialogues)
+    whole = made(given.run, given.folder / "whole", given.dialogues)
+    if given.other:
+        made(given.other, given.folder / "other", given.dialogues)
     size = whole.rollouts_path.stat().st_size / 1e9
     print(f"{given.dialogues:,} dialogues, {size:.2f} GB", flush=True)
     for name in given.commands.split(","):
         measure(name, arguments(name, whole, given.folder))
+
+
+def made(run: Path, path: Path, dialogues: int) -> RunFolder:
+    """Return the run of many trials in a folder, which is written once."""
+    folder = RunFolder(path)
+    if not path.exists():
+        make(RunFolder(run), folder, dialogues)
+    return folder
 
 
 def make(source: RunFolder, target: RunFolder, dialogues: int) -> None:
@@ -56,8 +79,7 @@ def make(source: RunFolder, target: RunFolder, dialogues: int) -> None:
     target.path.mkdir(parents=True)
     target.save(replace(record, config=config))
     with target.rollouts_path.open("wb") as file:
-        made = trials_of(source, record, trials)
-        file.writelines(islice(made, trials * record.tasks.count - LEFT))
+        file.writelines(trials_of(source, record, trials))
 
 
 def trials_of(source: RunFolder, record: RunRecord, trials: int) -> Iterator[bytes]:
@@ -79,18 +101,41 @@ def moved(rollout: Rollout, trial: int, record: RunRecord) -> Rollout:
 
 
 def arguments(name: str, whole: RunFolder, folder: Path) -> list[str]:
-    """Return the command line of a command."""
-    if name == "report":
-        return ["report", str(whole.path)]
+    """Return the command line of a command, after making what it needs."""
+    run, other, bundle = str(whole.path), str(folder / "other"), str(folder / "bundle")
     if name == "resume":
-        return ["eval", *command_flags(whole.record().config), "--out", str(whole.path)]
-    if name == "score":
-        return ["score", str(whole.path)]
-    shutil.rmtree(folder / "merged", ignore_errors=True)
-    shards = [folder / "shards" / str(number) for number in range(1, SHARDS + 1)]
-    if not shards[0].exists():
-        divide(whole, shards)
-    return ["merge", *map(str, shards), "--out", str(folder / "merged")]
+        shorten(whole)
+        return ["eval", *command_flags(whole.record().config), "--out", run]
+    if name == "merge":
+        shutil.rmtree(folder / "merged", ignore_errors=True)
+        shards = [folder / "shards" / str(number) for number in range(1, SHARDS + 1)]
+        if not shards[0].exists():
+            divide(whole, shards)
+        return ["merge", *map(str, shards), "--out", str(folder / "merged")]
+    if name == "pack":
+        shutil.rmtree(bundle, ignore_errors=True)
+        (folder / "submission.toml").write_text(SUBMISSION)
+        return ["submit", "pack", run, "--meta", str(folder / "submission.toml"), "--out", bundle]
+    if name == "export":
+        shutil.rmtree(folder / "pages", ignore_errors=True)
+    first = next(iter_rollouts(whole.rollouts_path)).task_id
+    return {
+        "report": ["report", run],
+        "score": ["score", run],
+        "list": ["view", run, "--list"],
+        "failed": ["view", run, "--failed", "guessed"],
+        "task": ["view", run, "--task", first],
+        "export": ["view", run, "--export", str(folder / "pages")],
+        "compare": ["compare", run, other, "--json"],
+        "page": ["compare", run, other, "--html", str(folder / "compare.html"), "--overwrite"],
+        "verify": ["verify", bundle, "--tasks", whole.record().tasks.source],
+    }[name]
+
+
+def shorten(run: RunFolder) -> None:
+    """Remove the last dialogues of a run."""
+    places = [place for place, _ in islice(run.latest(), LEFT)]
+    os.truncate(run.rollouts_path, places[-1])
 
 
 def divide(whole: RunFolder, shards: list[Path]) -> None:

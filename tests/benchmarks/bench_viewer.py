@@ -17,7 +17,8 @@ import colbench
 from colbench.rollout import encode_rollout, read_rollouts
 from colbench.viewer.filters import Filters
 from colbench.viewer.index import RunIndex
-from colbench.viewer.pages import Showing, dialogue_page, find_neighbors, list_page
+from colbench.viewer.listing import make_listing
+from colbench.viewer.pages import Showing, dialogue_page, list_page
 from colbench.viewer.server import ServerLinks
 
 
@@ -45,10 +46,11 @@ def main() -> None:
         index = RunIndex(folder, "run")
         indexed = time.perf_counter()
         filters, links = Filters(sort="-turns"), ServerLinks()
-        list_page([index], filters, links)
+        listing = make_listing([index], filters)
+        list_page(listing, filters, links)
         listed = time.perf_counter()
         row = index.rows[dialogues // 2]
-        showing = Showing(neighbors=find_neighbors([index], row, filters), filters=filters)
+        showing = Showing(neighbors=listing.neighbors(row), filters=filters)
         dialogue_page(index, row, links, showing)
         shown = time.perf_counter()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

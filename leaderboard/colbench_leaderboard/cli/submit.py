@@ -145,7 +145,6 @@ def _write_new(path: Path, text: str, flag: str) -> None:
 def _show(ready: Draft) -> None:
     """Print what is sent, and what is not."""
     from colbench.numbers import count
-    from colbench_leaderboard.bundle.redaction import names_home
 
     tasks = ready.lock.tasks
     cells = (
@@ -161,9 +160,10 @@ def _show(ready: Draft) -> None:
         say_field("", ", ".join(ready.left_out))
     if ready.outside:
         say_field("", f"{count(ready.outside, 'dialogue')} that the run no longer has in its grid")
-    if homes := sum(map(names_home, ready.rollouts)):
+    if ready.homes:
         say_field(
-            "take care", f"{count(homes, 'dialogue')} with the path of your home folder in the text"
+            "take care",
+            f"{count(ready.homes, 'dialogue')} with the path of your home folder in the text",
         )
     say_field("licence", f"the transcripts become public under {ready.submission.licence}")
 
