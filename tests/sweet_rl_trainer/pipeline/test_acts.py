@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import math
-import threading
 from array import array
-from contextlib import contextmanager
 
 import msgspec
 import pytest
@@ -19,7 +16,6 @@ from transformers import LlamaForCausalLM
 
 from colbench.errors import UserError
 from colbench.messages import ANSWER_MARKER
-from colbench.models.scripted_server import ScriptedServer
 from colbench.run_folder import RunFolder
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.examples import Example, PairExample
@@ -49,22 +45,6 @@ def do(recipe, out, goal):
 
 def lines(path, kind):
     return [msgspec.json.decode(line, type=kind) for line in path.read_bytes().splitlines()]
-
-
-@contextmanager
-def served(script, **options):
-    """A scripted server in a thread of its own."""
-    server, loop = ScriptedServer(script, **options), asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()
-        yield server
-        asyncio.run_coroutine_threadsafe(server.__aexit__(), loop).result()
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 def test_dialogues_are_collected_as_the_command_would(tmp_path):
@@ -113,7 +93,7 @@ def test_candidates_are_sampled_in_this_process(small, tmp_path):
         assert all(1 <= len(reply.ids) <= 4 for reply in line.replies)
 
 
-def test_candidates_are_sampled_from_a_server(small, tmp_path):
+def test_candidates_are_sampled_from_a_server(small, tmp_path, served):
     with served(lambda messages: messages[-1].content[:5]) as server:
         changes = (f"sample.server=scripted@{server.base_url}", "sample.concurrency=2")
         stage, report = do(small(*changes), tmp_path, "sample")
@@ -125,7 +105,7 @@ def test_candidates_are_sampled_from_a_server(small, tmp_path):
     assert all(reply.ids[-1] == 0 for line in found for reply in line.replies)
 
 
-def test_a_server_that_returns_no_tokens_is_ranked_by_its_words(small, tmp_path):
+def test_a_server_that_returns_no_tokens_is_ranked_by_its_words(small, tmp_path, served):
     numbers = iter(range(10_000))
     with served(lambda _: f"Say {next(numbers)}.") as server:
         where = f"sample.server=scripted@{server.base_url}"
@@ -157,7 +137,9 @@ def test_ranking_without_a_critic_scores_and_pairs_both_sides(small, tmp_path):
         assert pair.chosen.reward > pair.rejected.reward
 
 
-def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(small, tmp_path):
+def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(
+    small, tmp_path, served
+):
     numbers = iter(range(10_000))
     wrong = f"{ANSWER_MARKER}\ndef nothing():\n    return 0"
 
@@ -187,6 +169,46 @@ def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(s
     assert sum(asked) / len(asked) > 0.5, "who goes on asks all that it has to"
     train = files.read(stage.folder(tmp_path) / files.TRAIN)
     assert {(pair.chosen.reward > 0, pair.rejected.reward) for pair in train} >= {(True, 0.0)}
+
+
+BLIND = f"{ANSWER_MARKER}\ndef nothing():\n    return 0"
+USELESS = "Which version of Python do you use?"
+
+
+@pytest.mark.parametrize("scores", ["facts", "gain"])
+def test_candidates_are_ranked_by_what_the_human_answers_them_once(scores, small, tmp_path, served):
+    numbers = iter(range(10_000))
+    said = (BLIND, USELESS, "What should be returned?")
+
+    with served(lambda _: said[next(numbers) % 3]) as server:
+        where = f"sample.server=scripted@{server.base_url}"
+        changes = (where, "sample.record_tokens=false", "sample.count=3", "rank.pairs=margin")
+        more = ("rank.scale=none", "rank.cost=0.125", "sample.data_fraction=1")
+        stage, report = do(small(f"rank.scores={scores}", *changes, *more), tmp_path, "rank")
+    found = lines(stage.folder(tmp_path) / SCORED, Line)
+    assert report.said["turns"] == len(found)
+    by_text = [dict(zip(line.replies, line.scores, strict=True)) for line in found]
+    useless = [each[USELESS] for each in by_text if each.get(USELESS) is not None]
+    asked = [each[said[2]] for each in by_text if each.get(said[2]) is not None]
+    assert useless
+    if scores == "facts":
+        assert set(useless) <= {-0.125, 0.0}, "nothing is settled, or the turns are over"
+        assert max(asked) > 0
+        assert all(each.get(BLIND, 0) <= 0 for each in by_text)
+    else:
+        assert len(set(asked)) > 1
+
+
+def test_a_line_is_fitted_to_the_dialogues_where_credit_is_on_the_scale_of_the_reward(
+    small, tmp_path, served
+):
+    numbers = iter(range(10_000))
+    with served(lambda _: (BLIND, USELESS)[next(numbers) % 2]) as server:
+        where = f"sample.server=scripted@{server.base_url}"
+        changes = (where, "sample.record_tokens=false", "sample.count=2", "sample.data_fraction=1")
+        _, report = do(small("rank.scores=facts", *changes), tmp_path, "rank")
+    assert report.said["slope"] > 0.5, "who knows more facts has a higher reward"
+    assert report.said["intercept"] + report.said["slope"] == pytest.approx(1, abs=0.1)
 
 
 def test_scored_candidates_are_read_again_for_these_trajectories_alone(small, tmp_path):

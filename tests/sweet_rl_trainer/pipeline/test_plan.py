@@ -63,17 +63,17 @@ def test_the_stages_that_lead_to_a_goal(goal, expected, small):
 
 
 def test_all_goals_are_tested():
-    assert set(goals()) == {"critic", "diagnose", *ACTOR, "actor", "rft", "mtdpo", "grpo"}
+    assert set(goals()) == {"critic", "diagnose", *ACTOR, "actor", "rft", "mtdpo", "grpo", "fic"}
 
 
-@pytest.mark.parametrize("method", ["rft", "mtdpo", "grpo"])
+@pytest.mark.parametrize("method", ["rft", "mtdpo", "grpo", "fic"])
 def test_the_method_is_the_goal_unless_there_is_another(method, small):
     recipe = small(f"method={method}")
     assert [each.key for each in plan(recipe)] == [each.key for each in plan(small(), method)]
 
 
 def test_scores_without_a_critic_train_none(small):
-    for scores in ("pmi", "returns"):
+    for scores in ("pmi", "returns", "facts", "gain"):
         stages = plan(small(f"rank.scores={scores}"))
         assert names(stages) == ["sample", "rank", "actor", "export"]
 
@@ -195,6 +195,16 @@ def test_a_change_has_done_anew_what_it_reaches_and_nothing_else(change, expecte
 def test_more_continuations_rank_anew(small):
     one, other = (small("rank.scores=returns", f"rank.continuations={count}") for count in (2, 4))
     assert changed(one, other) == FROM_RANK - {"diagnose, ranked"}
+
+
+@pytest.mark.parametrize("change", ["rank.cost=0.1", "rank.scale=none"])
+def test_the_scale_of_credit_by_consequence_ranks_anew_and_matters_to_no_other_scores(
+    change, small
+):
+    for scores in ("facts", "gain"):
+        one, other = small(f"rank.scores={scores}"), small(f"rank.scores={scores}", change)
+        assert changed(one, other) == FROM_RANK - {"diagnose, ranked"}
+    assert changed(small(), small(change)) == NOTHING
 
 
 @pytest.mark.parametrize(

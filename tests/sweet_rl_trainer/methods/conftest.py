@@ -71,11 +71,11 @@ def dialogue():
 def make_scorer(tmp_path):
     """`make_scorer(model, name)`: a scorer by a model in memory; `name` distinguishes its values in the cache."""
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
-    from sweet_rl_trainer.methods.ranking.score import Scorer
     from sweet_rl_trainer.model.attention import can_share
     from sweet_rl_trainer.model.value_head import has_value_head
     from sweet_rl_trainer.train.loss import READERS
     from sweet_rl_trainer.train.reference_cache import ReferenceCache
+    from sweet_rl_trainer.train.scorer import Scorer
 
     def make(model, name="m"):
         model.eval()
