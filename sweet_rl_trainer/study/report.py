@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 PAGE, PICTURE = "report.md", "success"
 RIVAL = "rft"
 """The arm that all others are held against."""
+ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
+"""Success of a base that is fit for the comparison: alone, and where all is known."""
 
 
 def write(results: Results, folder: Path) -> Path:
@@ -52,6 +54,7 @@ def markdown(results: Results) -> str:
     """Return the report."""
     head = f"# The study in world `{results.name}`\n\n{escape(results.world['what'])}."
     sections: dict[str, Callable[[Results], str]] = {
+        "The base": based,
         "Results": measured,
         f"Against {NAMED[RIVAL].label}": compared,
         "Who asks and who writes": separated,
@@ -69,6 +72,25 @@ def _arms(results: Results) -> list[Arm]:
     """Return the arms with a row."""
     names = {row.arm for row in results.rows}
     return [arm for arm in ARMS if arm.name in names]
+
+
+def based(results: Results) -> str:
+    """Return what the base is worth, and whether it is fit for the comparison."""
+    alone = summary(on_tests(results, BASE), success)
+    told_all = summary(exchanged(results, ORACLE, BASE), success)
+    if alone is None or told_all is None:
+        return "Not measured."
+    low, high = ZERO_SHOT
+    fit = low <= _mean(alone) <= high and _mean(told_all) >= WRITES
+    return (
+        f"Zero-shot it succeeds in {percent(_mean(alone))}, and in {percent(_mean(told_all))} where the oracle asks. "
+        f"It is {'fit' if fit else '**not fit**'} for the comparison: wanted are {percent(low)} to {percent(high)}, "
+        f"and {percent(WRITES)} or more where all is known."
+    )
+
+
+def _mean(found: Summary) -> float:
+    return found.tasks.mean or 0.0
 
 
 def measured(results: Results) -> str:

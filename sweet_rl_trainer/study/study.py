@@ -40,18 +40,29 @@ class Study:
         self._graph, self._out, self._seeds = graph, out, seeds
 
     def parts(self, arms: list[Arm]) -> Iterator[Part]:
-        """Yield all parts in their order: an arm's tries come before its rows, and exchanges last."""
+        """Yield all parts in their order.
+
+        What the base is worth comes first (`report.based`), and an arm's tries before its rows.
+        """
         world = self._graph.world
-        for arm in arms:
+        bases, trained = ([arm for arm in arms if bool(arm.goal) == goal] for goal in (False, True))
+        for seed in range(self._seeds):
+            yield from self._rows_and_exchanges(bases, seed)
+        for arm in trained:
             for rate, seed in product(self._rates(arm), range(world.chosen_on)):
                 yield Part(
                     name=f"{arm.name}, rate {rate:g}, seed {seed}",
                     make=partial(self._try, arm, rate, seed),
                 )
-        for seed, arm in product(range(self._seeds), arms):
-            if seed < world.fewer.get(arm.name, self._seeds):
-                yield Part(name=f"{arm.name}, seed {seed}", make=partial(self._row, arm, seed))
-        for seed, (asker, writer) in product(range(self._seeds), self._pairs(arms)):
+        for seed in range(self._seeds):
+            yield from self._rows_and_exchanges(trained, seed)
+
+    def _rows_and_exchanges(self, arms: list[Arm], seed: int) -> Iterator[Part]:
+        fewer = self._graph.world.fewer
+        members = [arm for arm in arms if seed < fewer.get(arm.name, self._seeds)]
+        for arm in members:
+            yield Part(name=f"{arm.name}, seed {seed}", make=partial(self._row, arm, seed))
+        for asker, writer in self._pairs(members):
             yield Part(
                 name=f"{asker} asks, {writer} writes, seed {seed}",
                 make=partial(self._exchange, asker, writer, seed),

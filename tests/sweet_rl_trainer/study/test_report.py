@@ -69,3 +69,17 @@ def test_a_report_is_written_with_its_picture_as_far_as_there_are_results(found,
     assert "Facts ×3" in picture
     write(make.results(), tmp_path / "empty")
     assert [each.name for each in (tmp_path / "empty").iterdir()] == ["report.md"]
+
+
+@pytest.mark.parametrize(
+    ("alone", "told_all", "fit"),
+    [
+        ("1100000000", "1111111110", True),
+        ("1111100000", "1111111111", False),
+        ("11000", "11100", False),
+    ],
+)
+def test_a_base_is_fit_that_asks_badly_and_writes_well(alone, told_all, fit, make):
+    exchanges = (make.exchange("oracle", "zero-shot", 0, told_all),)
+    text = markdown(make.results([make.row("zero-shot", 0, alone)], exchanges=exchanges))
+    assert ("It is fit for" in text, "**not fit**" in text) == (fit, not fit)

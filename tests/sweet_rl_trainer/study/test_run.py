@@ -34,28 +34,18 @@ def test_rates_are_tried_on_two_seeds_and_some_arms_have_fewer(tmp_path):
         rates={"rft": (1e-3, 3e-3), "actor": (1e-4,)},
         fewer={"pmi": 1},
     )
+    base = ("zero-shot asks, oracle writes", "oracle asks, zero-shot writes")
+    rft = ("rft asks, oracle writes", "oracle asks, rft writes", "rft asks, zero-shot writes")
     assert names == [
+        *(f"{part}, seed {seed}" for seed in range(3) for part in ("zero-shot", *base)),
         "rft, rate 0.001, seed 0",
         "rft, rate 0.001, seed 1",
         "rft, rate 0.003, seed 0",
         "rft, rate 0.003, seed 1",
         "pmi, rate 0.0001, seed 0",
         "pmi, rate 0.0001, seed 1",
-        "zero-shot, seed 0",
-        "rft, seed 0",
-        "pmi, seed 0",
-        *(f"{arm}, seed {seed}" for seed in (1, 2) for arm in ("zero-shot", "rft")),
-        *(
-            f"{asker} asks, {writer} writes, seed {seed}"
-            for seed in range(3)
-            for asker, writer in (
-                ("zero-shot", "oracle"),
-                ("oracle", "zero-shot"),
-                ("rft", "oracle"),
-                ("oracle", "rft"),
-                ("rft", "zero-shot"),
-            )
-        ),
+        *(f"{part}, seed 0" for part in ("rft", "pmi", *rft)),
+        *(f"{part}, seed {seed}" for seed in (1, 2) for part in ("rft", *rft)),
     ]
 
 

