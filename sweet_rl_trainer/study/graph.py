@@ -32,6 +32,8 @@ from sweet_rl_trainer.study.world import World
 SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed")
 APART = 1000
 """The distance between the seeds of two iterations."""
+AT_ONCE = 256
+"""Dialogues of a policy at the same time: the larger its batches, the less a reply costs."""
 
 
 class Graph:
@@ -99,12 +101,13 @@ class Graph:
         """Return the configuration of a run of a policy on tasks."""
         return RunConfig(
             agent=AGENT,
-            agent_args={"max_tokens": self.world.max_tokens, **self.world.agent_args},
+            agent_args={"max_tokens": self.world.max_tokens, "rows": AT_ONCE},
             agent_prompt=self._prompt,
             tasks=tasks,
             trials=trials,
             max_turns=self.world.max_turns,
             seed=seed,
+            concurrency=AT_ONCE,
         )
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:

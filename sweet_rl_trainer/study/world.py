@@ -38,8 +38,6 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Tokens of a reply, at most."""
     max_turns: Count = 10
     """Turns of a dialogue that is not a demonstrator's, at most. Paper: 10."""
-    agent_args: dict[str, Any] = {}
-    """More arguments of the policy's agent (`agents.local.LocalAgent`)."""
     arms: tuple[str, ...]
     """Names of `arms.ARMS`, those with most seeds first."""
     fewer: dict[str, Count] = {}
