@@ -99,7 +99,7 @@ ARMS: tuple[Arm, ...] = (
         goal="rft",
         iterations=1,
         dialogues=3,
-        changes={"rft.train.max_steps": 60},
+        changes={"rft.train.max_steps": 48},
     ),
     Arm(
         name="pmi",

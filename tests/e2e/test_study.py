@@ -66,7 +66,7 @@ def test_the_quick_study_resumes_and_two_calls_share_its_work(tmp_path: Path):
     assert {row["arm"] for row in results["rows"]} == ARMS
     assert {len(row["test"]) for row in results["rows"]} == {12}
     budgets = {row["arm"]: row["budget"] for row in results["rows"]}
-    assert {budgets[arm]["dialogues"] for arm in ("rft", "facts", "sweet")} == {3 * 3 * 80}
+    assert {budgets[arm]["dialogues"] for arm in ("rft", "facts", "sweet")} == {3 * 2 * 80}
     assert {budgets[arm]["steps"] for arm in ("rft", "facts", "sweet")} == {12}
     assert {arm: budgets[arm]["critic_steps"] for arm in ("rft", "facts", "sweet")} == {
         "rft": 0,
