@@ -37,6 +37,7 @@ def _consequences(scores: str) -> dict[str, Any]:
         "rank.margin": 0.05,
         "actor.imitate": "successes",
         "actor.train.likelihood_weight": 1.0,
+        "actor.train.batch_size": 24,  # pairs of answers are longer than those of questions
     }
 
 

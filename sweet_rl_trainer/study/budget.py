@@ -14,7 +14,8 @@ from sweet_rl_trainer.pipeline.stage import Report, Stage, order
 from sweet_rl_trainer.study.results import Budget
 from sweet_rl_trainer.train.history import LOG
 
-CRITIC = "critic"
+CRITIC, SAMPLE, COLLECT = "critic", "sample", "collect"
+"""Names of stages."""
 LENGTHS = ("length", "length_chosen", "length_rejected")
 """Logged means of the reply tokens of an example's sides."""
 
@@ -30,8 +31,8 @@ def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: in
         _supervised(stage.folder(out), report) for stage, report in reports if stage.name == goal
     )
     return Budget(
-        dialogues=sum(_dialogues(stage.folder(out)) for stage in stages if stage.name == "collect"),
-        candidates=sum(report.said.get("candidates", 0) for _, report in reports),
+        dialogues=sum(_dialogues(stage.folder(out)) for stage in stages if stage.name == COLLECT),
+        candidates=sum(_candidates(report) for stage, report in reports if stage.name == SAMPLE),
         critic_steps=sum(_steps(stage.folder(out)) for stage in stages if stage.name == CRITIC),
         steps=steps,
         supervised=tokens / steps if steps else 0.0,
@@ -42,6 +43,10 @@ def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: in
 
 def _dialogues(folder: Path) -> int:
     return len(RunFolder(folder / RUN).rollouts())
+
+
+def _candidates(report: Report) -> int:
+    return int(report.said["turns"]) * int(report.settings["own"]["count"])
 
 
 def _steps(folder: Path) -> int:

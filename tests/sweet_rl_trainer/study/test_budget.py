@@ -36,6 +36,12 @@ def training(name, lines, batch_size, **inputs):
     return Stage(name=name, act=act, settings=settings, inputs=inputs)
 
 
+def sampling(turns, count, **inputs):
+    settings = {"own": {"count": count}}
+    said = {"turns": turns, "left out": {}}
+    return Stage(name="sample", act=lambda _: said, settings=settings, inputs=inputs)
+
+
 PAIRS = [
     {"step": 10, "loss": 0.7, "length_chosen": 20.0, "length_rejected": 10.0},
     {"step": 10, "eval_loss": 0.7, "eval_length_chosen": 99.0},
@@ -46,7 +52,7 @@ PAIRS = [
 def test_what_a_policy_took_is_counted_over_its_iterations_and_without_the_base(tmp_path):
     base = training("actor", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
     critic = training("critic", [{"step": 7, "loss": 0.5}], 8, data=collecting(0, model=base))
-    first = training("actor", PAIRS, 4, model=base, data=critic)
+    first = training("actor", PAIRS, 4, model=base, data=critic, candidates=sampling(5, 4))
     policy = training("actor", PAIRS[:1], 2, model=first, data=collecting(1, model=first))
     for stage in order(policy):
         stage.run(tmp_path)
@@ -54,7 +60,7 @@ def test_what_a_policy_took_is_counted_over_its_iterations_and_without_the_base(
     assert (found.dialogues, found.steps, found.critic_steps) == (12, 25, 7)
     tokens = 10 * 4 * 30 + 5 * 4 * 60 + 10 * 2 * 30
     assert found.supervised == pytest.approx(tokens / 25)
-    assert (found.candidates, found.evaluations) == (0, 48)
+    assert (found.candidates, found.evaluations) == (20, 48)
 
 
 def test_the_base_took_nothing(tmp_path):
