@@ -12,7 +12,7 @@ from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
 from sweet_rl_trainer.pipeline.plan import plan
 from sweet_rl_trainer.pipeline.read import convert, paper_recipe, read
 from sweet_rl_trainer.pipeline.recipe_files import describe, shipped, text
-from sweet_rl_trainer.study.methods import NAMED
+from sweet_rl_trainer.study.first.methods import NAMED
 
 MODEL = {"model": {"name": "x"}}
 SHIPPED = shipped()
