@@ -1,7 +1,8 @@
-"""The wheel holds the packages as they are committed, and nothing else."""
+"""The wheel holds the packages as they are committed, and nothing else; the lock file fits the requirements."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -9,6 +10,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from colbench.version import __version__
 
@@ -58,3 +61,32 @@ def test_the_wheel_declares_its_types_and_names_every_licence_file(names):
     assert all(any(ROOT.glob(pattern)) for pattern in listed)
     files = {str(path.relative_to(ROOT)) for pattern in listed for path in ROOT.glob(pattern)}
     assert {f"{METADATA}/licenses/{name}" for name in files} <= names
+
+
+def pins(file: str) -> dict[str, str]:
+    """The version of each package that a file pins."""
+    lines = (ROOT / file).read_text("utf-8").splitlines()
+    found = (re.match(r"([\w.-]+)==([\w.+]+)", line) for line in lines)
+    return {canonicalize_name(match[1]): match[2] for match in found if match}
+
+
+def test_the_lock_file_satisfies_every_requirement_it_is_made_of():
+    project = PROJECT["project"]
+    extras = project["optional-dependencies"]
+    stated = map(Requirement, [*project["dependencies"], *extras["frontend"], *extras["train"]])
+    locked = pins("requirements.lock")
+    unmet = [
+        str(each) for each in stated if locked[canonicalize_name(each.name)] not in each.specifier
+    ]
+    assert unmet == []
+
+
+def test_the_lock_file_has_the_versions_of_the_constraints_with_hashes_and_no_address():
+    locked, constrained = pins("requirements.lock"), pins("constraints.txt")
+    common = locked.keys() & constrained.keys()
+    assert {name: locked[name] for name in common} == {name: constrained[name] for name in common}
+    text = (ROOT / "requirements.lock").read_text("utf-8")
+    packages = re.split(r"\n(?=\w)", text)[1:]
+    assert len(packages) == len(locked) > 50
+    assert all("--hash=sha256:" in each for each in packages)
+    assert "://" not in text

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from colbench.version import __version__
+
 DOMAIN = """
 from colbench.domain import Defaults, Domain, Metric
 from colbench.score import Score
 from colbench.task import Fact, Hidden, Task
-from colbench.version import __version__
 
 
 class Closeness:
