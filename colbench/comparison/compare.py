@@ -22,8 +22,8 @@ def compare(
 
     Args:
         first: A run, as `colbench.load_run` returns it.
-        second: Another run.
-        *more: Further runs. Each is compared with each.
+        second: The run to compare it with.
+        *more: Further runs. Every run is compared with every other.
         force: Compare runs that differ in more than the agent, on their common tasks; `mismatches` says in what.
         scoring: Scoring mode, such as `official`.
 
@@ -37,7 +37,7 @@ def compare(
     if not force:
         require_alike(runs, differ)
     domains = {}
-    for name in sorted(set.intersection(*(set(run.stats) for run in runs))):
+    for name in sorted(set.intersection(*({r.domain for r in run.rollouts} for run in runs))):
         require_mode(name, scoring)
         if found := compare_domain(get_domain(name), runs, scoring):
             domains[name] = found
@@ -87,7 +87,7 @@ def _require(runs: Sequence[Run]) -> None:
     if len(runs) > MOST:
         raise UserError(f"{len(runs)} runs are too many to compare at once; name at most {MOST}")
     for run in runs:
-        if not run.stats:
+        if not run.rollouts:
             raise UserError(
                 f"{run.path}: has no dialogue yet; run `colbench eval` again to continue it"
             )
