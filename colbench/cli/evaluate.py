@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "eval", help="run an agent on tasks, and report", description=describe(__doc__)
-    )
+    parser = commands.add_parser("eval", description=describe(__doc__))
     add_config_flags(parser)
     parser.add_argument(
         "--out", metavar="DIR", help="the run's folder (default: runs/AGENT-TASKS-…)"

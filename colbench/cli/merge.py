@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "merge", help="put the shards of a run together", description=describe(__doc__)
-    )
+    parser = commands.add_parser("merge", description=describe(__doc__))
     parser.add_argument("folders", metavar="RUN", nargs="+", help="the folder of a shard")
     parser.add_argument("--out", metavar="DIR", required=True, help="the folder of the whole run")
     parser.add_argument(

@@ -17,9 +17,7 @@ SHOWN = 10
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "repair", help="make a damaged run folder usable again", description=describe(__doc__)
-    )
+    parser = commands.add_parser("repair", description=describe(__doc__))
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     parser.set_defaults(run=run)
 

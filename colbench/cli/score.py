@@ -51,9 +51,7 @@ FLAGS = (
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "score", help="score the answers of a run again", description=describe(__doc__)
-    )
+    parser = commands.add_parser("score", description=describe(__doc__))
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     add_config_flags(parser, only=FLAGS)
     parser.set_defaults(run=run)

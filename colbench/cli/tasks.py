@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from colbench.cli import datasheet, export, synthesize, validate
+from colbench.cli import card, datasheet, export, synthesize, validate
 from colbench.command import describe
 from colbench.errors import UserError
 from colbench.flags import add_config_flags, add_source, read_source
@@ -18,7 +18,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "tasks",
-        help="list, show, validate, synthesize, export, datasheet",
         description=describe(__doc__),
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
@@ -27,7 +26,7 @@ def add_to(commands: Any) -> None:
     showing.add_argument("id", metavar="ID", help="the task's id, from `colbench tasks list`")
     for action in (listing, showing):
         add_source(action)
-    for module in (validate, synthesize, export, datasheet):
+    for module in (validate, synthesize, export, datasheet, card):
         module.add_to(actions)
     for action, function in ((listing, list_tasks), (showing, show_task)):
         add_config_flags(action, only=("tasks", "domain"))

@@ -36,9 +36,7 @@ class State(Struct, frozen=True, kw_only=True):
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "sweep", help="run several agents or settings, and compare", description=describe(__doc__)
-    )
+    parser = commands.add_parser("sweep", description=describe(__doc__))
     parser.add_argument(
         "file",
         metavar="FILE",
