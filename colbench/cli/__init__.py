@@ -15,6 +15,7 @@ from colbench.cli.moved import MOVED
 from colbench.command import CommandParser, first_word, refuse_moved, run
 from colbench.command_help import add_examples
 from colbench.completion import complete, requested_command
+from colbench.console import output
 from colbench.errors import UserError, describe_exception
 from colbench.version import __version__
 
@@ -59,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     top = parser(command)
     complete(top)
     args = top.parse_args(words)
-    return run("colbench", lambda: int(args.run(args)))
+    with output(as_json=getattr(args, "json", False), quiet=getattr(args, "quiet", False)):
+        return run("colbench", lambda: int(args.run(args)))
 
 
 def _moved(command: str) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe, printable
+from colbench.console import add_output_flags
 from colbench.numbers import count
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def add_to(commands: Any) -> None:
         action="store_true",
         help="merge shards whose versions or sandboxes differ, and say in what",
     )
+    add_output_flags(parser, document="the report")
     parser.set_defaults(run=run)
 
 
@@ -37,7 +39,10 @@ def run(args: argparse.Namespace) -> int:
     from colbench.report.console import print_report
 
     merged = merge(args.folders, out=args.out, force=args.force)
-    print_report(merged.report, merged.path, short=True)
+    if args.json:
+        sys.stdout.write((merged.path / "report.json").read_text("utf-8"))
+    else:
+        print_report(merged.report, merged.path, short=True)
     for note in notes(merged):
         print(f"colbench: {printable(note)}", file=sys.stderr)
     return exit_code(merged.report)

@@ -17,7 +17,6 @@ sweet-rl run my-recipe.toml --iterations 3 --out training/mine
     "show": """
 sweet-rl show
 sweet-rl show smollm2-cpu > my-recipe.toml
-sweet-rl show --json
 """,
     "study": """
 sweet-rl study --quick

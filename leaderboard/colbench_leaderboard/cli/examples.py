@@ -45,7 +45,6 @@ colbench leaderboard audit board --head head.txt --signers keepers.pub
     "leaderboard build": """
 colbench leaderboard build board --serve
 colbench leaderboard build board --out site
-colbench leaderboard build board --out site --url https://example.org/board
 """,
 }
 SUBMIT = {
