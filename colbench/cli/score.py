@@ -19,6 +19,7 @@ from colbench.cli.report import write_and_show
 from colbench.cli.rescored import Delta, Lost
 from colbench.command import describe
 from colbench.config import RunConfig, settings
+from colbench.console import add_output_flags
 from colbench.errors import UserError
 from colbench.event_loop import in_order
 from colbench.flags import add_config_flags, read_config
@@ -51,11 +52,10 @@ FLAGS = (
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "score", help="score the answers of a run again", description=describe(__doc__)
-    )
+    parser = commands.add_parser("score", description=describe(__doc__))
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
     add_config_flags(parser, only=FLAGS)
+    add_output_flags(parser, document="the report")
     parser.set_defaults(run=run)
 
 
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         )
     delta.show()
     show_recorded(folder, record.config, config)
-    code = exit_code(write_and_show(folder, tasks, config, others))
+    code = exit_code(write_and_show(folder, tasks, config, others, as_json=args.json))
     if lost:
         _warn(lost)
     return 1 if lost else code

@@ -41,9 +41,7 @@ LONGEST = 20_000
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "view", help="look into the dialogues of runs", description=describe(__doc__)
-    )
+    parser = commands.add_parser("view", description=describe(__doc__))
     parser.add_argument("folders", metavar="RUN", nargs="+", help="the folder of a run")
     parser.add_argument(
         "--port",

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.command import describe
 from colbench.errors import UserError
 from colbench_leaderboard.cli.output import say_field
 
@@ -31,7 +32,7 @@ PUSH = (
 def add_to(commands: Any) -> None:
     """Add the command and its actions."""
     parser = commands.add_parser(
-        "submit", help="pack, push: enter a leaderboard", description=__doc__
+        "submit", help="pack, push: enter a leaderboard", description=describe(__doc__)
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     _add_pack(actions)
