@@ -16,7 +16,8 @@ import pytest
 import colbench
 from colbench.config import RunConfig
 from colbench.evaluation import Observer
-from colbench.executors.processes import WORTH, count_processes, shares
+from colbench.executors.choice import WORTH, count_processes
+from colbench.executors.shares import shares
 from colbench.models.scripted_server import Fault, ScriptedServer
 from colbench.rollout import read_rollouts, without_times
 
@@ -222,7 +223,6 @@ def test_the_limits_of_a_run_are_divided():
     assert [part.dialogues for part in parts] == [22, 21, 21]
     assert [part.sandbox_workers for part in parts] == [2, 2, 1]
     assert [part.browser_workers for part in parts] == [1, 1, 1]
-    assert {part.sharers for part in parts} == {3}
 
 
 def asks_once(messages):
