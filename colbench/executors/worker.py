@@ -134,12 +134,14 @@ def _executor(start: Start) -> LocalExecutor:
         sandbox_workers=share.sandbox_workers,
         browser_workers=share.browser_workers,
     )
-    agent = find_agent(config) if start.speaks else None
-    isolate(agent, config, out)
+    agent = human = None
+    if start.speaks:
+        agent, human = find_agent(config), find_participant("human", config)
+        isolate(agent, config, out)
     return LocalExecutor(
         config,
         agent,
-        find_participant("human", config) if start.speaks else None,
+        human,
         RunResources(config, start.tasks),
         dialogues=share.dialogues,
         log_folder=Path(start.log_folder) if start.log_folder else None,
