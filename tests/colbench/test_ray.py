@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -127,22 +128,32 @@ def texts(run):
 
 
 class After(Observer):
-    """Does something in a thread once some dialogues are finished; none: when dialogues begin."""
+    """Sets `reached` once so many dialogues are finished; 0: when dialogues begin."""
 
-    def __init__(self, count, work):
+    def __init__(self, count):
+        self.reached = threading.Event()
         self._count = count
-        self._thread = threading.Thread(target=work)
 
     def on_resume(self, kept, total):
-        self._come()
+        self._look()
 
     def on_rollout(self, rollout):
         self._count -= 1
-        self._come()
+        self._look()
 
-    def _come(self):
+    def _look(self):
         if self._count == 0:
-            self._thread.start()
+            self.reached.set()
+
+
+def evaluate_while(nodes, work, *, after, **settings):
+    """Run in a thread, and do some work once so many dialogues are finished; a node is started in the main thread."""
+    listener = After(after)
+    with ThreadPoolExecutor(1) as thread:
+        run = thread.submit(evaluate, nodes, observer=listener, **settings)
+        assert listener.reached.wait(90)
+        work()
+        return run.result()
 
 
 def test_results_equal_those_of_this_machine(nodes):
@@ -168,7 +179,7 @@ def test_pages_are_rendered_and_scored_on_a_node_as_here(nodes, browser):
 def test_a_node_that_is_killed_loses_nothing(nodes):
     victim, _ = nodes.add(), nodes.add()
     settings = mine("Slow", limit=24, concurrency=4)
-    there = evaluate(nodes, **settings, observer=After(3, lambda: nodes.kill(victim)))
+    there = evaluate_while(nodes, lambda: nodes.kill(victim), after=3, **settings)
     assert len(list(Path().glob("worker-*"))) == 2
     assert len(read_rollouts(Path("out/rollouts.jsonl"))) == 24
     assert texts(there) == texts(colbench.evaluate(**(settings | {"out": "here"})))
@@ -176,7 +187,7 @@ def test_a_node_that_is_killed_loses_nothing(nodes):
 
 def test_a_node_that_joins_later_takes_part(nodes):
     nodes.add()
-    run = evaluate(nodes, **mine("WaitsForAnother"), observer=After(0, nodes.add))
+    run = evaluate_while(nodes, nodes.add, after=0, **mine("WaitsForAnother"))
     assert len(list(Path().glob("worker-*"))) == 2
     assert [rollout.failure for rollout in run.rollouts] == [None] * 6
 
@@ -188,7 +199,7 @@ def test_a_run_outlives_the_loss_of_all_of_its_nodes(nodes):
         nodes.kill(only)
         nodes.add()
 
-    run = evaluate(nodes, **mine("Slow"), observer=After(2, replace))
+    run = evaluate_while(nodes, replace, after=2, **mine("Slow"))
     assert len(list(Path().glob("worker-*"))) == 2
     assert [rollout.failure for rollout in run.rollouts] == [None] * 6
 
@@ -197,7 +208,7 @@ def test_a_run_stops_when_no_node_comes_and_continues_here(nodes):
     only = nodes.add()
     settings = mine("Slow", endpoint_patience=3)
     with pytest.raises(colbench.EndpointError, match="no node of the Ray cluster .* for 3 s"):
-        evaluate(nodes, **settings, observer=After(2, lambda: nodes.kill(only)))
+        evaluate_while(nodes, lambda: nodes.kill(only), after=2, **settings)
     before = len(read_rollouts(Path("out/rollouts.jsonl")))
     assert 2 <= before < 6
     assert len(colbench.evaluate(**settings).rollouts) == 6
@@ -233,8 +244,9 @@ def test_the_command_evaluates_and_scores_on_a_cluster(nodes, capsys):
 def test_what_an_agent_needs_of_the_environment_is_on_the_nodes(nodes, monkeypatch):
     nodes.add()
     monkeypatch.setenv("MY_KEY", "secret")
-    with pytest.raises(colbench.UserError, match="nothing to connect"):
-        evaluate(nodes, tasks="bundled:backend", limit=1, agent="openai:m@http://localhost:1/v1")
+    agent = {"agent": "openai:m@http://localhost:1/v1", "agent_args": {"api_key_env": "MY_KEY"}}
+    with pytest.raises(colbench.UserError, match="no model server answers at http://localhost:1"):
+        evaluate(nodes, **agent, tasks="bundled:backend", limit=1)
 
 
 def test_an_address_at_which_nothing_is_ends_in_one_line(nodes, capsys):

@@ -53,7 +53,7 @@ class RayExecutor(RemoteExecutor):
         super().__init__(plan)
         self._processes = processes
         self._seen = set[str]()
-        self._starts: dict[Place, asyncio.Task[Worker]] = {}
+        self._starts: dict[Place, asyncio.Task[Worker | None]] = {}
         self._workers: list[Worker] = []
         self._serving = set[Worker]()
         self._ready: Ready | None = None
@@ -102,7 +102,8 @@ class RayExecutor(RemoteExecutor):
     def _begin(self, place: Place) -> None:
         self._starts[place] = asyncio.create_task(self._start(place))
 
-    async def _start(self, place: Place) -> Worker:
+    async def _start(self, place: Place) -> Worker | None:
+        """Return the worker of a place once it is ready; None if the node is lost before. Raises UserError."""
         config = self._plan.config
         gpus = 1 / self._processes if config.clip_device.startswith("cuda") else 0
         host = NodeHost(self._cluster, place.node, _environment(config), gpus=gpus)
@@ -110,8 +111,10 @@ class RayExecutor(RemoteExecutor):
         self._workers.append(worker)
         try:
             self._admit(place.node, await worker.start())
-        except BaseException:
+        except BaseException as error:
             await worker.stop()
+            if isinstance(error, UserError) and place.node not in await self._cluster.nodes():
+                return None
             raise
         return worker
 
@@ -184,11 +187,10 @@ class RayExecutor(RemoteExecutor):
         try:
             return await self._starts[place]
         except UserError as error:
-            if place.node in await self._cluster.nodes():
-                if place.late:
-                    logger.warning("%s; it takes no part", error)
-                else:
-                    queue.stop(error)
+            if place.late:
+                logger.warning("%s; it takes no part", error)
+            else:
+                queue.stop(error)
             return None
 
     async def _served(self, worker: Worker, queue: CellQueue) -> WorkerError | None:
