@@ -93,8 +93,15 @@ class Nodes:
 def cluster():
     from ray.cluster_utils import Cluster
 
-    head = {"num_cpus": 0, "object_store_memory": MEMORY, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={
+            "num_cpus": 0,
+            "object_store_memory": MEMORY,
+            "include_dashboard": False,
+            "_system_config": {"worker_niceness": 0},  # else they starve where other tests run
+        },
+    )
     yield cluster
     cluster.shutdown()
 

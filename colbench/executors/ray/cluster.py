@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
+import threading
 from typing import Any
 
 from msgspec import Struct
@@ -41,7 +43,9 @@ class Cluster:
 
         Raises UserError if Ray is not installed, or the cluster cannot be joined.
         """
-        return await asyncio.to_thread(_join, executor)
+        cluster = await asyncio.to_thread(_join, executor)
+        _restore_sigterm()
+        return cluster
 
     async def leave(self) -> None:
         """Leave the cluster, unless this process had joined it before."""
@@ -85,6 +89,12 @@ def _join(executor: str) -> Cluster:
             f"{flag}: the cluster cannot be joined: {reason}. This machine has to be a node of it (`ray start`)"
         ) from cause
     return Cluster(ray, flag, joined=True)
+
+
+def _restore_sigterm() -> None:
+    """Put the handler of SIGTERM back: Ray has one beneath Python, which would abort this process."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 
 
 def _require_reachable(flag: str, address: str) -> None:
