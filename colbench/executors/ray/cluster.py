@@ -15,7 +15,9 @@ from colbench.errors import UserError
 from colbench.executors.ray.actor import NodeActor
 
 REACHED_WITHIN = 5.0
-"""Seconds in which the head of a cluster answers."""
+"""Seconds in which something answers at the address of a cluster."""
+JOINED_WITHIN = 30.0
+"""Seconds in which a cluster is joined."""
 CLIENT = "ray://"
 """Begins the address of a cluster to which this machine does not belong."""
 
@@ -43,7 +45,14 @@ class Cluster:
 
         Raises UserError if Ray is not installed, or the cluster cannot be joined.
         """
-        cluster = await asyncio.to_thread(_join, executor)
+        flag = f"--executor {executor}"
+        try:
+            async with asyncio.timeout(JOINED_WITHIN):
+                cluster = await asyncio.to_thread(_join, flag, executor.partition(":")[2])
+        except TimeoutError as cause:  # Ray itself would try for minutes
+            raise UserError(
+                f"{flag}: no Ray cluster answers within {JOINED_WITHIN:g} s; is one running there (`ray status`)?"
+            ) from cause
         _restore_sigterm()
         return cluster
 
@@ -70,8 +79,7 @@ class Cluster:
         await asyncio.to_thread(self._ray.kill, actor)
 
 
-def _join(executor: str) -> Cluster:
-    flag, address = f"--executor {executor}", executor.partition(":")[2]
+def _join(flag: str, address: str) -> Cluster:
     try:
         import ray
     except ImportError as cause:
@@ -98,7 +106,7 @@ def _restore_sigterm() -> None:
 
 
 def _require_reachable(flag: str, address: str) -> None:
-    """Raise UserError if nothing listens at an address HOST:PORT; Ray would try for long, and end the process."""
+    """Raise UserError if nothing listens at an address HOST:PORT."""
     host, _, port = address.removeprefix(CLIENT).rpartition(":")
     if not (host and port.isdecimal()):
         return

@@ -95,5 +95,8 @@ class NodeHost:
 
 
 def _reason(error: Exception) -> str:
-    """Return what an error of Ray says, without the traceback."""
-    return str(error)
+    """Return in a line what an error of Ray says, without tracebacks."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if "failed to import" in str(error):
+        return f"ColBench cannot be imported there: {lines[-1]}; install the same on every node"
+    return next((line for line in lines if "because" in line), lines[0] if lines else repr(error))
