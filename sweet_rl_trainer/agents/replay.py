@@ -89,6 +89,7 @@ class _Prefix:
         self._digest = hashlib.sha256(content).hexdigest()
         spec, args = (getattr(self.plan, f"{self.kind}{part}") for part in ("", "_args"))
         self.then: Any = resolve(self.kind, spec, args)
+        self.single_process: str = getattr(self.then, "single_process", "")
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> _Prefix:
@@ -133,7 +134,6 @@ class PrefixAgent(_Prefix):
     def __init__(self, *, plan: str) -> None:
         super().__init__(plan=plan)
         self.domains = getattr(self.then, "domains", None)
-        self.single_process = getattr(self.then, "single_process", "")
         self._replies = _replies(self.plan)
         if len(self._replies) < len(self.plan.scripts) * self.plan.trials:
             raise DataError(f"{plan}: two of its dialogues have the same seed; plan with another")
@@ -167,7 +167,6 @@ class PrefixHuman(_Prefix):
 
     def __init__(self, *, plan: str) -> None:
         super().__init__(plan=plan)
-        self.single_process = getattr(self.then, "single_process", "")
         self._heard = {script.task_id: script.heard for script in self.plan.scripts}
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:

@@ -403,6 +403,47 @@ def test_a_run_is_resumed_by_another_number_of_processes(here):
     assert same(run, colbench.evaluate(**BACKEND, limit=9))
 
 
+def test_answers_are_scored_again_by_several_processes(here, capsys):
+    from colbench.cli import main
+
+    colbench.evaluate(**BACKEND, limit=6, trials=2, out="run")
+    rollouts, record = Path("run/rollouts.jsonl").read_bytes(), Path("run/run.json").read_bytes()
+    assert main(["score", "run", "--processes", "2"]) == 0
+    assert "12/12" in capsys.readouterr().err
+    assert Path("run/rollouts.jsonl").read_bytes() == rollouts
+    assert Path("run/run.json").read_bytes() == record
+
+
+def test_an_executor_that_is_unknown_ends_in_one_line(here, capsys):
+    from colbench.cli import main
+
+    for name in ("spark", "ray:", "local:1"):
+        assert main(["eval", "--executor", name, "--dry-run"]) == 2
+        assert f"--executor {name}: unknown; give local, ray, or" in capsys.readouterr().err
+
+
+def test_objects_do_not_go_to_a_cluster(here):
+    class Agent:
+        async def reply(self, dialogue):
+            return "I WANT TO ANSWER: pass"
+
+    with pytest.raises(
+        colbench.UserError, match="--executor ray: the agent was given as an object"
+    ):
+        colbench.evaluate(agent=Agent(), executor="ray")
+
+
+def test_a_cluster_without_ray_names_the_extra(here):
+    code = (
+        "import sys, colbench; sys.modules['ray'] = None\n"
+        "colbench.evaluate(limit=1, executor='ray:head:6379')"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = "--executor ray:head:6379: Ray is not installed; install it: pip install 'colbench[ray]'"
+    assert done.stderr.endswith(f"UserError: {said}\n")
+
+
 def test_the_command_says_how_many_processes_there_are(here, capsys):
     from colbench.cli import main
 

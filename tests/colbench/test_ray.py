@@ -14,11 +14,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import colbench
 from colbench.cli import main
 from colbench.evaluation import Observer
+from colbench.messages import ANSWER_MARKER
 from colbench.rollout import read_rollouts, without_times
+from sweet_rl_trainer.agents.continuations import HarnessContinuations, Opening
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'colbench[ray]'")
 pytestmark = [
@@ -202,11 +205,11 @@ def test_a_node_that_joins_later_takes_part(nodes):
 def test_a_run_outlives_the_loss_of_all_of_its_nodes(nodes):
     only = nodes.add()
 
-    def replace():
+    def exchange():
         nodes.kill(only)
         nodes.add()
 
-    run = evaluate_while(nodes, replace, after=2, **mine("Slow"))
+    run = evaluate_while(nodes, exchange, after=2, **mine("Slow"))
     assert len(list(Path().glob("worker-*"))) == 2
     assert [rollout.failure for rollout in run.rollouts] == [None] * 6
 
@@ -246,6 +249,20 @@ def test_the_command_evaluates_and_scores_on_a_cluster(nodes, capsys):
     assert "4/4" in capsys.readouterr().err
     assert Path("run/rollouts.jsonl").read_bytes() == rollouts
     assert Path("run/run.json").read_bytes() == record
+
+
+def test_continuations_of_sweet_rl_are_held_on_a_cluster_as_here(nodes):
+    nodes.add()
+    first = colbench.evaluate(**BACKEND, limit=2, out="run")
+    openings = [
+        Opening(task=task, heard=(task.request,), replies=(reply,))
+        for task in first.tasks.values()
+        for reply in ("What is the rate?", f"{ANSWER_MARKER}: pass")
+    ]
+    there = replace(first.config, executor=f"ray:{nodes.address}")
+    rewards = HarnessContinuations(Path("there"), there)(openings, 2)
+    assert rewards == HarnessContinuations(Path("here"), first.config)(openings, 2)
+    assert rewards == [[1.0, 1.0], [0.0, 0.0]] * 2
 
 
 def test_what_an_agent_needs_of_the_environment_is_on_the_nodes(nodes, monkeypatch):
