@@ -92,9 +92,9 @@ def _join(flag: str, address: str) -> Cluster:
     try:
         ray.init(address or "auto", log_to_driver=False, logging_level=logging.ERROR)
     except Exception as cause:  # of many classes, RuntimeError and ConnectionError among them
-        reason = " ".join(str(cause).split())
+        reason = " ".join(str(cause).split()).rstrip(".")
         raise UserError(
-            f"{flag}: the cluster cannot be joined: {reason}. This machine has to be a node of it (`ray start`)"
+            f"{flag}: the cluster cannot be joined: {reason}; this machine has to be a node of it (`ray start`)"
         ) from cause
     return Cluster(ray, flag, joined=True)
 

@@ -32,7 +32,7 @@ POLL = 1.0
 """Seconds between two looks at which nodes there are."""
 TOLD_AFTER = 20.0
 """Seconds without a worker after which that is told."""
-NO_NODE = "no node of the Ray cluster has a free CPU"
+NO_NODE = "no node of the Ray cluster is ready"
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class RayExecutor(RemoteExecutor):
         asked = time.monotonic()
         while self._ready is None:
             await self._look()
-            await _some(set(self._starts.values()))
+            await _some(self._starts.values())
             for start in self._starts.values():
                 if start.done():
                     start.result()
@@ -121,9 +121,12 @@ class RayExecutor(RemoteExecutor):
     def _admit(self, node: Node, ready: Ready) -> None:
         """Raise UserError if a node would give other results than this machine, or than the first node."""
         first = self._ready or ready
-        theirs = ready.pins | {"sandbox": {"": ready.isolation}, "tools": ready.environments}
+        theirs = ready.pins | {
+            "sandbox": {"isolation": ready.isolation},
+            "tools": ready.environments,
+        }
         ours = {name: self._plan.pins.get(name, {}) for name in ready.pins} | {
-            "sandbox": {"": first.isolation},
+            "sandbox": {"isolation": first.isolation},
             "tools": first.environments,
         }
         for part, values in theirs.items():
@@ -151,7 +154,7 @@ class RayExecutor(RemoteExecutor):
         while not queue.is_over:
             for place in self._starts.keys() - served.keys():
                 served[place] = group.create_task(self._serve(place, queue))
-            await _some({task for task in served.values() if not task.done()})
+            await _some(served.values())
             alone_since = time.monotonic() if self._serving else alone_since
             self._tell_alone(queue, alone_since)
             await self._look()
@@ -208,10 +211,11 @@ class RayExecutor(RemoteExecutor):
             worker.share(len(self._serving))
 
 
-async def _some(tasks: set[asyncio.Task[Any]]) -> None:
-    """Wait until one of some tasks is done, but not for long."""
-    if tasks:
-        await asyncio.wait(tasks, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)
+async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Wait until one more of some tasks is done, but not for long."""
+    begun = [task for task in tasks if not task.done()]
+    if begun:
+        await asyncio.wait(begun, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)
     else:
         await asyncio.sleep(POLL)
 
