@@ -13,6 +13,7 @@ from colbench.command import UNSCORED, describe, printable
 from colbench.console import add_output_flags
 from colbench.errors import AgentError, EndpointError
 from colbench.evaluation import Evaluation
+from colbench.executors.choice import is_local
 from colbench.failures import broken_agent, read_reasons
 from colbench.flags import add_config_flags, read_config
 from colbench.numbers import count
@@ -73,12 +74,20 @@ def show_plan(evaluation: Evaluation) -> None:
         ("run", f"{evaluation.folder.path}  (configuration {record.digest[:12]})"),
     ):
         show_line(name, value)
-    if evaluation.processes > 1:
-        show_line("workers", count(evaluation.processes, "process", "processes"))
+    if workers := _workers(evaluation):
+        show_line("workers", workers)
     if record.pins["agent"]["process"] != IN_PROCESS:
         show_line("process", record.pins["agent"]["process"])
     if evaluation.agent_access:
         show_line("access", evaluation.agent_access)
+
+
+def _workers(evaluation: Evaluation) -> str:
+    """Return what holds the dialogues; empty if this process does."""
+    processes = count(evaluation.processes, "process", "processes")
+    if not is_local(evaluation.config):
+        return f"{evaluation.config.executor}, {processes} on each node"
+    return processes if evaluation.processes > 1 else ""
 
 
 def _size(evaluation: Evaluation) -> str:

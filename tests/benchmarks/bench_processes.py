@@ -1,6 +1,9 @@
 """What several processes gain and cost: the same runs with one process and with two or more, in turns.
 
-    python tests/benchmarks/bench_processes.py [dialogues scoring rendering] [--processes 2] [--rounds 5]
+    python tests/benchmarks/bench_processes.py [dialogues scoring rendering] [--processes 2] [--rounds 5] [--ray]
+
+With `--ray` the sides are so many processes, and as many nodes of a Ray cluster on this machine, each with one; what
+the cluster needs counts in `all`.
 
 Where other programs use the cores, wall time says little; the CPU seconds do. `busiest` is the CPU of the process that
 has most to do, be it the run's own or a worker: with free cores, a run cannot be faster than that. Sandbox workers and
@@ -31,6 +34,16 @@ from colbench.evaluation import Observer
 TICKS = os.sysconf("SC_CLK_TCK")
 BUNDLED = 1000
 """Bundled tasks; more dialogues are further trials."""
+
+
+class Where(Struct, frozen=True, kw_only=True):
+    """What holds the dialogues of a run: processes, or nodes of a Ray cluster."""
+
+    processes: int = 1
+    nodes: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.nodes} nodes" if self.nodes else f"{self.processes}"
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -125,20 +138,38 @@ def measure(settings: dict[str, Any]) -> Cost:
     return meter.cost()
 
 
-def run(**settings: Any) -> Cost:
+def measure_on_nodes(count: int, settings: dict[str, Any]) -> Cost:
+    """Run on so many nodes of a new Ray cluster, which have a CPU each, and return what it cost."""
+    from ray.cluster_utils import Cluster
+
+    node = {"object_store_memory": 80 * 2**20, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **node})
+    try:
+        for _ in range(count):
+            cluster.add_node(num_cpus=1, **node)
+        limit = settings.get("concurrency", 64) // count
+        there = {"executor": f"ray:{cluster.address}", "concurrency": limit}
+        return measure(settings | there)
+    finally:
+        cluster.shutdown()
+
+
+def run(where: Where, **settings: Any) -> Cost:
     """Run in a process in which nothing is prepared yet, and return what it cost."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-        return fresh.submit(measure, settings).result()
+        if where.nodes:
+            return fresh.submit(measure_on_nodes, where.nodes, settings).result()
+        return fresh.submit(measure, settings | {"processes": where.processes}).result()
 
 
 @contextmanager
-def dialogues(count: int) -> Iterator[Callable[[int], Cost]]:
+def dialogues(count: int) -> Iterator[Callable[[Where], Cost]]:
     """Dialogues of five turns with a model server that answers at once, on both sides; one answer for all."""
     with served(script, 0.0) as url:
         model = f"openai:scripted@{url}"
         args = {"client": "aiohttp"}
-        yield lambda processes: run(
-            processes=processes,
+        yield lambda where: run(
+            where,
             agent=model,
             agent_args=args,
             human=model,
@@ -150,19 +181,19 @@ def dialogues(count: int) -> Iterator[Callable[[int], Cost]]:
 
 
 @contextmanager
-def scoring(count: int) -> Iterator[Callable[[int], Cost]]:
+def scoring(count: int) -> Iterator[Callable[[Where], Cost]]:
     """The rule-based agent and human, whose answers are right and run in the sandbox."""
-    yield lambda processes: run(processes=processes, agent="interviewer", limit=count)
+    yield lambda where: run(where, agent="interviewer", limit=count)
 
 
 @contextmanager
-def rendering(count: int) -> Iterator[Callable[[int], Cost]]:
+def rendering(count: int) -> Iterator[Callable[[Where], Cost]]:
     """The rule-based designer, whose pages are rendered and compared; each run has an empty store of renders."""
 
-    def once(processes: int) -> Cost:
+    def once(where: Where) -> Cost:
         with tempfile.TemporaryDirectory() as cache:
             os.environ["COLBENCH_CACHE"] = cache
-            return run(processes=processes, tasks="bundled:frontend", limit=count)
+            return run(where, tasks="bundled:frontend", limit=count)
 
     yield once
 
@@ -177,25 +208,31 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--count", type=int, help="dialogues of a run")
+    parser.add_argument("--ray", action="store_true")
     args = parser.parse_args()
+    sides = (Where(), Where(processes=args.processes))
+    if args.ray:
+        sides = (Where(processes=args.processes), Where(nodes=args.processes))
     for load in args.loads:
         make, usual = LOADS[load]
         count = args.count or usual
         with make(count) as once:
-            rounds = [(once(1), once(args.processes)) for _ in range(args.rounds)]
-        show(load, count, args.processes, rounds)
+            rounds = [(once(sides[0]), once(sides[1])) for _ in range(args.rounds)]
+        show(load, count, sides, rounds)
 
 
-def show(load: str, count: int, processes: int, rounds: list[tuple[Cost, Cost]]) -> None:
+def show(
+    load: str, count: int, sides: tuple[Where, Where], rounds: list[tuple[Cost, Cost]]
+) -> None:
     """Print the medians of both sides, and the medians of the ratios of the rounds with their spread."""
     print(f"{load}: {count} dialogues, {len(rounds)} rounds; seconds, medians")
     print(f"{'processes':>10}{'wall':>9}{'all':>9}{'busiest':>9}{'starting':>9}{'ceiling':>16}")
-    for side, number in enumerate((1, processes)):
+    for side, where in enumerate(sides):
         costs = [each[side] for each in rounds]
         names = Cost.__struct_fields__
         medians = {name: statistics.median(getattr(cost, name) for cost in costs) for name in names}
         ceiling = f"{count / medians['busiest']:.0f} dialogues/s"
-        print(f"{number:>10}", *(f"{medians[name]:8.2f}" for name in names), f"{ceiling:>15}")
+        print(f"{where!s:>10}", *(f"{medians[name]:8.2f}" for name in names), f"{ceiling:>15}")
     for name in ("wall", "everything", "busiest"):
         ratios = sorted(getattr(many, name) / getattr(one, name) for one, many in rounds)
         middle = statistics.median(ratios)

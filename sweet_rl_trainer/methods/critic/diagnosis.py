@@ -140,7 +140,7 @@ def _continuations(
     sample = sample_turns(
         ranked, tasks, turns=asked.turns, candidates=asked.candidates, seed=asked.seed
     )
-    played = continuations(job, asked.agent)
+    played = continuations(job, recipe, asked.agent)
     found = agreement(compare(sample, tasks, played, asked.continuations))
     if found is None:
         missing["continuations"] = "no two candidates of a turn have different returns"

@@ -271,7 +271,7 @@ def _by_returns(
     candidates: SampledFile, job: Job, recipe: Recipe, chat: Chat, dropped: Counter[str]
 ) -> Sequence[Scores | None]:
     tasks = tasks_of(recipe.data, job.inputs)
-    count, played = recipe.table(RankSettings).continuations, continuations(job)
+    count, played = recipe.table(RankSettings).continuations, continuations(job, recipe)
     return score_by_returns(candidates, tasks, chat, played, count=count, dropped=dropped)
 
 

@@ -163,6 +163,16 @@ def test_a_value_critic_has_no_likelihood_unless_it_is_asked_for():
         read("tiny-cpu", [*changes, "critic.train.likelihood_weight=0.01"])
 
 
+def test_the_executor_of_a_recipe_is_that_of_all_its_runs():
+    runs = {"collect": [{"executor": "ray:one:1"}], "evaluate": [{"agent": "vllm:{model}"}]}
+    recipe = convert({**MODEL, **runs, "executor": "ray:two:2"}, "recipe")
+    assert {each.executor for each in (*recipe.collect, *recipe.evaluate)} == {"ray:two:2"}
+    recipe = convert({**MODEL, **runs}, "recipe")
+    assert [recipe.collect[0].executor, recipe.evaluate[0].executor] == ["ray:one:1", "local"]
+    with pytest.raises(UserError, match="^recipe: --executor spark: unknown"):
+        convert({**MODEL, "executor": "spark"}, "recipe")
+
+
 def test_changes_are_toml_values_or_else_plain_text():
     recipe = read(
         "tiny-cpu",
