@@ -1,4 +1,4 @@
-"""What several processes gain and cost: the same runs with one process and with two or more, in turns.
+"""The gain and cost of several processes: the same runs with one process and with two or more, in turns.
 
     python tests/benchmarks/bench_processes.py [dialogues scoring rendering] [--processes 2] [--rounds 5]
 
@@ -9,26 +9,25 @@ browsers count in `all`. Starting is told apart. The model server of `dialogues`
 
 from __future__ import annotations
 
-import argparse
 import os
-import statistics
 import tempfile
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from bench_orchestration import TURNS, script
+from bench import add_parts, benchmark, main
+from bench_orchestration import script
 from msgspec import Struct
+from records import Quantity, Ratio, Round
 from serving import served
+from usage import TICKS, in_fresh_process
 
 import colbench
 from colbench.evaluation import Observer
 
-TICKS = os.sysconf("SC_CLK_TCK")
 BUNDLED = 1000
 """Bundled tasks; more dialogues are further trials."""
 
@@ -127,8 +126,7 @@ def measure(settings: dict[str, Any]) -> Cost:
 
 def run(**settings: Any) -> Cost:
     """Run in a process in which nothing is prepared yet, and return what it cost."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-        return fresh.submit(measure, settings).result()
+    return in_fresh_process(measure, settings)
 
 
 @contextmanager
@@ -167,42 +165,43 @@ def rendering(count: int) -> Iterator[Callable[[int], Cost]]:
     yield once
 
 
-LOADS = {"dialogues": (dialogues, 500), "scoring": (scoring, 300), "rendering": (rendering, 16)}
+LOADS = {"dialogues": (dialogues, 500), "scoring": (scoring, 300), "rendering": (rendering, 4)}
+QUANTITIES = {"wall": "wall", "all CPU": "everything", "busiest": "busiest", "starting": "starting"}
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("loads", nargs="*", default=list(LOADS), metavar="LOAD")
+def options(parser: ArgumentParser) -> None:
+    add_parts(parser, LOADS)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--count", type=int, help="dialogues of a run")
-    args = parser.parse_args()
-    for load in args.loads:
-        make, usual = LOADS[load]
-        count = args.count or usual
-        with make(count) as once:
-            rounds = [(once(1), once(args.processes)) for _ in range(args.rounds)]
-        show(load, count, args.processes, rounds)
 
 
-def show(load: str, count: int, processes: int, rounds: list[tuple[Cost, Cost]]) -> None:
-    """Print the medians of both sides, and the medians of the ratios of the rounds with their spread."""
-    print(f"{load}: {count} dialogues, {len(rounds)} rounds; seconds, medians")
-    print(f"{'processes':>10}{'wall':>9}{'all':>9}{'busiest':>9}{'starting':>9}{'ceiling':>16}")
-    for side, number in enumerate((1, processes)):
-        costs = [each[side] for each in rounds]
-        names = Cost.__struct_fields__
-        medians = {name: statistics.median(getattr(cost, name) for cost in costs) for name in names}
-        ceiling = f"{count / medians['busiest']:.0f} dialogues/s"
-        print(f"{number:>10}", *(f"{medians[name]:8.2f}" for name in names), f"{ceiling:>15}")
-    for name in ("wall", "everything", "busiest"):
-        ratios = sorted(getattr(many, name) / getattr(one, name) for one, many in rounds)
-        middle = statistics.median(ratios)
-        print(f"  {name}: x {middle:.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
-    if load == "dialogues":
-        print(f"  a dialogue has {TURNS} turns of the agent", flush=True)
+@benchmark(
+    "processes",
+    ratios=[
+        Ratio(
+            f"{load}, several processes to one, {quantity}",
+            f"{load}, several processes: {quantity}",
+            f"{load}, one process: {quantity}",
+        )
+        for load in LOADS
+        for quantity in ("busiest", "all CPU", "wall")
+    ],
+    options=options,
+)
+def processes(given: Namespace) -> Iterator[Round]:
+    """Run each load with one process and with several."""
+    for _ in range(given.rounds):
+        found: Round = {}
+        for load in given.parts:
+            make, usual = LOADS[load]
+            with make(given.count or usual) as once:
+                for side, number in (("one process", 1), ("several processes", given.processes)):
+                    cost = once(number)
+                    for quantity, field in QUANTITIES.items():
+                        value = Quantity(getattr(cost, field), "s")
+                        found[f"{load}, {side}: {quantity}"] = value
+        yield found
 
 
 if __name__ == "__main__":
-    main()
+    main(processes)

@@ -1,0 +1,107 @@
+"""docs/benchmarks.md, built from the records (docs/benchmarks.json) and the text (docs/benchmarks.md.jinja)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+import jinja2
+from records import ROOT, Book, Measured, Record, read_book
+from tables import number, with_spread, with_unit
+from tables import wanted as target
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+TEMPLATE = ROOT / "docs" / "benchmarks.md.jinja"
+
+
+def write_page() -> None:
+    """Build the page and write it."""
+    PAGE.write_text(build(read_book(), TEMPLATE.read_text("utf-8")), encoding="utf-8")
+
+
+def build(book: Book, template: str) -> str:
+    """Return the page. Raises jinja2.UndefinedError if the text names a number that is not recorded."""
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False
+    )
+    functions = Functions(book)
+    return environment.from_string(template).render(
+        results=functions.results,
+        ratio=functions.ratio,
+        figure=functions.figure,
+        targets=functions.targets,
+    )
+
+
+class Functions:
+    """What the text of the page can call."""
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+
+    def results(self, name: str) -> str:
+        """Return all that is recorded of a benchmark, marked as generated."""
+        record = self.book.full.get(name)
+        body = "Not measured yet." if record is None else "\n".join(_blocks(record))
+        return f"<!-- from benchmarks.json: {name} -->\n{body}\n<!-- end -->"
+
+    def ratio(self, name: str, ratio: str) -> str:
+        """Return a ratio with its spread."""
+        return with_spread(self.book.full[name].ratios[ratio])
+
+    def figure(self, name: str, figure: str) -> str:
+        """Return a figure."""
+        return with_unit(self.book.full[name].figures[figure])
+
+    def targets(self) -> str:
+        """Return a table of everything that has a target."""
+        rows = [
+            f"| {name} | {label} | {with_spread(each)} | {target(each)} |"
+            for name, record in sorted(self.book.full.items())
+            for label, each in (record.ratios | record.figures).items()
+            if each.wanted is not None
+        ]
+        head = ["| benchmark | | measured | wanted |", "|---|---|---|---|"]
+        return "\n".join(["<!-- from benchmarks.json -->", *head, *rows, "<!-- end -->"])
+
+
+def _blocks(record: Record) -> Iterator[str]:
+    yield f"*{_circumstances(record)}*"
+    if record.ratios:
+        yield "\n| ratio | median | rounds | wanted |\n|---|--:|---|---|"
+        for label, each in record.ratios.items():
+            yield f"| {label} | {with_unit(each)} | {_range(each)} | {target(each)} |"
+    if record.figures:
+        yield ""
+        yield from _matrix(record.figures)
+
+
+def _circumstances(record: Record) -> str:
+    machine = record.machine
+    rounds = max(each.rounds for each in (record.ratios | record.figures).values())
+    when = date.fromisoformat(machine.date)
+    return (
+        f"Measured on {when.day} {when:%B %Y} at {machine.commit} in {rounds} rounds: {machine.cores} cores of "
+        f"{machine.processor}, {machine.memory_gb} GB, Python {machine.python}, Linux {machine.kernel}; other "
+        f"programs used {record.others:.0%} of the processor time."
+    ).replace("in 1 rounds", "in one round")
+
+
+def _range(measured: Measured) -> str:
+    return f"{number(measured.low)} to {number(measured.high)}"
+
+
+def _matrix(figures: dict[str, Measured]) -> Iterator[str]:
+    """Yield a table with a row for each side and a column for each quantity, named `SIDE: QUANTITY`."""
+    cells = {_place(label): with_unit(each) for label, each in figures.items()}
+    sides, quantities = ({place[part]: None for place in cells} for part in (0, 1))
+    yield f"| | {' | '.join(quantities)} |"
+    yield f"|---|{'--:|' * len(quantities)}"
+    for side in sides:
+        row = (cells.get((side, quantity), "") for quantity in quantities)
+        yield f"| {side} | {' | '.join(row)} |"
+
+
+def _place(label: str) -> tuple[str, str]:
+    side, _, quantity = label.partition(": ")
+    return side, quantity

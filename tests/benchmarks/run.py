@@ -1,0 +1,134 @@
+"""Run benchmarks, record them and build docs/benchmarks.md: `make bench`, `make bench BENCH="sandbox viewer"`.
+
+    python tests/benchmarks/run.py [NAME …] [--quick] [--page]
+
+Each benchmark runs in a process of its own, in full and then in its quick variant; what it found is recorded when it
+ends, so that an interruption loses one benchmark at most. `--quick` runs the quick variants and records nothing: it
+starts none after `--seconds`, and its exit code is 1 only if a benchmark crashed. `--page` builds the page alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+from bench import REGISTERED, Benchmark
+from page import write_page
+from records import Book, Record, Variant, read_book, write_book
+from tables import show_moves
+
+from colbench.console import console
+
+HERE = Path(__file__).parent
+
+
+def load() -> dict[str, Benchmark]:
+    """Import all benchmarks and return them by name, in alphabetical order."""
+    for path in sorted(HERE.glob("bench_*.py")):
+        import_module(path.stem)
+    return dict(sorted(REGISTERED.items()))
+
+
+def main() -> int:
+    """Run what the command line names and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--quick", action="store_true", help="quick variants; record nothing")
+    parser.add_argument("--seconds", type=float, default=150, help="of --quick (default: 150)")
+    parser.add_argument("--page", action="store_true", help="build the page alone")
+    given = parser.parse_args()
+    known = load()
+    if unknown := set(given.names) - known.keys():
+        parser.error(f"no benchmark is named {', '.join(unknown)}; there are: {', '.join(known)}")
+    chosen = [known[name] for name in given.names or known]
+    if given.page:
+        write_page()
+        return 0
+    recorded = read_book()
+    runs = Runs()
+    try:
+        if given.quick:
+            runs.quick(chosen, time.monotonic() + given.seconds)
+        else:
+            runs.full(chosen)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        runs.show(recorded)
+    return 1 if runs.crashed else 0
+
+
+class Runs:
+    """What this command has run so far."""
+
+    def __init__(self) -> None:
+        self.found = Book(full={}, quick={})
+        self.crashed: list[str] = []
+
+    def full(self, chosen: Sequence[Benchmark]) -> None:
+        """Run and record benchmarks and their quick variants."""
+        for each in chosen:
+            for variant in _variants(each):
+                if record := self._run(each, variant):
+                    book = read_book()
+                    book.of(variant)[each.name] = record
+                    write_book(book)
+                    write_page()
+
+    def quick(self, chosen: Sequence[Benchmark], until: float) -> None:
+        """Run the quick variants that can be started in time."""
+        for each in chosen:
+            if each.quick is None:
+                continue
+            if time.monotonic() > until:
+                console().print(f"{each.name}: not run, the time is up")
+                continue
+            self._run(each, "quick")
+
+    def _run(self, each: Benchmark, variant: Variant) -> Record | None:
+        arguments = shlex.split(each.quick or "") if variant == "quick" else []
+        if missing := each.needs(each.parse(arguments)):
+            console().print(f"{each.name}: skipped, what is recorded stays: {missing}")
+            return None
+        record = _in_child(each, variant)
+        if record is None:
+            console().print(f"{each.name}: [red]failed[/]")
+            self.crashed.append(each.name)
+        else:
+            self.found.of(variant)[each.name] = record
+        return record
+
+    def show(self, recorded: Book) -> None:
+        """Print what moved."""
+        for variant in ("full", "quick"):
+            if found := self.found.of(variant):
+                console().rule(f"{variant}: {', '.join(found)}")
+                show_moves(found, recorded.of(variant))
+        if self.crashed:
+            console().print(f"[red]Failed:[/] {', '.join(self.crashed)}")
+
+
+def _variants(each: Benchmark) -> Iterator[Variant]:
+    yield "full"
+    if each.quick is not None:
+        yield "quick"
+
+
+def _in_child(each: Benchmark, variant: Variant) -> Record | None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "record.json"
+        command = [sys.executable, str(each.file), "--record", str(file)]
+        run = subprocess.run([*command, *["--quick"] * (variant == "quick")], check=False)
+        return msgspec.json.decode(file.read_bytes(), type=Record) if not run.returncode else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
