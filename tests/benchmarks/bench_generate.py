@@ -33,6 +33,7 @@ def random_model() -> Any:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
+    torch.set_num_threads(1)
     torch.manual_seed(0)
     config = LlamaConfig(
         hidden_size=192,

@@ -52,6 +52,7 @@ def measure(name: str, tokens: int, vocabulary: int, hidden_size: int) -> Round:
     import torch
 
     side, share = SIDES[name]
+    torch.set_num_threads(1)
     torch.manual_seed(0)
     hidden = torch.randn(tokens, hidden_size, requires_grad=True)
     weight = torch.nn.Parameter(torch.randn(vocabulary, hidden_size) / 16)

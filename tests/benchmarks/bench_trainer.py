@@ -1,11 +1,11 @@
 """Training on pairs: our trainer and TRL's `DPOTrainer`, and ours without each of its savings.
 
-    OMP_NUM_THREADS=1 python tests/benchmarks/bench_trainer.py [--rounds 3] [--without-once] [--batch 2] [--longest 1200] …
+    python tests/benchmarks/bench_trainer.py [--rounds 3] [--without-once] [--batch 2] [--longest 1200] …
 
 A small Llama with random weights and a vocabulary of 128,256, pairs of dialogues of several turns, float32 on the CPU.
 Before anything is measured, both train a tiny model for six steps; it is an error if a loss or the norm of a gradient
-is not the same. Then each contestant runs in a process of its own. Ours and TRL at its best take turns in all rounds;
-the others run in the first one.
+is not the same. Then each contestant runs in a process of its own, in one thread. Ours and TRL at its best take turns
+in all rounds; the others run in the first one.
 
 Tokens per second are the pairs' own, padding not counted, in the optimiser steps after the first. Memory is the peak
 of the process (ru_maxrss) until the last step is done, reference log-probabilities included; "above the model" is what

@@ -18,6 +18,9 @@ from msgspec.structs import replace
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "docs" / "benchmarks.json"
 
+CHANGED = ("diff", "HEAD", "--stat", "--", ".", ":!docs/benchmarks.*")
+"""The arguments of git that list changed files, except those that are written here."""
+
 Better = Literal["lower", "higher"]
 Variant = Literal["full", "quick"]
 
@@ -123,8 +126,8 @@ def read_book(path: Path = RECORDS) -> Book:
 def write_book(book: Book, path: Path = RECORDS) -> None:
     """Replace the file at once, so that an interruption leaves the old one or the new one."""
     draft = path.with_suffix(".draft")
-    text = msgspec.json.format(msgspec.json.encode(book, order="deterministic"), indent=1)
-    draft.write_bytes(text + b"\n")
+    ordered = Book(full=dict(sorted(book.full.items())), quick=dict(sorted(book.quick.items())))
+    draft.write_bytes(msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n")
     draft.replace(path)
 
 
@@ -218,7 +221,7 @@ def this_machine() -> Machine:
         python=platform.python_version(),
         kernel=platform.release().partition("-")[0],
         date=datetime.now(UTC).date().isoformat(),
-        commit=_git("rev-parse", "--short=8", "HEAD") + "+" * bool(_git("diff", "HEAD", "--stat")),
+        commit=_git("rev-parse", "--short=8", "HEAD") + "+" * bool(_git(*CHANGED)),
     )
 
 
