@@ -160,7 +160,7 @@ def _all(name: str, rounds: Rounds) -> list[Round]:
 
     def add(each: Round) -> None:
         found.append(each)
-        print(f"{name}: {len(found)} done", file=sys.stderr, flush=True)
+        print(f"{name}: round {len(found)} done", file=sys.stderr, flush=True)
 
     async def add_all(rounds: AsyncIterator[Round]) -> None:
         async for each in rounds:

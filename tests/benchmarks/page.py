@@ -7,8 +7,7 @@ from datetime import date
 
 import jinja2
 from records import ROOT, Book, Measured, Record, read_book
-from tables import number, with_spread, with_unit
-from tables import wanted as target
+from tables import spread, target, with_spread, with_unit
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 TEMPLATE = ROOT / "docs" / "benchmarks.md.jinja"
@@ -20,7 +19,7 @@ def write_page() -> None:
 
 
 def build(book: Book, template: str) -> str:
-    """Return the page. Raises jinja2.UndefinedError if the text names a number that is not recorded."""
+    """Return the page. Raises LookupError if the text names a number that is not recorded."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
@@ -47,11 +46,18 @@ class Functions:
 
     def ratio(self, name: str, ratio: str) -> str:
         """Return a ratio with its spread."""
-        return with_spread(self.book.full[name].ratios[ratio])
+        return with_spread(self._recorded(name, "ratios", ratio))
 
     def figure(self, name: str, figure: str) -> str:
         """Return a figure."""
-        return with_unit(self.book.full[name].figures[figure])
+        return with_unit(self._recorded(name, "figures", figure))
+
+    def _recorded(self, name: str, kind: str, label: str) -> Measured:
+        try:
+            found: Measured = getattr(self.book.full[name], kind)[label]
+        except KeyError as error:
+            raise LookupError(f"{TEMPLATE.name}: not recorded: {name}, {label}") from error
+        return found
 
     def targets(self) -> str:
         """Return a table of everything that has a target."""
@@ -68,9 +74,10 @@ class Functions:
 def _blocks(record: Record) -> Iterator[str]:
     yield f"*{_circumstances(record)}*"
     if record.ratios:
-        yield "\n| ratio | median | rounds | wanted |\n|---|--:|---|---|"
+        yield "\n| ratio | median | lowest to highest | better | wanted |\n|---|--:|---|---|---|"
         for label, each in record.ratios.items():
-            yield f"| {label} | {with_unit(each)} | {_range(each)} | {target(each)} |"
+            cells = (label, with_unit(each), spread(each), each.better, target(each))
+            yield f"| {' | '.join(map(str, cells))} |"
     if record.figures:
         yield ""
         yield from _matrix(record.figures)
@@ -85,10 +92,6 @@ def _circumstances(record: Record) -> str:
         f"{machine.processor}, {machine.memory_gb} GB, Python {machine.python}, Linux {machine.kernel}; other "
         f"programs used {record.others:.0%} of the processor time."
     ).replace("in 1 rounds", "in one round")
-
-
-def _range(measured: Measured) -> str:
-    return f"{number(measured.low)} to {number(measured.high)}"
 
 
 def _matrix(figures: dict[str, Measured]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 from bench import REGISTERED, Benchmark
 from page import write_page
-from records import Book, Record, Variant, read_book, write_book
+from records import RECORDS, Book, Record, Variant, read_book, write_book
 from tables import show_moves
 
 from colbench.console import console
@@ -53,7 +53,7 @@ def main() -> int:
         write_page()
         return 0
     recorded = read_book()
-    runs = Runs()
+    runs = Runs(RECORDS)
     try:
         if given.quick:
             runs.quick(chosen, time.monotonic() + given.seconds)
@@ -63,25 +63,27 @@ def main() -> int:
         return 130
     finally:
         runs.show(recorded)
+        if not given.quick:
+            write_page()
     return 1 if runs.crashed else 0
 
 
 class Runs:
     """What this command has run so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, records: Path) -> None:
         self.found = Book(full={}, quick={})
         self.crashed: list[str] = []
+        self._records = records
 
     def full(self, chosen: Sequence[Benchmark]) -> None:
         """Run and record benchmarks and their quick variants."""
         for each in chosen:
             for variant in _variants(each):
                 if record := self._run(each, variant):
-                    book = read_book()
+                    book = read_book(self._records)
                     book.of(variant)[each.name] = record
-                    write_book(book)
-                    write_page()
+                    write_book(book, self._records)
 
     def quick(self, chosen: Sequence[Benchmark], until: float) -> None:
         """Run the quick variants that can be started in time."""

@@ -35,7 +35,7 @@ def with_spread(measured: Measured) -> str:
     return f"{with_unit(measured)} ({ends})" if ends else with_unit(measured)
 
 
-def wanted(measured: Measured) -> str:
+def target(measured: Measured) -> str:
     """Return the target, `at most 1.15 x`, and whether it is missed; nothing without one."""
     if measured.wanted is None:
         return ""
@@ -54,7 +54,7 @@ def show_record(name: str, record: Record, recorded: Record | None) -> None:
         known = getattr(recorded, kind) if comparable else {}
         for label, found in getattr(record, kind).items():
             before = with_spread(known[label]) if label in known else ""
-            table.add_row(label, with_unit(found), spread(found), wanted(found), before)
+            table.add_row(label, with_unit(found), spread(found), target(found), before)
         table.add_section()
     console().print(table)
     console().print(f"Other programs used {record.others:.0%} of the processor time.")
