@@ -17,6 +17,7 @@ from colbench.sandbox.paths import hidden_paths, interpreter, visible_paths
 
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
+    "LD_BIND_NOW": "1",  # so that a library's functions are looked up once, and not in each child
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
@@ -25,11 +26,11 @@ ENVIRONMENT = {
     "PYTHONUTF8": "1",
     "TZ": "UTC",
 }
-"""All that a candidate sees of the environment, beside its hash seed."""
+"""All that a candidate sees of the environment, except for its hash seed."""
 PRELOADED = (
     "math", "random", "re", "json", "string", "time", "datetime", "calendar", "collections", "itertools",
     "functools", "operator", "heapq", "bisect", "statistics", "decimal", "fractions", "typing", "copy",
-    "hashlib", "dataclasses", "enum", "abc", "_strptime",
+    "dataclasses", "enum", "abc", "_strptime",
 )  # fmt: skip
 """Modules that candidates commonly import: loaded once a server, not once a candidate."""
 _INSIDE = Path(__file__).parent / "inside"

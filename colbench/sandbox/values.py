@@ -31,7 +31,11 @@ _LONG_RANGE = 1000
 """Digits from which a bound of a range is not calculated with: division is quadratic."""
 
 
-_UNEQUAL: dict[Policy, tuple[bytes, ...]] = {"default": (b'"opaque"',), "official": (b'{"', b"NaN")}
+_BY_PARTS = ("values", "array", "frame", "series")
+_UNEQUAL: dict[Policy, tuple[bytes, ...]] = {
+    "default": (b'{"opaque"',),
+    "official": (b'{"opaque"', b"NaN", *(f'{{"{tag}"'.encode() for tag in _BY_PARTS)),
+}
 """A text without these is equal to itself."""
 
 
@@ -237,7 +241,6 @@ _FORMS: dict[str, Callable[[_Normal, Any], str]] = {
     "fraction": _Normal.fraction,
     "tuple": _sequence("tuple"),
     "deque": _sequence("deque"),
-    "values": _by_parts("values"),
     "set": lambda normal, content: normal.unordered("set", map(normal.of, content)),
     "dict": _Normal.mapping,
     "ordered": _Normal.ordered,
@@ -246,9 +249,7 @@ _FORMS: dict[str, Callable[[_Normal, Any], str]] = {
     "range": _Normal.range,
     "datetime": lambda normal, content: f"datetime.{normal.moment(content)}",
     "time": lambda normal, content: f"time.{normal.moment(content)}",
-    "array": _by_parts("array"),
-    "frame": _by_parts("frame"),
-    "series": _by_parts("series"),
+    **{tag: _by_parts(tag) for tag in _BY_PARTS},
     **{
         tag: _plain(tag)
         for tag in ("bytes", "date", "timedelta", "zone", "zoneinfo", "enum", "type", "uuid")

@@ -24,11 +24,11 @@ from unsandboxed import process_score, serial_score
 from usage import Spent, memory_mb, now, stat
 
 from colbench.domains.backend.scorer import UnitTestScorer
-from colbench.sandbox import CodeSandbox
+from colbench.sandbox import SPARE_WORKERS, CodeSandbox
 from colbench.sandbox.browser.processes import family
 from colbench.task import Task
 
-WORKERS = 2
+WORKERS = (os.cpu_count() or 1) + SPARE_WORKERS
 IN_FLIGHT = 2 * WORKERS
 """Answers on their way, as in the runner."""
 BLOCK = 100
@@ -155,7 +155,7 @@ async def process_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
     both = UnitTestScorer(box)
     answers = [honest(task) for task in tasks[:PROCESS_ROWS]]
     await sandboxed(both)(answers)
-    sides = {"a process for every test, two at once": process_per_test, "sandbox": sandboxed(both)}
+    sides = {"a process for every test, as many at once": process_per_test, "sandbox": sandboxed(both)}
     return lambda number: compare(PROCESS, sides, answers, PROCESS_ROWS, number)
 
 
@@ -213,7 +213,7 @@ def times_as_fast(kind: str, quantity: str, side: str, baseline: str, **wanted: 
         times_as_fast(HONEST, "wall", "sandbox, official verdict only", "serial"),
         times_as_fast(MIXED, "wall", "sandbox", "serial"),
         times_as_fast(MIXED, "CPU", "sandbox", "serial"),
-        times_as_fast(PROCESS, "wall", "sandbox", "a process for every test, two at once"),
+        times_as_fast(PROCESS, "wall", "sandbox", "a process for every test, as many at once"),
         Ratio("growth of the harness", "harness: memory", "harness: memory at first"),
         Ratio("growth of a worker", "a worker: memory", "a worker: memory at first"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import cached_property
@@ -58,6 +59,8 @@ class FrontendResources(Resources):
     async def __aenter__(self) -> FrontendResources:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.renderer)
+            if self.renderer.slowness:
+                logging.getLogger("colbench").warning("%s", self.renderer.slowness)
             if self.clip:
                 await stack.enter_async_context(self.clip)
             self._running = stack.pop_all()

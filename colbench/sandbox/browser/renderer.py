@@ -21,7 +21,7 @@ from colbench.sandbox.browser.assets import Prepared
 from colbench.sandbox.browser.assets.vendored import content_hash
 from colbench.sandbox.browser.chromium import Chromium
 from colbench.sandbox.browser.driver import complete
-from colbench.sandbox.browser.find import describe_browser, find_browser
+from colbench.sandbox.browser.find import describe_browser, find_browser, slowness
 from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits, excess
 from colbench.sandbox.browser.pool import Pool
@@ -66,6 +66,11 @@ class Renderer:
             f"{describe_browser(self._executable)}; assets {assets.VERSION}; code {CODE}; "
             f"Pillow {version('pillow')}{_said(self._limits)}"
         )
+
+    @property
+    def slowness(self) -> str:
+        """What this browser costs more than the headless shell; empty if it is one."""
+        return slowness(self._executable)
 
     @property
     def environment(self) -> str:

@@ -125,7 +125,7 @@ def _described(error: BaseException) -> str:
 
 def _read_all(connection: int) -> bytes:
     parts = []
-    while part := read(connection, 1 << 20):
+    while part := read(connection, 1 << 16):
         parts.append(part)
     return b"".join(parts)
 

@@ -19,6 +19,8 @@ _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _LOAD, _AND, _RETURN, _JUMP, _IF_EQUAL, _IF_NOT_BELOW = 0x20, 0x54, 0x06, 0x05, 0x15, 0x35
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
+_FARTHEST = 255
+"""Instructions that a conditional jump can pass over."""
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 
 Instruction = tuple[int, int, int, int]
@@ -111,13 +113,15 @@ def _intervals(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[In
 
 
 def _search(intervals: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
-    """Binary search: at or above the middle start, jump over the lower half."""
+    """Search the intervals by halves: at or above the middle start, jump over the lower half."""
     if len(intervals) == 1:
         return intervals[0][1]
     middle = len(intervals) // 2
     lower, upper = _search(intervals[:middle]), _search(intervals[middle:])
-    test: list[Instruction] = [(_IF_NOT_BELOW, 0, 1, intervals[middle][0])]
-    return [*test, (_JUMP, 0, 0, len(lower)), *lower, *upper]
+    start = intervals[middle][0]
+    if len(lower) <= _FARTHEST:
+        return [(_IF_NOT_BELOW, len(lower), 0, start), *lower, *upper]
+    return [(_IF_NOT_BELOW, 0, 1, start), (_JUMP, 0, 0, len(lower)), *lower, *upper]
 
 
 class _Program(ctypes.Structure):
