@@ -155,7 +155,10 @@ async def process_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
     both = UnitTestScorer(box)
     answers = [honest(task) for task in tasks[:PROCESS_ROWS]]
     await sandboxed(both)(answers)
-    sides = {"a process for every test, as many at once": process_per_test, "sandbox": sandboxed(both)}
+    sides = {
+        "a process for every test, as many at once": process_per_test,
+        "sandbox": sandboxed(both),
+    }
     return lambda number: compare(PROCESS, sides, answers, PROCESS_ROWS, number)
 
 

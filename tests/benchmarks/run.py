@@ -109,11 +109,11 @@ class Runs:
         return record
 
     def show(self, recorded: Book) -> None:
-        """Print what moved."""
+        """Print what moved, and all ratios of quick variants."""
         for variant in ("full", "quick"):
             if found := self.found.of(variant):
                 console().rule(f"{variant}: {', '.join(found)}")
-                show_moves(found, recorded.of(variant))
+                show_moves(found, recorded.of(variant), all_ratios=variant == "quick")
         if self.crashed:
             console().print(f"[red]Failed:[/] {', '.join(self.crashed)}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from records import Measured, Record, moved
+from records import Measured, Move, Record, moved
 from rich.table import Table
 
 from colbench.console import console
@@ -61,28 +61,36 @@ def show_record(name: str, record: Record, recorded: Record | None) -> None:
     show_moves({name: record}, {name: recorded} if recorded else {})
 
 
-def show_moves(found: Mapping[str, Record], recorded: Mapping[str, Record]) -> None:
-    """Print which ratios of benchmarks moved beyond the spread, and what could not be compared."""
-    table = Table(title="Moved against the recorded ratios", title_justify="left")
+def show_moves(
+    found: Mapping[str, Record], recorded: Mapping[str, Record], *, all_ratios: bool = False
+) -> None:
+    """Print the ratios of benchmarks that moved beyond the spread, or all, and what cannot be compared."""
+    table = Table(title="Against the recorded ratios", title_justify="left")
     for title in ("benchmark", "ratio", "recorded", "now", ""):
         table.add_column(title)
-    compared = 0
+    moves = 0
     for name, record in found.items():
         before = recorded.get(name)
         if before is None or before.arguments != record.arguments:
             console().print(f"{name}: nothing comparable is recorded")
             continue
-        compared += 1
         if _place(before) != _place(record):
             console().print(f"{name}: recorded on another machine ({before.machine.processor})")
-        for move in moved(before, record):
-            verdict = "[red]worse[/]" if move.worse else "[green]better[/]"
-            cells = (with_spread(move.recorded), with_spread(move.found), verdict)
-            table.add_row(name, move.name, *cells)
+        moved_here = {move.name: move for move in moved(before, record)}
+        moves += len(moved_here)
+        for label, now in record.ratios.items():
+            if label in moved_here or (all_ratios and label in before.ratios):
+                cells = (with_spread(before.ratios[label]), with_spread(now))
+                table.add_row(name, label, *cells, _verdict(moved_here.get(label)))
     if table.row_count:
         console().print(table)
-    elif compared:
-        console().print("No ratio moved beyond the spread of its rounds.")
+    console().print(f"{moves or 'No'} ratios moved beyond the spread of their rounds.")
+
+
+def _verdict(move: Move | None) -> str:
+    if move is None:
+        return ""
+    return "[red]worse[/]" if move.worse else "[green]better[/]"
 
 
 def _place(record: Record) -> tuple[str, int]:
