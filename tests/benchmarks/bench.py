@@ -103,8 +103,10 @@ def benchmark(
     return register
 
 
-def add_parts(parser: ArgumentParser, parts: Collection[str]) -> None:
-    """Add a positional option for some of the parts of a benchmark; without it all are measured."""
+def add_parts(
+    parser: ArgumentParser, parts: Collection[str], usual: Collection[str] | None = None
+) -> None:
+    """Add a positional option for some of the parts of a benchmark; without it the usual ones, or all, are measured."""
 
     def part(name: str) -> str:
         if name not in parts:
@@ -112,7 +114,9 @@ def add_parts(parser: ArgumentParser, parts: Collection[str]) -> None:
         return name
 
     known = ", ".join(parts)
-    parser.add_argument("parts", nargs="*", default=[*parts], type=part, help=f"of {known}")
+    parser.add_argument(
+        "parts", nargs="*", default=[*(usual or parts)], type=part, help=f"of {known}"
+    )
 
 
 def main(chosen: Benchmark) -> None:

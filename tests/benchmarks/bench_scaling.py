@@ -1,12 +1,13 @@
 """Memory and time of the commands over a run of many dialogues.
 
-    python tests/benchmarks/bench_scaling.py [report resume merge score] [--dialogues 1000000] [--folder F] [--run RUN]
+    python tests/benchmarks/bench_scaling.py [report resume merge …] [--dialogues 1000000] [--folder F] [--run RUN]
 
 The run is a real one with one trial of each task, that of `--run` or else the interviewer's on 100 bundled backend
 tasks. Its dialogues are written again as further trials, with keys and seeds of their own, until there are enough (7 GB
 for a million); before it is resumed, the last 10 are taken away, so that it has something to do. F keeps what is made.
-Each command is a process of its own, of which the greatest resident size is measured, its children's not included. The
-baseline is what Python's own json takes to read the file once.
+`compare` and `page` need `--other`, another run on the same tasks. Each command is a process of its own, of which the
+greatest resident size is measured, its children's not included. The baseline is what Python's own json takes to read
+the file once.
 """
 
 from __future__ import annotations
@@ -37,7 +38,22 @@ LEFT = 10
 LONGEST = 2**24
 """Bytes of their lines at most."""
 SHARDS = 4
-COMMANDS = ("report", "resume", "merge", "score")
+USUAL = ("report", "resume", "merge", "score")
+COMMANDS = (*USUAL, "list", "failed", "task", "export", "compare", "page", "pack", "verify")
+SUBMISSION = """
+name = "Measured"
+organisation = "ColBench"
+authors = ["A benchmark"]
+contact = "nobody@example.com"
+track = "open"
+models = []
+description = "Dialogues that were written many times."
+
+[disclosures]
+trained_on_colbench = false
+human_in_the_loop = false
+tools = "none"
+"""
 
 
 def make(source: RunFolder, target: RunFolder, dialogues: int) -> None:
@@ -70,19 +86,35 @@ def moved(rollout: Rollout, trial: int, record: RunRecord) -> Rollout:
 
 
 def arguments(name: str, whole: RunFolder, folder: Path) -> list[str]:
-    """Return the command line of a command."""
-    if name == "report":
-        return ["report", str(whole.path)]
+    """Return the command line of a command, after making what it needs."""
+    run, other, bundle = str(whole.path), str(folder / "other"), str(folder / "bundle")
     if name == "resume":
         shorten(whole.rollouts_path)
-        return ["eval", *command_flags(whole.record().config), "--out", str(whole.path)]
-    if name == "score":
-        return ["score", str(whole.path)]
-    shutil.rmtree(folder / "merged", ignore_errors=True)
-    shards = [folder / "shards" / str(number) for number in range(1, SHARDS + 1)]
-    if not shards[0].exists():
-        divide(whole, shards)
-    return ["merge", *map(str, shards), "--out", str(folder / "merged")]
+        return ["eval", *command_flags(whole.record().config), "--out", run]
+    if name == "merge":
+        shutil.rmtree(folder / "merged", ignore_errors=True)
+        shards = [folder / "shards" / str(number) for number in range(1, SHARDS + 1)]
+        if not shards[0].exists():
+            divide(whole, shards)
+        return ["merge", *map(str, shards), "--out", str(folder / "merged")]
+    if name == "pack":
+        shutil.rmtree(bundle, ignore_errors=True)
+        (folder / "submission.toml").write_text(SUBMISSION)
+        return ["submit", "pack", run, "--meta", str(folder / "submission.toml"), "--out", bundle]
+    if name == "export":
+        shutil.rmtree(folder / "pages", ignore_errors=True)
+    first = next(iter_rollouts(whole.rollouts_path)).task_id
+    return {
+        "report": ["report", run],
+        "score": ["score", run],
+        "list": ["view", run, "--list"],
+        "failed": ["view", run, "--failed", "guessed"],
+        "task": ["view", run, "--task", first],
+        "export": ["view", run, "--export", str(folder / "pages")],
+        "compare": ["compare", run, other, "--json"],
+        "page": ["compare", run, other, "--html", str(folder / "compare.html"), "--overwrite"],
+        "verify": ["verify", bundle, "--out", f"{bundle}.verified"],
+    }[name]
 
 
 def shorten(file: Path) -> None:
@@ -150,10 +182,24 @@ def read_json(file: Path) -> float:
 
 
 def options(parser: ArgumentParser) -> None:
-    add_parts(parser, COMMANDS)
+    add_parts(parser, COMMANDS, USUAL)
     parser.add_argument("--dialogues", type=int, default=20_000)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--run", type=Path)
+    parser.add_argument("--other", type=Path)
+
+
+def missing(given: Namespace) -> str:
+    alone = {"compare", "page"} & set(given.parts) and given.other is None
+    return "--other names no run to compare with" if alone else ""
+
+
+def run_of_many(source: Path, path: Path, dialogues: int) -> RunFolder:
+    """Return the run of many trials in a folder, which is written once."""
+    folder = RunFolder(path)
+    if not path.exists():
+        make(RunFolder(source), folder, dialogues)
+    return folder
 
 
 @benchmark(
@@ -161,16 +207,18 @@ def options(parser: ArgumentParser) -> None:
     ratios=[Ratio(f"{name} to json, CPU", f"{name}: CPU", "json: CPU") for name in COMMANDS],
     options=options,
     quick="report --dialogues 2000",
+    needs=missing,
 )
 def scaling(given: Namespace) -> Iterator[Round]:
-    """Make the run once, then measure each command in each round."""
+    """Make the runs once, then measure each command in each round."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
-        whole = RunFolder(folder / "whole")
-        if not whole.path.exists():
-            if given.run is None:
-                in_fresh_process(play, folder / "played")
-            make(RunFolder(given.run or folder / "played"), whole, given.dialogues)
+        played = given.run or folder / "played"
+        if not played.exists():
+            in_fresh_process(play, played)
+        whole = run_of_many(played, folder / "whole", given.dialogues)
+        if given.other:
+            run_of_many(given.other, folder / "other", given.dialogues)
         size = whole.rollouts_path.stat().st_size
         for _ in range(given.rounds):
             found = {

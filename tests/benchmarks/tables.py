@@ -68,7 +68,7 @@ def show_moves(
     table = Table(title="Against the recorded ratios", title_justify="left")
     for title in ("benchmark", "ratio", "recorded", "now", ""):
         table.add_column(title)
-    moves = 0
+    compared, moves = 0, 0
     for name, record in found.items():
         before = recorded.get(name)
         if before is None or before.arguments != record.arguments:
@@ -76,6 +76,7 @@ def show_moves(
             continue
         if _place(before) != _place(record):
             console().print(f"{name}: recorded on another machine ({before.machine.processor})")
+        compared += 1
         moved_here = {move.name: move for move in moved(before, record)}
         moves += len(moved_here)
         for label, now in record.ratios.items():
@@ -84,7 +85,8 @@ def show_moves(
                 table.add_row(name, label, *cells, _verdict(moved_here.get(label)))
     if table.row_count:
         console().print(table)
-    console().print(f"{moves or 'No'} ratios moved beyond the spread of their rounds.")
+    if compared:
+        console().print(f"{moves or 'No'} ratios moved beyond the spread of their rounds.")
 
 
 def _verdict(move: Move | None) -> str:
