@@ -86,7 +86,7 @@ async def have(agent: Any, dialogues: int, concurrency: int) -> list[Rollout]:
 
 
 def measure(make: Callable[[], Any], dialogues: int, at_once: int) -> tuple[float, float]:
-    """Milliseconds a turn: of CPU in all processes, and the median of the wall time."""
+    """Return milliseconds a turn: of CPU in all processes, and the median of the wall time."""
     spent = {}
     for count in (FEW, dialogues):
         agent = make()

@@ -1,4 +1,4 @@
-"""How much of a rate-limited server a run gets: 64 dialogues' worth of requests, half the agent's, half the human's.
+"""The share of a rate-limited server that a run gets: 64 dialogues, half of the requests the agent's, half the human's.
 
     python tests/benchmarks/bench_capacity.py [--seconds 12] [--capacity 4 32] [--service 0.05 0.2] [--clients openai]
 

@@ -1,4 +1,4 @@
-"""How many pages' pictures CLIP sees in a second: decoded, framed and embedded, on the CPU.
+"""Pictures of pages that CLIP sees in a second: decoded, framed and embedded, on the CPU.
 
     COLBENCH_OFFICIAL_DATA=FOLDER python tests/benchmarks/bench_clip.py [--rounds 3] [--while-rendering]
 
@@ -39,7 +39,7 @@ Side = Callable[[Sequence[bytes]], Awaitable[None]]
 
 
 class Bare:
-    """What a script does: open_clip's own transform and model, PyTorch's threads, nothing overlapped."""
+    """The side of a plain script: open_clip's own transform and model, PyTorch's threads, nothing overlapped."""
 
     def __init__(self, batch: int) -> None:
         import open_clip
@@ -50,7 +50,7 @@ class Bare:
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Side]:
-        """Nothing to do."""
+        """Yield the function that embeds pictures."""
         yield lambda pictures: asyncio.to_thread(self._embed, pictures)
 
     def _embed(self, pictures: Sequence[bytes]) -> None:
@@ -74,7 +74,7 @@ class Encoder:
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Side]:
-        """A new one, for it remembers."""
+        """Yield the function of a new encoder, as an old one remembers pictures."""
         from colbench.domains.frontend.clip import ClipEncoder
 
         async with ClipEncoder(self._weights, allow_unpinned=True, device="cpu") as clip:
@@ -95,7 +95,7 @@ class Rendering:
 
     @asynccontextmanager
     async def going_on(self, wanted: bool) -> AsyncIterator[None]:
-        """While the block runs, if wanted."""
+        """Render while the block runs, if wanted."""
         lanes = [asyncio.create_task(self._lane(number)) for number in range(2 * wanted)]
         yield
         for lane in lanes:
@@ -111,7 +111,7 @@ class Rendering:
 
 
 async def measure(name: str, side: Side, pictures: Sequence[bytes], rendering: Rendering) -> Round:
-    """One round of one side."""
+    """Measure one round of one side."""
     before, rendered = now(), rendering.rendered
     await side(pictures)
     spent, rendered = now() - before, rendering.rendered - rendered
@@ -127,7 +127,7 @@ async def measure(name: str, side: Side, pictures: Sequence[bytes], rendering: R
 
 
 def save_random_weights(file: Path) -> None:
-    """The image tower of the paper's architecture."""
+    """Write weights for the image tower of the paper's architecture."""
     import open_clip
     import torch
 
@@ -144,7 +144,7 @@ def options(parser: ArgumentParser) -> None:
 
 
 def missing(_: Namespace) -> str:
-    """What this machine lacks."""
+    """Return what this machine lacks, or an empty text."""
     if find_spec("open_clip") is None:
         return "the packages of the extra `frontend` are not installed"
     try:

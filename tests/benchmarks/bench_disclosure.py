@@ -69,7 +69,7 @@ class Played:
 
 
 def disclosures(run: Run, tasks: Sequence[Task], rates: GuessRates) -> Sequence[Disclosure]:
-    """What each dialogue of a run discloses."""
+    """Return what each dialogue of a run discloses."""
     known = {task.id: task for task in tasks}
     return [
         disclosure(
@@ -84,7 +84,7 @@ def disclosures(run: Run, tasks: Sequence[Task], rates: GuessRates) -> Sequence[
 
 
 def flagged(dialogues: Sequence[Disclosure]) -> bool:
-    """Whether an entry with these dialogues, a task each, is flagged."""
+    """Return True if an entry with these dialogues, a task each, is flagged."""
     evidence, findings = Evidence(), Findings()
     for number, told in enumerate(dialogues):
         evidence.add(f"task-{number}", 0, told)
@@ -95,7 +95,7 @@ def flagged(dialogues: Sequence[Disclosure]) -> bool:
 def number_flagged(
     honest: Draw, cheat: Draw, size: int, cheated: int, entries: int, seed: int
 ) -> int:
-    """How many drawn entries are flagged, of whose dialogues so many are cheated."""
+    """Return the number of flagged entries among those drawn, each with `cheated` cheated dialogues."""
     random = Random(f"{seed}/{size}/{cheated}")
     drawn = (
         [cheat(random) for _ in range(cheated)] + [honest(random) for _ in range(size - cheated)]
@@ -105,12 +105,12 @@ def number_flagged(
 
 
 def among(told: Told) -> Draw:
-    """Draws one of some dialogues."""
+    """Return a function that draws one of some dialogues."""
     return lambda random: random.choice(told)
 
 
 def ideal_guesses(told: Told) -> Draw:
-    """Draws one of some dialogues, answered by whoever always takes the most usual choice and writes no wrong code."""
+    """Return a function that draws a dialogue and answers it by the most usual choices, without a wrong line."""
 
     def draw(random: Random) -> Disclosure:
         found = random.choice(told)
@@ -128,7 +128,7 @@ def ideal_guesses(told: Told) -> Draw:
 
 
 def honest_round(played: Played, entries: int, seed: int) -> Round:
-    """How often honest entries are flagged."""
+    """Count the honest entries that are flagged."""
     draws = {name: among(told) for name, told in played.honest.items()}
     draws |= {f"leaves {k}": among(told) for k, told in played.leaving.items()}
     draws |= {
@@ -148,7 +148,7 @@ def honest_round(played: Played, entries: int, seed: int) -> Round:
 
 
 def power_round(played: Played, entries: int, seed: int) -> Round:
-    """From how many cheated dialogues on cheats are caught."""
+    """Find from how many cheated dialogues on cheats are caught."""
     pairs = [
         (f"{name}, {k} untold", played.honest[name], cheat)
         for name in ("interviewer", "demonstrator")
@@ -164,7 +164,7 @@ def power_round(played: Played, entries: int, seed: int) -> Round:
 
 
 def least_caught(honest: Draw, cheat: Draw, size: int, entries: int, seed: int) -> int:
-    """The least number of cheated dialogues from which on `CAUGHT` of the entries are flagged, to 5 % of itself."""
+    """Return the least number of cheated dialogues by which `CAUGHT` of the entries are flagged, to 5 % of itself."""
 
     def caught(cheated: int) -> bool:
         found = number_flagged(honest, cheat, size, cheated, entries, seed)

@@ -29,7 +29,7 @@ OURS, AGAIN, THEIRS = "ours", "ours, the dialogue read again at each turn", "tra
 
 
 def random_model() -> Any:
-    """A Llama with random weights."""
+    """Return a Llama with random weights."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -48,7 +48,7 @@ def random_model() -> Any:
 
 
 def contestants(model: Any) -> dict[str, Replier]:
-    """The ways to reply; those that hold what they have read begin with nothing."""
+    """Return the ways to reply; those that hold what they have read begin with nothing."""
     from sweet_rl_trainer.model.generate import generate
     from sweet_rl_trainer.model.kv_cache import Prefixes
 
@@ -73,7 +73,7 @@ def contestants(model: Any) -> dict[str, Replier]:
 
 
 def theirs(model: Any, prompts: Prompts, temperature: float) -> Prompts:
-    """By `model.generate`, filled up on the left."""
+    """Reply by `model.generate`, filled up on the left."""
     import torch
 
     width = max(map(len, prompts))
@@ -92,13 +92,13 @@ def theirs(model: Any, prompts: Prompts, temperature: float) -> Prompts:
 
 
 def cut(reply: list[int]) -> list[int]:
-    """Until the token that ends it."""
+    """Return a reply until the token that ends it."""
     end = next((place for place, token in enumerate(reply) if token in ENDS), len(reply) - 1)
     return reply[: end + 1]
 
 
 def begun(count: int, seed: int) -> Prompts:
-    """Requests."""
+    """Return requests."""
     chance = random.Random(seed)
     return [
         [chance.randrange(VOCABULARY) for _ in range(chance.randint(120, 200))]
@@ -115,7 +115,7 @@ def check(model: Any) -> None:
 
 
 def measured(model: Any, seed: int, dialogues: int, turns: int) -> dict[str, Spent]:
-    """What each took for all turns; the first one's replies lead to the next prompts of all."""
+    """Return what each took for all turns; the first one's replies lead to the next prompts of all."""
     prompts, chance = begun(dialogues, seed), random.Random(seed)
     ways = contestants(model)
     spent = dict.fromkeys(ways, Spent(0.0, 0.0, 0.0))

@@ -1,4 +1,4 @@
-"""The site of a large leaderboard: how long it takes to build, and how large it is.
+"""The site of a large leaderboard: the time to build it, and its size.
 
     python tests/benchmarks/bench_leaderboard_site.py [--entries 200] [--tasks 1000] [--trials 1] [--folder DIR]
 
@@ -48,7 +48,7 @@ def build_site(store: Path, out: Path, tasks: int) -> Round:
 
 
 def read_json(store: Path) -> float:
-    """CPU seconds that reading all dialogues takes."""
+    """Return the CPU seconds that reading all dialogues takes."""
     before = now()
     for path in sorted(store.rglob("*.jsonl")):
         if path.parent.name == "trajectories":
@@ -59,7 +59,7 @@ def read_json(store: Path) -> float:
 
 
 def sizes(name: str, files: Iterable[Path]) -> Round:
-    """The size of files of a kind."""
+    """Return the number and size of files of a kind."""
     found = [path.stat().st_size for path in files]
     return {
         f"{name}: files": Quantity(len(found), ""),
@@ -101,7 +101,7 @@ def options(parser: ArgumentParser) -> None:
     rounds=5,
 )
 def leaderboard_site(given: Namespace) -> Iterator[Round]:
-    """Make the store once, then build its site anew in fresh processes."""
+    """Make the store once, then build its site in fresh processes."""
     with tempfile.TemporaryDirectory(prefix="bench-leaderboard-") as temporary:
         folder = given.folder or Path(temporary)
         store, out = folder / "store", folder / "site"

@@ -21,18 +21,18 @@ Side = Callable[[Any, Any, Any, Any], Any]
 
 
 def log_softmax(hidden: Any, weight: Any, targets: Any, places: Any) -> Any:
-    """All logits, their log_softmax, what is asked for of it."""
+    """Compute all logits, their log_softmax, and take what is asked for."""
     return (hidden @ weight.T).log_softmax(-1).gather(-1, targets[:, None])[places, 0]
 
 
 def log_sum_exp(hidden: Any, weight: Any, targets: Any, places: Any) -> Any:
-    """All logits, what is asked for of them less their log-sum-exp."""
+    """Compute all logits, and take what is asked for less their log-sum-exp."""
     logits = hidden @ weight.T
     return (logits.gather(-1, targets[:, None])[:, 0] - logits.logsumexp(-1))[places]
 
 
 def chunked(hidden: Any, weight: Any, targets: Any, places: Any) -> Any:
-    """As the trainer does it."""
+    """Compute them as the trainer does."""
     from sweet_rl_trainer.model.logprobs import select_logprobs
 
     return select_logprobs(hidden.index_select(0, places), weight, targets[places])
@@ -48,7 +48,7 @@ SIDES: dict[str, tuple[Side, float]] = {
 
 
 def measure(name: str, tokens: int, vocabulary: int, hidden_size: int) -> Round:
-    """Memory and CPU of one pass forward and backward, and a mean to compare results by."""
+    """Return memory and CPU of one pass forward and backward, and a mean to compare results by."""
     import torch
 
     side, share = SIDES[name]

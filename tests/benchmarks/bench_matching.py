@@ -36,7 +36,7 @@ class Question(NamedTuple):
 
 
 def ask(tasks: Sequence[Task], number: int) -> list[Question]:
-    """A question about each task."""
+    """Return a question about each task."""
     chance = Random(number)
     found = []
     for place, task in enumerate(tasks):
@@ -47,12 +47,12 @@ def ask(tasks: Sequence[Task], number: int) -> list[Question]:
 
 
 def by_domain(question: Question) -> tuple[Fact, ...]:
-    """The decisions that the domain hears."""
+    """Return the decisions that the domain hears."""
     return get_domain(question.task.domain).asked(question.task, question.text)
 
 
 def by_overlap(question: Question) -> Fact:
-    """The decision that has most words in common."""
+    """Return the decision that has most words in common."""
     words = set(WORD.findall(question.text.lower()))
     return max(question.task.hidden.facts, key=lambda fact: _most_in_common(fact, words))
 

@@ -53,7 +53,7 @@ class Unscored:
 
 
 def script(messages: list[Message]) -> str:
-    """Four questions, then an answer; as the human, one sentence."""
+    """Ask four questions, then answer; as the human, say one sentence."""
     if messages[0].role != "system":
         return "Yes, a sale on the last day still counts."
     asked = sum(message.role == "assistant" for message in messages)
@@ -74,7 +74,7 @@ class LogNormal:
 
 
 async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
-    """The harness itself: runner, chat clients, rollout file."""
+    """Run the harness itself: runner, chat clients, rollout file."""
     model = f"scripted@{url}"
     async with (
         ModelAgent(model, client="aiohttp") as agent,
@@ -101,7 +101,7 @@ async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
 
 
 async def lock_step(url: str, tasks: list[Task], concurrency: int) -> None:
-    """The released schedule: a batch of dialogues takes each turn together."""
+    """Run the released schedule: a batch of dialogues takes each turn together."""
     model = f"scripted@{url}"
     async with (
         ModelAgent(model, client="aiohttp") as agent,
@@ -131,7 +131,7 @@ async def _hear(human: ModelHuman, cell: Cell, dialogue: list[Message]) -> None:
 
 
 async def bare(url: str, tasks: list[Task], concurrency: int) -> None:
-    """The same calls, with a client that only sends and reads JSON."""
+    """Make the same calls, with a client that only sends and reads JSON."""
     waiting = iter(tasks)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 

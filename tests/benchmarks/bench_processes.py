@@ -131,7 +131,7 @@ def run(**settings: Any) -> Cost:
 
 @contextmanager
 def dialogues(count: int) -> Iterator[Callable[[int], Cost]]:
-    """Dialogues of five turns with a model server that answers at once, on both sides; one answer for all."""
+    """Run dialogues of five turns with a model server that answers at once, on both sides; one answer for all."""
     with served(script, 0.0) as url:
         model = f"openai:scripted@{url}"
         args = {"client": "aiohttp"}
@@ -149,13 +149,13 @@ def dialogues(count: int) -> Iterator[Callable[[int], Cost]]:
 
 @contextmanager
 def scoring(count: int) -> Iterator[Callable[[int], Cost]]:
-    """The rule-based agent and human, whose answers are right and run in the sandbox."""
+    """Run the rule-based agent and human, whose answers are right and run in the sandbox."""
     yield lambda processes: run(processes=processes, agent="interviewer", limit=count)
 
 
 @contextmanager
 def rendering(count: int) -> Iterator[Callable[[int], Cost]]:
-    """The rule-based designer, whose pages are rendered and compared; each run has an empty store of renders."""
+    """Run the rule-based designer, whose pages are rendered and compared; each run has an empty store of renders."""
 
     def once(processes: int) -> Cost:
         with tempfile.TemporaryDirectory() as cache:

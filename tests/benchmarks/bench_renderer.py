@@ -55,7 +55,7 @@ Way = Callable[[list[str]], Awaitable[Spent]]
 
 
 class Answers(BaseHTTPRequestHandler):
-    """What pages ask of the network, from this machine."""
+    """Serves what pages ask of the network, from this machine."""
 
     def do_GET(self) -> None:  # the name that http.server calls
         content, kind = answer(parse_qs(urlsplit(self.path).query)["url"][0])
@@ -73,7 +73,7 @@ class Answers(BaseHTTPRequestHandler):
 
 
 def answer(url: str) -> tuple[bytes, str]:
-    """The full stylesheet or a drawn picture, with its type; empty for anything else."""
+    """Return the full stylesheet or a drawn picture, with its type; empty for anything else."""
     if "tailwind" in url:
         return unpacked("tailwind-2.2.19.min.css"), "text/css"
     asset = respond(url)
@@ -82,7 +82,7 @@ def answer(url: str) -> tuple[bytes, str]:
 
 @contextmanager
 def served() -> Iterator[str]:
-    """The address under which the answers are."""
+    """Yield the address under which the answers are."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -94,7 +94,7 @@ def firefox_program() -> str | None:
 
 
 async def with_firefox(pages: list[str], kept: str) -> Spent:
-    """What a reused window of Firefox takes; `kept` is where answers may be kept, or not."""
+    """Picture pages in a reused window of Firefox; `kept` is where answers may be kept, or not."""
     return await asyncio.to_thread(_with_firefox, pages, kept)
 
 
@@ -114,7 +114,7 @@ def _with_firefox(pages: list[str], kept: str) -> Spent:
 
 
 async def with_playwright(pages: list[str]) -> Spent:
-    """What fresh contexts in Chromium take, with the full stylesheet."""
+    """Picture pages in fresh contexts of Chromium, with the full stylesheet."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
@@ -126,7 +126,7 @@ async def with_playwright(pages: list[str]) -> Spent:
 
 
 async def naive_picture(browser: Browser, page: str) -> bytes:
-    """A page as one would picture it at first."""
+    """Picture a page as one would at first."""
 
     async def fulfil(route: Route) -> None:
         if route.request.url == "https://page.invalid/":
@@ -146,7 +146,7 @@ async def naive_picture(browser: Browser, page: str) -> bytes:
 
 
 async def with_renderer(pages: list[str]) -> Spent:
-    """What the renderer takes."""
+    """Render pages as runs do."""
     with tempfile.TemporaryDirectory() as folder:
         async with Renderer(workers=AT_ONCE, cache=Path(folder)) as renderer:
             return await rate(lambda page: rendered(renderer, page), pages, AT_ONCE)
@@ -158,7 +158,7 @@ async def rendered(renderer: Renderer, page: str) -> None:
 
 
 async def rate(work: Callable[[str], Awaitable[object]], pages: list[str], at_once: int) -> Spent:
-    """What all pages take, after a first page that is not counted."""
+    """Return what all pages take, after a first page that is not counted."""
     await work(pages[0] + "<!-- first -->")
     queue = iter(pages)
 
@@ -172,7 +172,7 @@ async def rate(work: Callable[[str], Awaitable[object]], pages: list[str], at_on
 
 
 async def memory(renderer: Renderer, pages: list[str], number: int) -> Round:
-    """The most that driver and browser take while pages are rendered."""
+    """Return the most that driver and browser take while pages are rendered."""
     first = number * MEMORY_RENDERS
     batch = [f"{pages[n % len(pages)]}<!-- {n} -->" for n in range(first, first + MEMORY_RENDERS)]
     rendering = asyncio.gather(*(rendered(renderer, page) for page in batch))
@@ -198,7 +198,7 @@ def options(parser: ArgumentParser) -> None:
 
 
 def missing(given: Namespace) -> str:
-    """What this machine lacks."""
+    """Return what this machine lacks, or an empty text."""
     try:
         find_browser()
     except UserError as error:

@@ -50,12 +50,12 @@ Side = Callable[[Sequence[Candidate]], Awaitable[Sequence[float]]]
 
 
 def honest(task: Task) -> Candidate:
-    """The reference as an answer."""
+    """Return the reference as an answer."""
     return Candidate(task, task.hidden.reference)
 
 
 def mixed(number: int, task: Task) -> Candidate:
-    """Of 100: 50 honest, 30 wrong, 19 crashing, 1 looping."""
+    """Return the answer of a number: of 100, 50 are honest, 30 wrong, 19 crash, 1 loops."""
     body = {0: "while True: pass"}.get(number % 100, "return [][len(a)]")
     if number % 100 >= 20:
         body = "return (len(a), 'wrong')"
@@ -66,17 +66,17 @@ def mixed(number: int, task: Task) -> Candidate:
 
 
 async def serial(candidates: Sequence[Candidate]) -> list[float]:
-    """In this process, one after another."""
+    """Score in this process, one after another."""
     return [serial_score(task, answer) for task, answer in candidates]
 
 
 async def process_per_test(candidates: Sequence[Candidate]) -> list[float]:
-    """As many tests at once as the sandbox has workers."""
+    """Score with as many tests at once as the sandbox has workers."""
     return [process_score(task, answer, WORKERS) for task, answer in candidates]
 
 
 def sandboxed(scorer: UnitTestScorer) -> Side:
-    """The scorer as the runner uses it; the official verdict's values, if it gives that one."""
+    """Return the scorer as the runner uses it; the official verdict's values, if it gives that one."""
 
     async def score(candidates: Sequence[Candidate]) -> list[float]:
         slots = asyncio.Semaphore(IN_FLIGHT)
@@ -127,7 +127,7 @@ Measure = Callable[[int], Awaitable[Round]]
 
 
 async def honest_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
-    """References as answers: nothing but overhead."""
+    """Prepare references as answers: nothing but overhead."""
     both, one = UnitTestScorer(box), UnitTestScorer(box, modes=("official",))
     sides = {
         "serial": serial,
@@ -142,7 +142,7 @@ async def honest_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
 
 
 async def mixed_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
-    """What a model in training writes."""
+    """Prepare what a model in training writes."""
     both = UnitTestScorer(box)
     await sandboxed(both)([honest(task) for task in tasks])
     sides = {"serial": serial, "sandbox": sandboxed(both)}
@@ -151,7 +151,7 @@ async def mixed_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
 
 
 async def process_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
-    """A process for every test, on some rows."""
+    """Prepare a process for every test, on some rows."""
     both = UnitTestScorer(box)
     answers = [honest(task) for task in tasks[:PROCESS_ROWS]]
     await sandboxed(both)(answers)
@@ -163,7 +163,7 @@ async def process_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
 
 
 async def memory_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
-    """Memory of the servers, and what more and more candidates leave behind; none loops."""
+    """Prepare candidates of which none loops, to see what they leave behind in the servers' memory."""
     scorer = sandboxed(UnitTestScorer(box))
     await scorer([mixed(number + 1, task) for number, task in enumerate(tasks[:90])])
     answers = [mixed(1 + n % 99, tasks[n % len(tasks)]) for n in range(MEMORY_CANDIDATES)]
@@ -177,7 +177,7 @@ async def memory_part(box: CodeSandbox, tasks: Sequence[Task]) -> Measure:
 
 
 def held() -> Round:
-    """What this process and the sandbox hold now."""
+    """Return what this process and the sandbox hold now."""
     own, *workers = family(os.getpid())
     return {
         "harness: memory": Quantity(memory_mb([own], "Rss"), "MB"),
@@ -202,7 +202,7 @@ def options(parser: ArgumentParser) -> None:
 
 
 def times_as_fast(kind: str, quantity: str, side: str, baseline: str, **wanted: float) -> Ratio:
-    """The declaration of how many times as fast the sandbox is."""
+    """Declare how many times as fast as the baseline the sandbox is."""
     name = f"{side} to {baseline}, {quantity}: {kind}"
     over, under = (f"{kind}; {each}: {quantity}" for each in (baseline, side))
     return Ratio(name, over, under, better="higher", **wanted)

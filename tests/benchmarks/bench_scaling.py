@@ -173,7 +173,7 @@ def play(out: Path) -> None:
 
 
 def read_json(file: Path) -> float:
-    """CPU seconds that reading a file takes."""
+    """Return the CPU seconds that reading a file takes."""
     before = now()
     with file.open("rb") as lines:
         for line in lines:

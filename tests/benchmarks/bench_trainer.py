@@ -12,7 +12,7 @@ of the process (ru_maxrss) until the last step is done, reference log-probabilit
 comes on top of libraries, data and model. All recompute activations, and have the same optimiser and schedule.
 TRL's best: reference log-probabilities computed beforehand, micro-batches of one pair, which has the least padding and
 memory. `padding_free` is without effect in TRL 1.16, and DPO has no packing. TRL's default is all pairs of a device at
-once (8), a second model beside the first, and sequences cut at 1,024 tokens, which would not be the same task.
+once (8), a second model next to the first, and sequences cut at 1,024 tokens, which would not be the same task.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SMALL = ("hidden", "intermediate", "layers", "heads", "shortest", "longest", "ba
 
 
 def contestants(batch: int) -> tuple[dict[str, Contestant], dict[str, Contestant]]:
-    """Those that are compared, of which the first is ours, and those that run once."""
+    """Return those that are compared, of which the first is ours, and those that run once."""
     ours = Contestant(trainer="ours", share=True, rows=16_384)
     trl = Contestant(trainer="trl")
     compared = {

@@ -76,7 +76,7 @@ CONTESTANTS = {
 
 
 def flops(job: Job) -> float:
-    """That the pairs of the steps after the first need; see above."""
+    """Return the FLOPs that the pairs of the steps after the first need; see above."""
     timed = in_order(job)[job.batch :]
     sides = [side for pair in timed for side in (pair.chosen, pair.rejected)]
     size = job.hidden // job.heads
@@ -90,7 +90,7 @@ def flops(job: Job) -> float:
 
 
 def device_peak() -> tuple[str, float | None]:
-    """The name of the GPU and its FLOPs per second, if known."""
+    """Return the name of the GPU and its FLOPs per second, if known."""
     import torch
 
     if not torch.cuda.is_available():

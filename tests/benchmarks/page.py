@@ -33,7 +33,7 @@ def build(book: Book, template: str) -> str:
 
 
 class Functions:
-    """What the text of the page can call."""
+    """The functions that the text of the page can call."""
 
     def __init__(self, book: Book) -> None:
         self.book = book

@@ -1,4 +1,4 @@
-"""What benchmarks measured: ratios and figures over rounds, the machine, the file that keeps them, what has moved."""
+"""Measurements of benchmarks: ratios and figures over rounds, the machine, the file that keeps them, what has moved."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Quantity(NamedTuple):
 
 
 Round = dict[str, Quantity]
-"""What one round measured, by name. In `SIDE: QUANTITY` the part before the colon is a row of the page's table."""
+"""The quantities of one round, by name. In `SIDE: QUANTITY` the part before the colon is a row of the page's table."""
 
 
 class Ratio(NamedTuple):
@@ -78,14 +78,14 @@ class Measured(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 
     @property
     def reached(self) -> bool:
-        """True unless the median misses the target."""
+        """Return True unless the median misses the target."""
         if self.wanted is None:
             return True
         return self.median >= self.wanted if self.better == "higher" else self.median <= self.wanted
 
 
 class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where and when something was measured, without what identifies the machine."""
+    """The machine and time of a measurement, without what identifies the machine."""
 
     processor: str
     cores: int
@@ -98,7 +98,7 @@ class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one benchmark measured."""
+    """The measurements of one benchmark."""
 
     arguments: str
     """Its command-line arguments: records with others are not compared."""
@@ -192,7 +192,7 @@ class Move(NamedTuple):
 
     @property
     def worse(self) -> bool:
-        """True if it moved against its direction."""
+        """Return True if it moved against its direction."""
         return (self.found.median > self.recorded.median) == (self.recorded.better == "lower")
 
 

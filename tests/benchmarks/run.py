@@ -69,7 +69,7 @@ def main() -> int:
 
 
 class Runs:
-    """What this command has run so far."""
+    """The benchmarks that this command has run so far."""
 
     def __init__(self, records: Path) -> None:
         self.found = Book(full={}, quick={})
