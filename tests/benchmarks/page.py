@@ -42,7 +42,7 @@ class Functions:
         """Return all that is recorded of a benchmark, marked as generated."""
         record = self.book.full.get(name)
         body = "Not measured yet." if record is None else "\n".join(_blocks(record))
-        return f"<!-- from benchmarks.json: {name} -->\n{body}\n<!-- end -->"
+        return f"<!-- from benchmarks.json: {name} -->\n{body}\n\n<!-- end -->"
 
     def ratio(self, name: str, ratio: str) -> str:
         """Return a ratio with its spread."""
@@ -68,7 +68,7 @@ class Functions:
             if each.wanted is not None
         ]
         head = ["| benchmark | | measured | wanted |", "|---|---|---|---|"]
-        return "\n".join(["<!-- from benchmarks.json -->", *head, *rows, "<!-- end -->"])
+        return "\n".join(["<!-- from benchmarks.json -->", *head, *rows, "", "<!-- end -->"])
 
 
 def _blocks(record: Record) -> Iterator[str]:
@@ -88,9 +88,9 @@ def _circumstances(record: Record) -> str:
     rounds = max(each.rounds for each in (record.ratios | record.figures).values())
     when = date.fromisoformat(machine.date)
     return (
-        f"Measured on {when.day} {when:%B %Y} at {machine.commit} in {rounds} rounds: {machine.cores} cores of "
+        f"Measured on {when.day} {when:%B %Y} at commit {machine.commit} in {rounds} rounds: {machine.cores} cores of "
         f"{machine.processor}, {machine.memory_gb} GB, Python {machine.python}, Linux {machine.kernel}; other "
-        f"programs used {record.others:.0%} of the processor time."
+        f"programs used {100 * record.others:.0f} % of the processor time."
     ).replace("in 1 rounds", "in one round")
 
 
