@@ -32,8 +32,6 @@ from tables import show_record
 from usage import family_seconds, machine_seconds
 
 Rounds = Iterator[Round] | AsyncIterator[Round]
-SKIPPED = 77
-"""The exit code of a benchmark that cannot run here, as automake's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +63,7 @@ class Benchmark:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("--rounds", type=int, default=self.rounds)
-        parser.add_argument("--quick", action="store_true", help=f"the same as {self.quick or ''}")
-        parser.add_argument("--record", type=Path, metavar="FILE", help="write what was found")
+        parser.add_argument("--quick", action="store_true", help=f"the same as: {self.quick}")
         self.options(parser)
         return parser
 
@@ -120,26 +117,27 @@ def add_parts(
 
 
 def main(chosen: Benchmark) -> None:
-    """Run a benchmark with the command's arguments, print what it found, and compare it with what is recorded."""
-    arguments = sys.argv[1:]
+    """Run a benchmark with the command's arguments, print what it found, and compare it with what is recorded.
+
+    With `--record FILE`, as `make bench` calls it, what it found is written to the file instead.
+    """
+    own = ArgumentParser(add_help=False, allow_abbrev=False)
+    own.add_argument("--record", type=Path)
+    file, arguments = own.parse_known_args()
     given = chosen.parse(arguments)
-    record_file = given.record
     if given.quick:
         if chosen.quick is None:
             raise SystemExit(f"{chosen.name} has no quick variant")
         arguments = shlex.split(chosen.quick)
         given = chosen.parse(arguments)
-    elif record_file:
-        arguments = []
     if missing := chosen.needs(given):
-        print(f"{chosen.name} is skipped: {missing}", file=sys.stderr)
-        raise SystemExit(SKIPPED)
+        raise SystemExit(f"{chosen.name} cannot run here: {missing}")
     record = execute(chosen, given, shlex.join(arguments))
-    if record_file:
-        record_file.write_bytes(msgspec.json.encode(record))
+    if file.record:
+        file.record.write_bytes(msgspec.json.encode(record))
         return
-    recorded = read_book().of("quick" if arguments == shlex.split(chosen.quick or "") else "full")
-    show_record(chosen.name, record, recorded.get(chosen.name))
+    variant = "quick" if record.arguments and record.arguments == chosen.quick else "full"
+    show_record(chosen.name, record, read_book().of(variant).get(chosen.name))
 
 
 def execute(chosen: Benchmark, given: Namespace, arguments: str) -> Record:

@@ -49,6 +49,8 @@ def main() -> int:
     if unknown := set(given.names) - known.keys():
         parser.error(f"no benchmark is named {', '.join(unknown)}; there are: {', '.join(known)}")
     chosen = [known[name] for name in given.names or known]
+    if given.quick and (slow := [each.name for each in chosen if each.quick is None]):
+        console().print(f"Without a quick variant: {', '.join(slow)}")
     if given.page:
         write_page()
         return 0
