@@ -46,26 +46,29 @@ def main() -> int:
     parser.add_argument("--page", action="store_true", help="build the page alone")
     given = parser.parse_args()
     known = load()
-    if unknown := set(given.names) - known.keys():
-        parser.error(f"no benchmark is named {', '.join(unknown)}; there are: {', '.join(known)}")
-    chosen = [known[name] for name in given.names or known]
-    if given.quick and (slow := [each.name for each in chosen if each.quick is None]):
-        console().print(f"Without a quick variant: {', '.join(slow)}")
-    if given.page:
-        write_page()
-        return 0
-    recorded = read_book()
-    runs = Runs(RECORDS)
+    fitting = [name for name, each in known.items() if each.quick is not None or not given.quick]
+    if unknown := set(given.names) - {*fitting}:
+        parser.error(f"no such benchmark: {', '.join(unknown)}; known: {', '.join(fitting)}")
+    if not given.page:
+        chosen = [known[name] for name in given.names or fitting]
+        return run(chosen, time.monotonic() + given.seconds if given.quick else None)
+    write_page()
+    return 0
+
+
+def run(chosen: Sequence[Benchmark], until: float | None) -> int:
+    """Run benchmarks, or quick variants until a time of the monotonic clock; then say what moved."""
+    recorded, runs = read_book(), Runs(RECORDS)
     try:
-        if given.quick:
-            runs.quick(chosen, time.monotonic() + given.seconds)
-        else:
+        if until is None:
             runs.full(chosen)
+        else:
+            runs.quick(chosen, until)
     except KeyboardInterrupt:
         return 130
     finally:
         runs.show(recorded)
-        if not given.quick:
+        if until is None:
             write_page()
     return 1 if runs.crashed else 0
 
@@ -90,12 +93,10 @@ class Runs:
     def quick(self, chosen: Sequence[Benchmark], until: float) -> None:
         """Run the quick variants that can be started in time."""
         for each in chosen:
-            if each.quick is None:
-                continue
             if time.monotonic() > until:
                 console().print(f"{each.name}: not run, the time is up")
-                continue
-            self._run(each, "quick")
+            else:
+                self._run(each, "quick")
 
     def _run(self, each: Benchmark, variant: Variant) -> Record | None:
         arguments = shlex.split(each.quick or "") if variant == "quick" else []
