@@ -10,6 +10,8 @@ from records import ROOT, Book, Measured, Record, read_book
 from tables import spread, target, with_spread, with_unit
 
 PAGE = ROOT / "docs" / "benchmarks.md"
+QUIET, BUSY = 0.2, ", so wall times are provisional"
+"""The share of other programs above which wall times say little, and how the page says so."""
 TEMPLATE = ROOT / "docs" / "benchmarks.md.jinja"
 
 
@@ -90,7 +92,7 @@ def _circumstances(record: Record) -> str:
     return (
         f"Measured on {when.day} {when:%B %Y} at commit {machine.commit} in {rounds} rounds: {machine.cores} cores of "
         f"{machine.processor}, {machine.memory_gb} GB, Python {machine.python}, Linux {machine.kernel}; other "
-        f"programs used {100 * record.others:.0f} % of the processor time."
+        f"programs used {100 * record.others:.0f} % of the processor time{BUSY * (record.others > QUIET)}."
     ).replace("in 1 rounds", "in one round")
 
 
