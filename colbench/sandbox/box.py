@@ -48,7 +48,7 @@ class CodeSandbox:
 
     @property
     def environment(self) -> str:
-        """Tier, interpreter and limits, as recorded in every score."""
+        """Return tier, interpreter and limits, as recorded in every score."""
         if self._tier is None:
             raise SandboxError("the sandbox has not been entered")
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -80,7 +80,7 @@ class CodeSandbox:
             pool.close()
 
     async def run(self, jobs: Sequence[Job]) -> list[JobResult | SandboxError]:
-        """Results in the order of the jobs; a SandboxError stands where the sandbox itself failed."""
+        """Return results in the order of the jobs; a SandboxError stands where the sandbox itself failed."""
         results: dict[int, JobResult | SandboxError] = {}
         numbered = iter(enumerate(jobs))
 
@@ -94,7 +94,7 @@ class CodeSandbox:
         return [results[number] for number in range(len(jobs))]
 
     async def run_one(self, job: Job) -> JobResult:
-        """The result of one job. Raises SandboxError when the sandbox itself failed twice."""
+        """Return the result of one job. Raises SandboxError if the sandbox itself failed twice."""
         work = Work(job, self._limits)
         while work.left:
             work.absorb(await self._attempt(self._pools[job.rehearsal], work))

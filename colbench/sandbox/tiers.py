@@ -96,7 +96,7 @@ TIERS = (
 
 
 def command(tier: Tier, control: int) -> list[str]:
-    """The command line of a fork server whose control socket is this descriptor."""
+    """Return the command line of a fork server whose control socket is this descriptor."""
     python = [interpreter(), "-s", "-P", "-S", "-W", "ignore", "-X", "utf8", "-c", _BOOT]
     if not tier.bubblewrap:
         return [*python, str(_INSIDE.parent), str(control)]
@@ -104,7 +104,7 @@ def command(tier: Tier, control: int) -> list[str]:
 
 
 def setup(tier: Tier, limits: Limits) -> dict[str, Any]:
-    """What the fork server is told first."""
+    """Return the first message to the fork server: its limits, paths and tier."""
     return {
         **msgspec.to_builtins(limits),
         "preload": (*PRELOADED, *tier.packages.preloaded),

@@ -35,7 +35,7 @@ class FrontendResources(Resources):
 
     @cached_property
     def clip(self) -> ClipEncoder | None:
-        """The encoder; None without weights. The first use fetches them."""
+        """Return the encoder; None without weights. The first use fetches them."""
         return make_clip(self._config)
 
     def lacking(self) -> tuple[str, ...]:
@@ -48,12 +48,12 @@ class FrontendResources(Resources):
 
     @property
     def environment(self) -> str:
-        """Browser, version, fonts and assets."""
+        """Return browser, version, fonts and assets."""
         return self.renderer.environment
 
     @property
     def isolation(self) -> str:
-        """How the browser is isolated, once started."""
+        """Describe how the browser is isolated, once started."""
         return f"browser: {self.renderer.cage}"
 
     async def __aenter__(self) -> FrontendResources:

@@ -112,7 +112,7 @@ def _playwright_package() -> Path:
 
 
 def _downloads(package: Path) -> Path:
-    """Where Playwright keeps browsers, as its documentation says."""
+    """Return the folder in which Playwright keeps browsers, as its documentation says."""
     said = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
     if said == "0":
         return package / ".local-browsers"

@@ -69,13 +69,14 @@ class Renderer:
 
     @property
     def slowness(self) -> str:
-        """What this browser costs more than the headless shell; empty if it is one."""
+        """Return what this browser costs more than the headless shell; empty if it is one."""
         return slowness(self._executable)
 
     @property
     def environment(self) -> str:
-        """Browser, assets (fonts among them), this code and Pillow, which draws placeholders, each with its version:
-        what a picture depends on beside the page.
+        """Return what a picture depends on in addition to the page, each with its version.
+
+        That is the browser, assets with fonts, this code, and Pillow, which draws placeholders.
         """
         return self._environment
 
@@ -106,7 +107,7 @@ class Renderer:
         await complete(self._stack.aclose())
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
-        """The page rendered, or its render from the store; None is "no page".
+        """Render the page, or take its render from the store; None is "no page".
 
         Raises RenderError when the browser, not the page, failed.
         """
@@ -147,7 +148,7 @@ class Renderer:
         return Render(key=key, outcome="rendered", mode=mode, **fields)
 
     async def _see(self, page: str, mode: ScoringMode) -> Sight | None:
-        """What is seen of the page twice; None if it brings down browsers that it has for itself.
+        """Return what is seen of the page in two loads; None if it brings down browsers that it has for itself.
 
         Raises TooBigError; TimeoutError and VariesError if the page has a browser for itself.
         """
@@ -175,5 +176,5 @@ class Renderer:
 
 
 def _said(limits: Limits) -> str:
-    """Limits that are not the usual ones, for the environment; empty if they are."""
+    """Describe limits that are not the usual ones, for the environment; empty if they are."""
     return "" if limits == Limits() else f"; limits {msgspec.json.encode(limits).decode()}"
