@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: eval test test-all checks docs package lock clean .venv-vllm .venv-frameworks .venv-harnesses
+.PHONY: eval test test-all bench bench-quick checks docs package lock tools clean .venv-vllm .venv-frameworks .venv-harnesses
 
 eval: $(VENV)/.installed
 	$(BIN)/colbench sweep agents/examples/baselines.toml
@@ -21,14 +21,24 @@ test-all: export COLBENCH_HARNESSES := $(CURDIR)/.venv-harnesses
 test-all: checks docs .venv-vllm .venv-frameworks .venv-harnesses
 	$(PYTEST)
 
-checks: $(VENV)/.installed-dev
-	bash tests/browser.sh $(BIN)/python
-	bash tests/node.sh
-	bash tests/bubblewrap.sh
+# All benchmarks, or some: `make bench BENCH="sandbox viewer"`. Writes docs/benchmarks.json and docs/benchmarks.md.
+bench: tools
+	$(BIN)/python tests/benchmarks/run.py $(BENCH)
+
+# Three minutes of them, compared with what is recorded. However slow they are, it succeeds unless one crashes.
+bench-quick: tools
+	$(BIN)/python tests/benchmarks/run.py --quick $(BENCH)
+
+checks: tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+tools: $(VENV)/.installed-dev
+	bash tests/browser.sh $(BIN)/python
+	bash tests/node.sh
+	bash tests/bubblewrap.sh
 
 # The documentation site, in build/site. A broken link fails.
 docs: .venv-docs/.installed

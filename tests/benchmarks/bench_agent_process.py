@@ -1,20 +1,24 @@
-"""What it costs to have a Python agent in a process of its own: milliseconds a turn, and seconds to start.
+"""The cost of a Python agent in a process of its own: milliseconds a turn, and seconds to start.
+
+    python tests/benchmarks/bench_agent_process.py [--dialogues 100] [--at-once 1 32]
 
 The same agent has the same dialogues in the process of the run, in a process of its own, and isolated there. CPU time
-is that of both processes, as the slope between few and many dialogues, so that starting does not count; it is hardly
-moved by what else the machine does. The wall time of a turn is the median of what the runner notes for each.
+is that of both processes, as the slope between few and many dialogues, so that starting does not count. The wall time
+of a turn is the median of what the runner notes for each.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import resource
 import statistics
-import time
-from collections.abc import Callable
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from bench import benchmark, main
+from records import Quantity, Ratio, Round
+from usage import now
 
 from colbench.agent_isolation import isolate
 from colbench.agent_process.python import PythonAgent
@@ -26,22 +30,9 @@ from colbench.runner import Runner
 from colbench.score import Score
 from colbench.task import Hidden, Task
 
-SPEC = f"{Path(__file__).resolve()}:Echo"
+SPEC = f"{Path(__file__).resolve().with_name('echo_agent.py')}:Echo"
 TURNS = 10
 FEW = 5
-
-
-class Echo:
-    """Says what it was told, and answers in its last turn."""
-
-    async def reply(self, dialogue):
-        return dialogue[-1].content + " " + "word " * 60
-
-    async def __aenter__(self):
-        return self
-
-    async def __aexit__(self, *error):
-        return None
 
 
 class Human:
@@ -94,52 +85,54 @@ async def have(agent: Any, dialogues: int, concurrency: int) -> list[Rollout]:
     return done
 
 
-def cpu() -> float:
-    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(used.ru_utime + used.ru_stime for used in both)
-
-
-def measure(make: Callable[[], Any], dialogues: int, concurrency: int) -> tuple[float, float]:
-    """Milliseconds a turn: of CPU in all processes, and the median of the wall time."""
+def measure(make: Callable[[], Any], dialogues: int, at_once: int) -> tuple[float, float]:
+    """Return milliseconds a turn: of CPU in all processes, and the median of the wall time."""
     spent = {}
     for count in (FEW, dialogues):
         agent = make()
-        before = cpu()
-        rollouts = asyncio.run(have(agent, count, concurrency))
-        spent[count] = cpu() - before
+        before = now()
+        rollouts = asyncio.run(have(agent, count, at_once))
+        spent[count] = (now() - before).cpu
     seconds = [turn.agent_seconds for each in rollouts for turn in each.turns]
     slope = (spent[dialogues] - spent[FEW]) / ((dialogues - FEW) * TURNS)
     return 1000 * slope, 1000 * statistics.median(seconds)
 
 
-def started(make: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds of CPU and of wall time until the agent is there, and has had one dialogue."""
-    before, since = cpu(), time.perf_counter()
-    asyncio.run(have(make(), 1, 1))
-    return cpu() - before, time.perf_counter() - since
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def options(parser: ArgumentParser) -> None:
     parser.add_argument("--dialogues", type=int, default=100)
-    parser.add_argument("--repeats", type=int, default=3)
-    args = parser.parse_args()
-    kinds = {"in-process": here, "own process": apart, "own process, isolated": isolated}
-    for concurrency in (1, 32):
-        print(f"\n{concurrency} dialogues at once, {TURNS} turns; medians of {args.repeats}")
-        print("                         CPU ms a turn   wall ms a turn")
-        found = {name: [] for name in kinds}
-        for _ in range(args.repeats):
-            for name, make in kinds.items():
-                found[name].append(measure(make, args.dialogues, concurrency))
-        for name, pairs in found.items():
-            spent, wall = (statistics.median(each) for each in zip(*pairs, strict=True))
-            print(f"{name:<25}{spent:>12.3f}{wall:>17.3f}")
-    print("\nto start, with one dialogue    CPU s    wall s")
-    for name, make in kinds.items():
-        spent, wall = started(make)
-        print(f"{name:<25}{spent:>12.2f}{wall:>10.2f}")
+    parser.add_argument("--at-once", type=int, nargs="*", default=[1, 32])
+
+
+KINDS = {"in-process": here, "own process": apart, "isolated": isolated}
+
+
+@benchmark(
+    "agent-process",
+    ratios=[
+        Ratio(
+            f"{kind} to in-process, {at_once} at once",
+            f"{kind}: CPU a turn, {at_once} at once",
+            f"in-process: CPU a turn, {at_once} at once",
+        )
+        for at_once in (1, 32)
+        for kind in ("own process", "isolated")
+    ],
+    options=options,
+)
+def agent_process(given: Namespace) -> Iterator[Round]:
+    """Have the same dialogues with each kind of agent in turn."""
+    for _ in range(given.rounds):
+        found: Round = {}
+        for kind, make in KINDS.items():
+            for at_once in given.at_once:
+                cpu, wall = measure(make, given.dialogues, at_once)
+                found[f"{kind}: CPU a turn, {at_once} at once"] = Quantity(cpu, "ms")
+                found[f"{kind}: wall a turn, {at_once} at once"] = Quantity(wall, "ms")
+            before = now()
+            asyncio.run(have(make(), 1, 1))
+            found[f"{kind}: CPU to start"] = Quantity((now() - before).cpu, "s")
+        yield found
 
 
 if __name__ == "__main__":
-    main()
+    main(agent_process)

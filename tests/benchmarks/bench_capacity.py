@@ -1,18 +1,22 @@
-"""How much of a rate-limited server a run gets: 64 dialogues' worth of requests, half the agent's, half the human's.
+"""The share of a rate-limited server that a run gets: 64 dialogues, half of the requests the agent's, half the human's.
 
-python tests/benchmarks/bench_capacity.py [--seconds 20] [--capacity 4 32] [--service 0.05 0.2] [--clients openai]
+    python tests/benchmarks/bench_capacity.py [--seconds 12] [--capacity 4 32] [--service 0.05 0.2] [--clients openai]
 
-`--service` is the least and the most that a request takes, in seconds.
+`--service` is the least and the most that a request takes, in seconds. Capacity is what the server could answer in the
+time.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 import time
+from argparse import ArgumentParser, Namespace
 from collections import Counter
+from collections.abc import Iterator
 
+from bench import benchmark, main
+from records import Quantity, Ratio, Round
 from serving import served
 
 from colbench.messages import Message
@@ -50,26 +54,50 @@ def say(_: object) -> str:
     return "To the next full euro."
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=20.0)
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument("--seconds", type=float, default=12.0)
     parser.add_argument("--capacity", type=int, nargs="*", default=[4, 32])
     parser.add_argument("--service", type=float, nargs=2, default=[0.05, 0.2], metavar="S")
     parser.add_argument("--clients", nargs="*", default=["openai", "aiohttp"])
-    args = parser.parse_args()
-    for capacity in args.capacity:
-        ideal = capacity / (sum(args.service) / 2) * args.seconds
-        for client in args.clients:
-            with served(say, lambda: random.uniform(*args.service), slots=capacity) as url:
-                answered, waits, refusals = asyncio.run(measure(url, client, args.seconds))
-            total = answered.total()
-            print(
-                f"capacity {capacity:2}  {client:<8} {total / ideal:6.1%} of it   "
-                f"agent {answered['agent'] / total:5.1%}, human {answered['human'] / total:5.1%}   "
-                f"longest wait {max(waits):.1f} s   {refusals / total:.2f} refusals a reply"
-            )
+
+
+@benchmark(
+    "capacity",
+    ratios=[
+        Ratio(
+            f"answered to capacity {capacity}, {client}",
+            f"{capacity} at once, {client}: answered",
+            f"{capacity} at once, {client}: capacity",
+            better="higher",
+        )
+        for capacity in (4, 32)
+        for client in ("openai", "aiohttp")
+    ],
+    options=options,
+)
+def capacity(given: Namespace) -> Iterator[Round]:
+    """Fill a fresh server through each client in turn."""
+    for _ in range(given.rounds):
+        found: Round = {}
+        for slots in given.capacity:
+            for client in given.clients:
+                found |= filled(given, slots, client)
+        yield found
+
+
+def filled(given: Namespace, slots: int, client: str) -> Round:
+    with served(say, lambda: random.uniform(*given.service), slots=slots) as url:
+        answered, waits, refusals = asyncio.run(measure(url, client, given.seconds))
+    total = answered.total()
+    name = f"{slots} at once, {client}"
+    return {
+        f"{name}: capacity": Quantity(2 * slots / sum(given.service) * given.seconds, ""),
+        f"{name}: answered": Quantity(total, ""),
+        f"{name}: the agent's share": Quantity(100 * answered["agent"] / total, "%"),
+        f"{name}: longest wait": Quantity(max(waits), "s"),
+        f"{name}: refusals a reply": Quantity(refusals / total, ""),
+    }
 
 
 if __name__ == "__main__":
-    main()
+    main(capacity)

@@ -1,53 +1,60 @@
 """The cost of a call on the client's side: the chat client in each of its two ways, and the official package alone.
 
-python tests/benchmarks/bench_chat_client.py
+    python tests/benchmarks/bench_chat_client.py [--calls 4000]
+
+128 calls at once to a local server that answers after 50 ms.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 
+from bench import benchmark, main
 from openai import AsyncOpenAI
+from records import Quantity, Ratio, Round
 from serving import served
+from usage import Spent, now
 
 from colbench.messages import Message
 from colbench.models.openai_chat import OpenAIChat
 
-CALLS, AT_ONCE, DELAY = 4000, 128, 0.05
+AT_ONCE, DELAY = 128, 0.05
 WORDS = "How should the total be rounded when the order has a discount? " * 5
 
 
-async def timed(call: Callable[[], Awaitable[object]]) -> tuple[float, float]:
-    """CPU milliseconds a call, and wall time in units of what the delays alone take."""
+async def timed(call: Callable[[], Awaitable[object]], calls: int) -> Spent:
+    """Return what many calls took, after a first one that is not counted."""
     await call()
-    queue = iter(range(CALLS))
+    queue = iter(range(calls))
 
     async def work() -> None:
         for _ in queue:
             await call()
 
-    wall, cpu = time.perf_counter(), time.process_time()
+    before = now()
     await asyncio.gather(*(work() for _ in range(AT_ONCE)))
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return 1000 * cpu / CALLS, wall / (CALLS / AT_ONCE * DELAY)
+    return now() - before
 
 
-async def of_harness(url: str, client: str) -> tuple[float, float]:
+async def through_harness(url: str, calls: int, client: str) -> Spent:
     messages = [Message(role="user", content=WORDS)] * 5
     async with OpenAIChat(f"scripted@{url}", client=client) as chat:
-        return await timed(lambda: chat.chat(messages, temperature=1.0, max_tokens=1024, seed=1))
+        return await timed(
+            lambda: chat.chat(messages, temperature=1.0, max_tokens=1024, seed=1), calls
+        )
 
 
-async def bare(url: str) -> tuple[float, float]:
+async def bare(url: str, calls: int) -> Spent:
     messages = [{"role": "user", "content": WORDS}] * 5
     async with AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
         return await timed(
             lambda: client.chat.completions.create(
                 model="scripted", messages=messages, max_tokens=1024
-            )
+            ),
+            calls,
         )
 
 
@@ -55,18 +62,41 @@ def say(_: object) -> str:
     return "It is rounded to the next full euro."
 
 
-def main() -> None:
-    """Measure and print."""
-    ways = {
-        "client=aiohttp": partial(of_harness, client="aiohttp"),
-        "client=openai": partial(of_harness, client="openai"),
-        "openai alone": bare,
-    }
-    for name, way in ways.items():
-        with served(say, DELAY) as url:
-            cpu, ratio = asyncio.run(way(url))
-        print(f"{name:<15} {cpu:5.2f} ms CPU a call   wall {ratio:5.2f} x the ideal")
+WAYS = {
+    "client=aiohttp": partial(through_harness, client="aiohttp"),
+    "client=openai": partial(through_harness, client="openai"),
+    "openai alone": bare,
+}
+
+
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument("--calls", type=int, default=4000)
+
+
+@benchmark(
+    "chat-client",
+    ratios=[
+        *(
+            Ratio(f"{way} to openai alone, CPU", f"{way}: CPU a call", "openai alone: CPU a call")
+            for way in ("client=aiohttp", "client=openai")
+        ),
+        Ratio("client=aiohttp to the ideal, wall", "client=aiohttp: wall", "ideal: wall"),
+        Ratio("client=openai to the ideal, wall", "client=openai: wall", "ideal: wall"),
+    ],
+    options=options,
+    quick="--calls 400",
+)
+def chat_client(given: Namespace) -> Iterator[Round]:
+    """Ask through each client in turn, each time a fresh server."""
+    for _ in range(given.rounds):
+        found: Round = {"ideal: wall": Quantity(given.calls / AT_ONCE * DELAY, "s")}
+        for name, way in WAYS.items():
+            with served(say, DELAY) as url:
+                spent = asyncio.run(way(url, given.calls))
+            found[f"{name}: wall"] = Quantity(spent.wall, "s")
+            found[f"{name}: CPU a call"] = Quantity(1000 * spent.own / given.calls, "ms")
+        yield found
 
 
 if __name__ == "__main__":
-    main()
+    main(chat_client)

@@ -1,65 +1,61 @@
-"""How many pages' pictures CLIP sees in a second: decoded, framed and embedded, on the CPU.
+"""Pictures of pages that CLIP sees in a second: decoded, framed and embedded, on the CPU.
 
-    COLBENCH_OFFICIAL_DATA=FOLDER python tests/benchmarks/bench_clip.py [--rounds 3] [--beside]
+    COLBENCH_OFFICIAL_DATA=FOLDER python tests/benchmarks/bench_clip.py [--rounds 3] [--while-rendering]
 
 The folder holds `frontend.jsonl` with real rows, whose references are rendered first. The architecture is the
-paper's, the weights are random. The sides take turns on the same pictures; the median of the rounds counts. With
-`--beside` a renderer keeps two pages under way all the time, as in a run, and the pages it rendered are counted.
+paper's, the weights are random. The sides take turns on the same pictures. With `--while-rendering` a renderer keeps
+two pages under way all the time, as in a run, and the pages it rendered are counted.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import io
-import os
-import statistics
 import tempfile
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-import open_clip
-import torch
+from bench import benchmark, main
+from data import frontend_pages, no_frontend_rows
 from PIL import Image
+from records import Goal, Quantity, Ratio, Round
+from usage import now
 
-from colbench.domains.frontend.clip import ClipEncoder
-from colbench.domains.frontend.pictures import View
 from colbench.domains.frontend.weights import MODEL
-from colbench.sandbox.browser import Renderer
-from colbench.task import Task, read_tasks
+from colbench.errors import UserError
+from colbench.sandbox.browser import Renderer, find_browser
 
-PICTURES = 60
+if TYPE_CHECKING:
+    from colbench.domains.frontend.pictures import View
+
 BATCH = 8
 
 Side = Callable[[Sequence[bytes]], Awaitable[None]]
 
 
-class Cost(NamedTuple):
-    """Of one side in one round."""
-
-    wall: float
-    cpu: float
-    rendered: int
-    """Pages rendered meanwhile."""
-
-
 class Bare:
-    """What a script does: open_clip's own transform and model, PyTorch's threads, nothing overlapped."""
+    """The side of a plain script: open_clip's own transform and model, PyTorch's threads, nothing overlapped."""
 
     def __init__(self, batch: int) -> None:
+        import open_clip
+
         self._model = open_clip.CLIP(**open_clip.get_model_config(MODEL)).eval()
         self._transform = open_clip.image_transform(224, is_train=False)
         self._batch = batch
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Side]:
-        """Nothing to do."""
+        """Yield the function that embeds pictures."""
         yield lambda pictures: asyncio.to_thread(self._embed, pictures)
 
     def _embed(self, pictures: Sequence[bytes]) -> None:
+        import torch
+
         for start in range(0, len(pictures), self._batch):
             batch = [
                 self._transform(Image.open(io.BytesIO(picture)))
@@ -78,7 +74,9 @@ class Encoder:
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Side]:
-        """A new one, for it remembers."""
+        """Yield the function of a new encoder, as an old one remembers pictures."""
+        from colbench.domains.frontend.clip import ClipEncoder
+
         async with ClipEncoder(self._weights, allow_unpinned=True, device="cpu") as clip:
 
             async def embed(pictures: Sequence[bytes]) -> None:
@@ -90,14 +88,14 @@ class Encoder:
 class Rendering:
     """Pages rendered in the background without end, two at a time."""
 
-    def __init__(self, renderer: Renderer, tasks: Sequence[Task]) -> None:
+    def __init__(self, renderer: Renderer, pages: Sequence[str]) -> None:
         self._renderer = renderer
-        self._tasks = tasks
+        self._pages = pages
         self.rendered = 0
 
     @asynccontextmanager
     async def going_on(self, wanted: bool) -> AsyncIterator[None]:
-        """While the block runs, if wanted."""
+        """Render while the block runs, if wanted."""
         lanes = [asyncio.create_task(self._lane(number)) for number in range(2 * wanted)]
         yield
         for lane in lanes:
@@ -106,32 +104,33 @@ class Rendering:
 
     async def _lane(self, number: int) -> None:
         while True:
-            page = self._tasks[self.rendered % len(self._tasks)].hidden.reference
+            page = self._pages[self.rendered % len(self._pages)]
             unknown = f"<!-- {number} {time.perf_counter_ns()} -->"
             await self._renderer.render(page + unknown)
             self.rendered += 1
 
 
-async def measure(side: Side, pictures: Sequence[bytes], rendering: Rendering) -> Cost:
-    """One round of one side."""
-    before = time.perf_counter(), time.process_time(), rendering.rendered
+async def measure(name: str, side: Side, pictures: Sequence[bytes], rendering: Rendering) -> Round:
+    """Measure one round of one side."""
+    before, rendered = now(), rendering.rendered
     await side(pictures)
-    after = time.perf_counter(), time.process_time(), rendering.rendered
-    return Cost(*(b - a for a, b in zip(before, after, strict=True)))
-
-
-def show(costs: dict[str, list[Cost]]) -> None:
-    """One line a side."""
-    for name, rounds in costs.items():
-        wall = statistics.median(cost.wall for cost in rounds)
-        cpu = statistics.median(cost.cpu for cost in rounds) / PICTURES
-        pages = statistics.median(cost.rendered / cost.wall for cost in rounds)
-        rendered = f"   {pages:.2f} pages rendered/s beside" if pages else ""
-        print(f"  {name:<34}{PICTURES / wall:6.1f} pictures/s {1000 * cpu:7.0f} ms CPU{rendered}")
+    spent, rendered = now() - before, rendering.rendered - rendered
+    found = {
+        f"{name}: pictures a second": Quantity(len(pictures) / spent.wall, ""),
+        f"{name}: wall a picture": Quantity(1000 * spent.wall / len(pictures), "ms"),
+        f"{name}: CPU a picture": Quantity(1000 * spent.own / len(pictures), "ms"),
+    }
+    if rendered:
+        rate = Quantity(rendered / spent.wall, "")
+        found[f"{name}: pages rendered a second"] = rate
+    return found
 
 
 def save_random_weights(file: Path) -> None:
-    """The image tower of the paper's architecture."""
+    """Write weights for the image tower of the paper's architecture."""
+    import open_clip
+    import torch
+
     torch.manual_seed(0)
     model = open_clip.CLIP(**open_clip.get_model_config(MODEL))
     torch.save(
@@ -139,39 +138,67 @@ def save_random_weights(file: Path) -> None:
     )
 
 
-async def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--beside", action="store_true", help="render pages all the while")
-    args = parser.parse_args()
-    folder = os.environ.get("COLBENCH_OFFICIAL_DATA")
-    if folder is None:
-        parser.error("COLBENCH_OFFICIAL_DATA names no folder with frontend.jsonl")
-    tasks = read_tasks(Path(folder) / "frontend.jsonl", limit=PICTURES)
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument("--while-rendering", action="store_true", help="render pages meanwhile")
+    parser.add_argument("--pictures", type=int, default=60)
+
+
+def missing(_: Namespace) -> str:
+    """Return what this machine lacks, or an empty text."""
+    if find_spec("open_clip") is None:
+        return "the packages of the extra `frontend` are not installed"
+    try:
+        find_browser()
+    except UserError as error:
+        return str(error)
+    return no_frontend_rows()
+
+
+BARE, BATCHES, CROP = "bare loop", f"bare loop, batches of {BATCH}", "encoder, the paper's crop"
+
+
+@benchmark(
+    "clip",
+    ratios=[
+        Ratio(
+            f"times as fast as the {side}",
+            f"{side}: wall a picture",
+            f"{CROP}: wall a picture",
+            better="higher",
+        )
+        for side in (BARE, BATCHES)
+    ]
+    + [Ratio(f"CPU to the {BATCHES}", f"{CROP}: CPU a picture", f"{BATCHES}: CPU a picture")],
+    goals=[Goal(f"{CROP}: pictures a second", wanted=18, better="higher")],
+    options=options,
+    needs=missing,
+)
+async def clip(given: Namespace) -> AsyncIterator[Round]:
+    """Render the pages once; then the sides take turns."""
+    pages = frontend_pages(given.pictures, bundled=False)
     with tempfile.TemporaryDirectory() as scratch:
         weights = Path(scratch) / "weights.pt"
         save_random_weights(weights)
         sides: dict[str, Bare | Encoder] = {
-            "bare loop, one at a time": Bare(1),
-            f"bare loop, batches of {BATCH}": Bare(BATCH),
-            "encoder, the paper's crop": Encoder(weights, "crop"),
-            "encoder, crop and whole page": Encoder(weights, "crop", "page"),
+            BARE: Bare(1),
+            BATCHES: Bare(BATCH),
+            CROP: Encoder(weights, "crop"),
+            "encoder, crop and all of the page": Encoder(weights, "crop", "page"),
         }
         async with Renderer(workers=2, cache=Path(scratch) / "renders") as renderer:
-            renders = await asyncio.gather(
-                *(renderer.render(task.hidden.reference) for task in tasks)
-            )
-            pictures = [render.picture for render in renders]
-            rendering = Rendering(renderer, tasks)
-            costs: dict[str, list[Cost]] = {name: [] for name in sides}
-            for _ in range(args.rounds):
+            renders = await asyncio.gather(*map(renderer.render, pages))
+            pictures = [render.picture for render in renders if render.picture]
+            rendering = Rendering(renderer, pages)
+            for _ in range(given.rounds):
+                found: Round = {}
                 for name, side in sides.items():
-                    async with side.ready() as ready, rendering.going_on(args.beside):
-                        costs[name].append(await measure(ready, pictures, rendering))
-    print(f"{PICTURES} pictures, {sum(map(len, pictures)) / PICTURES / 1000:.0f} kB each")
-    show(costs)
+                    async with (
+                        side.ready() as ready,
+                        rendering.going_on(given.while_rendering),
+                    ):
+                        found |= await measure(name, ready, pictures, rendering)
+                yield found
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main(clip)

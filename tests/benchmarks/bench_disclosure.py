@@ -1,19 +1,24 @@
-"""Measure the power of the disclosure audit: the share of cheated dialogues from which on a cheat is caught.
+"""The power of the disclosure audit: the share of cheated dialogues from which on a cheat is caught.
 
-    python tests/benchmarks/bench_disclosure.py FOLDER [--tasks 200] [--entries 200]
+    python tests/benchmarks/bench_disclosure.py [--folder FOLDER] [--tasks 200] [--entries 200]
 
 Agents really talk about the first bundled backend tasks, and their answers are really scored: the honest ones that
 ship, the interviewer that leaves 1, 2 or 3 hidden decisions unasked, and a cheat who leaves as many unasked and has
-the references. From these dialogues entries of 100 and of 1,000 tasks are drawn with replacement; in some of its
-dialogues a drawn entry cheats. Each is judged as `colbench verify` judges it. The runs are kept in FOLDER.
+the references. From these dialogues entries of 100 and of 1,000 tasks are drawn with replacement, by other seeds in
+each round; in some of its dialogues a drawn entry cheats. Each is judged as `colbench verify` judges it. The runs are
+kept in FOLDER.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
+import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
+
+from bench import benchmark, main
+from records import Quantity, Ratio, Round
 
 import colbench
 from colbench.run import Run
@@ -29,48 +34,42 @@ LEAVES = (1, 2, 3)
 CAUGHT = 0.95
 """Share of the drawn entries that are to be flagged."""
 CHEAT = "colbench_agents.cheat:Cheat"
+HONEST = ("guesser", "demonstrator", "interviewer")
 
 Told = Sequence[Disclosure]
 Draw = Callable[[Random], Disclosure]
 """Draws a dialogue."""
 
 
-def main() -> None:
-    """Run, draw, judge, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--tasks", type=int, default=200, metavar="N")
-    parser.add_argument("--entries", type=int, default=200, metavar="N")
-    args = parser.parse_args()
-    args.folder.mkdir(parents=True, exist_ok=True)
-    tasks = colbench.load_tasks("bundled:backend")
-    rates = GuessRates(tasks)
-    source = args.folder / "tasks.jsonl"
-    source.write_bytes(lines(tasks))
+class Played:
+    """The dialogues of honest agents by name, and of cheats by how many decisions they leave unasked."""
 
-    def played(name: str, agent: str, **agent_args: object) -> Told:
+    def __init__(self, folder: Path, number: int) -> None:
+        self._folder, self._number = folder, number
+        folder.mkdir(parents=True, exist_ok=True)
+        self._tasks = colbench.load_tasks("bundled:backend")
+        self._rates = GuessRates(self._tasks)
+        source = folder / "tasks.jsonl"
+        source.write_bytes(lines(self._tasks))
+        self.honest = {name: self._play(name, name) for name in HONEST}
+        self.leaving = {k: self._play(f"leaves-{k}", "interviewer", leaves=k) for k in LEAVES}
+        self.cheats = {
+            k: self._play(f"cheat-{k}", CHEAT, leaves=k, tasks=str(source)) for k in LEAVES
+        }
+
+    def _play(self, name: str, agent: str, **agent_args: object) -> Told:
         run = colbench.evaluate(
             agent=agent,
             agent_args=agent_args,
             tasks="bundled:backend",
-            limit=args.tasks,
-            out=args.folder / name,
+            limit=self._number,
+            out=self._folder / name,
         )
-        return list(disclosures(run, tasks, rates))
-
-    honest = {name: played(name, name) for name in ("guesser", "demonstrator", "interviewer")}
-    honest |= {f"leaves {k}": played(f"leaves-{k}", "interviewer", leaves=k) for k in LEAVES}
-    cheats = {k: played(f"cheat-{k}", CHEAT, leaves=k, tasks=str(source)) for k in LEAVES}
-    show_honest(honest, args.entries)
-    show_power(
-        {name: honest[name] for name in ("interviewer", "demonstrator")}, cheats, args.entries
-    )
-    for k in LEAVES:
-        show_power({f"leaves {k}": honest[f"leaves {k}"]}, {k: cheats[k]}, args.entries)
+        return list(disclosures(run, self._tasks, self._rates))
 
 
 def disclosures(run: Run, tasks: Sequence[Task], rates: GuessRates) -> Sequence[Disclosure]:
-    """What each dialogue of a run discloses."""
+    """Return what each dialogue of a run discloses."""
     known = {task.id: task for task in tasks}
     return [
         disclosure(
@@ -85,7 +84,7 @@ def disclosures(run: Run, tasks: Sequence[Task], rates: GuessRates) -> Sequence[
 
 
 def flagged(dialogues: Sequence[Disclosure]) -> bool:
-    """Whether an entry with these dialogues, a task each, is flagged."""
+    """Return True if an entry with these dialogues, a task each, is flagged."""
     evidence, findings = Evidence(), Findings()
     for number, told in enumerate(dialogues):
         evidence.add(f"task-{number}", 0, told)
@@ -93,23 +92,25 @@ def flagged(dialogues: Sequence[Disclosure]) -> bool:
     return any(found.severity == "flag" for found in findings.all())
 
 
-def share_flagged(honest: Draw, cheat: Draw, size: int, cheated: int, entries: int) -> float:
-    """The share of drawn entries that are flagged, of whose dialogues so many are cheated."""
-    random = Random(f"{size}/{cheated}")
+def number_flagged(
+    honest: Draw, cheat: Draw, size: int, cheated: int, entries: int, seed: int
+) -> int:
+    """Return the number of flagged entries among those drawn, each with `cheated` cheated dialogues."""
+    random = Random(f"{seed}/{size}/{cheated}")
     drawn = (
         [cheat(random) for _ in range(cheated)] + [honest(random) for _ in range(size - cheated)]
         for _ in range(entries)
     )
-    return sum(map(flagged, drawn)) / entries
+    return sum(map(flagged, drawn))
 
 
 def among(told: Told) -> Draw:
-    """Draws one of some dialogues."""
+    """Return a function that draws one of some dialogues."""
     return lambda random: random.choice(told)
 
 
 def ideal_guesses(told: Told) -> Draw:
-    """Draws one of some dialogues, answered by whoever always takes the most usual choice and writes no wrong code."""
+    """Return a function that draws a dialogue and answers it by the most usual choices, without a wrong line."""
 
     def draw(random: Random) -> Disclosure:
         found = random.choice(told)
@@ -126,38 +127,48 @@ def ideal_guesses(told: Told) -> Draw:
     return draw
 
 
-def show_honest(honest: dict[str, Told], entries: int) -> None:
-    """Print how often honest entries are flagged."""
-    print(
-        f"\n| honest agent | used untold | explained | {' | '.join(f'{n:,} tasks' for n in SIZES)} |"
-    )
-    print("|---|--:|--:|--:|--:|")
-    draws = {name: among(told) for name, told in honest.items()}
-    draws |= {f"ideal guesses, {k} untold": ideal_guesses(honest[f"leaves {k}"]) for k in LEAVES}
+def honest_round(played: Played, entries: int, seed: int) -> Round:
+    """Count the honest entries that are flagged."""
+    draws = {name: among(told) for name, told in played.honest.items()}
+    draws |= {f"leaves {k}": among(told) for k, told in played.leaving.items()}
+    draws |= {
+        f"ideal guesses, {k} untold": ideal_guesses(told) for k, told in played.leaving.items()
+    }
+    found: Round = {"drawn: entries": Quantity(entries, "")}
     for name, draw in draws.items():
-        sample = [draw(Random(number)) for number in range(1000)]
+        sample = [draw(Random(f"{seed}/{number}")) for number in range(1000)]
         used = sum(told.share or 0.0 for told in sample) / len(sample)
         explained = sum(told.guessed_share for told in sample) / len(sample)
-        shares = [share_flagged(draw, draw, size, 0, entries) for size in SIZES]
-        cells = (f"{100 * each:.1f} %" for each in (used, explained, *shares))
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        found[f"{name}: used untold"] = Quantity(100 * used, "%")
+        found[f"{name}: explained"] = Quantity(100 * explained, "%")
+        for size in SIZES:
+            number = number_flagged(draw, draw, size, 0, entries, seed)
+            found[f"{name}: flagged of {size:,} tasks"] = Quantity(number, "")
+    return found
 
 
-def show_power(honest: dict[str, Told], cheats: dict[int, Told], entries: int) -> None:
-    """Print from which share of cheated dialogues on cheats are caught."""
-    print(f"\n| the other dialogues | untold | {' | '.join(f'{n:,} tasks' for n in SIZES)} |")
-    print("|---|--:|--:|--:|")
-    for name, told in honest.items():
-        for untold, cheat in cheats.items():
-            found = [least_caught(among(told), among(cheat), size, entries) for size in SIZES]
-            print(f"| {name} | {untold} | {' | '.join(found)} |", flush=True)
+def power_round(played: Played, entries: int, seed: int) -> Round:
+    """Find from how many cheated dialogues on cheats are caught."""
+    pairs = [
+        (f"{name}, {k} untold", played.honest[name], cheat)
+        for name in ("interviewer", "demonstrator")
+        for k, cheat in played.cheats.items()
+    ]
+    pairs += [(f"leaves {k}, {k} untold", played.leaving[k], played.cheats[k]) for k in LEAVES]
+    found: Round = {}
+    for name, told, cheat in pairs:
+        for size in SIZES:
+            least = least_caught(among(told), among(cheat), size, entries, seed)
+            found[f"{name}: caught from, of {size:,} tasks"] = Quantity(100 * least / size, "%")
+    return found
 
 
-def least_caught(honest: Draw, cheat: Draw, size: int, entries: int) -> str:
-    """The least share of cheated dialogues from which on `CAUGHT` of the entries are flagged, to 5 % of itself."""
+def least_caught(honest: Draw, cheat: Draw, size: int, entries: int, seed: int) -> int:
+    """Return the least number of cheated dialogues by which `CAUGHT` of the entries are flagged, to 5 % of itself."""
 
     def caught(cheated: int) -> bool:
-        return share_flagged(honest, cheat, size, cheated, entries) >= CAUGHT
+        found = number_flagged(honest, cheat, size, cheated, entries, seed)
+        return found >= CAUGHT * entries
 
     high = 1
     while high < size and not caught(high):
@@ -166,8 +177,36 @@ def least_caught(honest: Draw, cheat: Draw, size: int, entries: int) -> str:
     while high - low > max(1, low // 20):
         middle = (low + high) // 2
         low, high = (low, middle) if caught(middle) else (middle, high)
-    return f"{100 * high / size:.1f} %"
+    return high
+
+
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--tasks", type=int, default=200, metavar="N")
+    parser.add_argument("--entries", type=int, default=200, metavar="N")
+
+
+@benchmark(
+    "disclosure",
+    ratios=[
+        Ratio(
+            f"flagged to drawn, {name}, {size:,} tasks",
+            f"{name}: flagged of {size:,} tasks",
+            "drawn: entries",
+        )
+        for name in HONEST
+        for size in SIZES
+    ],
+    options=options,
+)
+def disclosure_audit(given: Namespace) -> Iterator[Round]:
+    """Play once; then draw and judge in each round."""
+    with tempfile.TemporaryDirectory() as temporary:
+        played = Played(given.folder or Path(temporary), given.tasks)
+        for seed in range(given.rounds):
+            found = honest_round(played, given.entries, seed)
+            yield found | power_round(played, given.entries, seed)
 
 
 if __name__ == "__main__":
-    main()
+    main(disclosure_audit)

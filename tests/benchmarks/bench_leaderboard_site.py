@@ -1,81 +1,117 @@
-"""Measure how long the site of a large leaderboard takes to build, and how large it is.
+"""The site of a large leaderboard: the time to build it, and its size.
 
     python tests/benchmarks/bench_leaderboard_site.py [--entries 200] [--tasks 1000] [--trials 1] [--folder DIR]
 
 The store is synthetic (`leaderboard_store`): real bundles and receipts of made-up dialogues of about 4 KB each. In
-`--folder` it is kept, and found again. Wall-clock time is printed beside the CPU time of the process: on a machine
-that has other work to do only the second says much.
+`--folder` it is kept, and found again. The baseline is what Python's own json takes to read the dialogues once.
 """
 
 from __future__ import annotations
 
-import argparse
-import resource
+import json
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Iterable
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
+from bench import benchmark, main
 from leaderboard_store import make_store, make_tasks
+from records import Quantity, Ratio, Round
+from usage import in_fresh_process, now, peak_mb
 
 from colbench_leaderboard.board.standings import read_standings
 from colbench_leaderboard.site.build import build
 
-Value = TypeVar("Value")
+
+def make(store: Path, entries: int, tasks: int, trials: int) -> None:
+    """Make a store."""
+    make_store(store, entries, make_tasks(tasks), trials)
 
 
-def timed(name: str, do: Callable[[], Value]) -> Value:
-    """Return its result; print how long it took."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    value = do()
-    spent = time.perf_counter() - wall, time.process_time() - cpu
-    print(f"{name:24}{spent[0]:8.1f} s wall {spent[1]:8.1f} s CPU")
-    return value
+def build_site(store: Path, out: Path, tasks: int) -> Round:
+    """Read the store and build the site, in a process that does nothing else."""
+    made = make_tasks(tasks)
+    before = now()
+    standings = read_standings(store)
+    read = now()
+    built = build(store, standings, out, made)
+    after = now()
+    return {
+        "standings: wall": Quantity((read - before).wall, "s"),
+        "standings: CPU": Quantity((read - before).own, "s"),
+        "site: wall": Quantity((after - read).wall, "s"),
+        "site: CPU": Quantity((after - read).own, "s"),
+        "site: dialogues": Quantity(built.dialogues, ""),
+        "site: peak memory": Quantity(peak_mb(), "MB"),
+    }
 
 
-def sizes(name: str, files: Iterable[Path]) -> None:
-    """Print how large files of a kind are."""
+def read_json(store: Path) -> float:
+    """Return the CPU seconds that reading all dialogues takes."""
+    before = now()
+    for path in sorted(store.rglob("*.jsonl")):
+        if path.parent.name == "trajectories":
+            with path.open("rb") as lines:
+                for line in lines:
+                    json.loads(line)
+    return (now() - before).own
+
+
+def sizes(name: str, files: Iterable[Path]) -> Round:
+    """Return the number and size of files of a kind."""
     found = [path.stat().st_size for path in files]
-    print(
-        f"{name:24}{len(found):8,} files, {max(found) / 1e3:9,.0f} kB the largest, {sum(found) / 1e6:9,.1f} MB"
-    )
+    return {
+        f"{name}: files": Quantity(len(found), ""),
+        f"{name}: largest": Quantity(max(found) / 1e3, "kB"),
+        f"{name}: together": Quantity(sum(found) / 1e6, "MB"),
+    }
 
 
-def main() -> None:
-    """Make, build, measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def all_sizes(out: Path) -> Round:
+    (board,) = (out / "boards").iterdir()
+    kinds = {
+        "the board": [board / "index.html"],
+        "charts": [board / "charts.html"],
+        "tasks, listed": [board / "tasks.html"],
+        "a task": (board / "tasks").iterdir(),
+        "one against the others": (board / "against").iterdir(),
+        "an entry": out.glob("entries/*/index.html"),
+        "dialogues, listed": out.glob("entries/*/dialogues.html"),
+        "dialogues, 25 to a page": out.glob("entries/*/dialogues-*.html"),
+        "bundles": out.glob("entries/*/*.tar.gz"),
+    }
+    found: Round = {}
+    for name, files in kinds.items():
+        found |= sizes(name, files)
+    return found
+
+
+def options(parser: ArgumentParser) -> None:
     parser.add_argument("--entries", type=int, default=200)
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--trials", type=int, default=1)
     parser.add_argument("--folder", type=Path)
-    args = parser.parse_args()
-    folder = args.folder or Path(tempfile.mkdtemp(prefix="bench-leaderboard-"))
-    store, out = folder / "store", folder / "site"
-    try:
-        tasks = make_tasks(args.tasks)
+
+
+@benchmark(
+    "leaderboard-site",
+    ratios=[Ratio("site to json, CPU", "site: CPU", "json: CPU")],
+    options=options,
+    rounds=5,
+)
+def leaderboard_site(given: Namespace) -> Iterator[Round]:
+    """Make the store once, then build its site in fresh processes."""
+    with tempfile.TemporaryDirectory(prefix="bench-leaderboard-") as temporary:
+        folder = given.folder or Path(temporary)
+        store, out = folder / "store", folder / "site"
         if not store.exists():
-            timed("store made", lambda: make_store(store, args.entries, tasks, args.trials))
-        standings = timed("standings", lambda: read_standings(store))
-        built = timed("site", lambda: build(store, standings, out, tasks))
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        print(f"peak memory {peak:.1f} GB")
-        print(f"{built.entries} entries, {built.dialogues:,} dialogues, {built.files:,} files")
-        (board,) = (out / "boards").iterdir()
-        sizes("board", [board / "index.html"])
-        sizes("charts", [board / "charts.html"])
-        sizes("tasks, listed", [board / "tasks.html"])
-        sizes("a task", (board / "tasks").iterdir())
-        sizes("one against the others", (board / "against").iterdir())
-        sizes("an entry", out.glob("entries/*/index.html"))
-        sizes("dialogues, listed", out.glob("entries/*/dialogues.html"))
-        sizes("dialogues", out.glob("entries/*/dialogues-*.html"))
-        sizes("bundles", out.glob("entries/*/*.tar.gz"))
-    finally:
-        if not args.folder:
-            shutil.rmtree(folder)
+            in_fresh_process(make, store, given.entries, given.tasks, given.trials)
+        for _ in range(given.rounds):
+            shutil.rmtree(out, ignore_errors=True)
+            found = in_fresh_process(build_site, store, out, given.tasks)
+            yield found | {"json: CPU": Quantity(read_json(store), "s")} | all_sizes(out)
 
 
 if __name__ == "__main__":
-    main()
+    main(leaderboard_site)

@@ -3,21 +3,21 @@
     python tests/benchmarks/bench_memory.py [--dialogues 15000] [--folder DIR]
 
 Dialogues of eight turns on the bundled tasks, whose prompts grow from 500 to about 4,000 tokens. The run is made first
-(1.3 GB on disk) and kept with `--folder`; then a process of its own does the work, so its peak memory is that of the
-whole process: libraries, tasks, trajectories and examples. To measure other code on the same run, put it in PYTHONPATH.
+(85 kB a dialogue) and kept with `--folder`; then a process of its own does the work, so its peak memory is that of the
+process with libraries, tasks, trajectories and examples. The baseline is the size of the run's file.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import resource
-import subprocess
-import sys
 import tempfile
-import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
+
+from bench import benchmark, main
+from records import Goal, Quantity, Ratio, Round
+from usage import in_fresh_process, now, peak_gb
 
 from colbench.config import RunConfig
 from colbench.messages import Sampled
@@ -40,23 +40,6 @@ START, HEARD = 500, 400
 """Tokens of the first prompt, and of what comes between two turns."""
 QUESTION = "What should it return if the list is empty, and does the last day count as late? " * 4
 MODEL, RUN = "model", "run"
-
-
-def main() -> None:
-    """Make the run, measure and print one line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--dialogues", type=int, default=15_000)
-    parser.add_argument("--folder", type=Path, help="where the run is made, or was made before")
-    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.measure:
-        measure(given.folder)
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = given.folder or Path(temporary)
-        if not (folder / RUN).exists():
-            make(folder, given.dialogues)
-        subprocess.run([sys.executable, __file__, "--measure", "--folder", folder], check=True)
 
 
 def make(folder: Path, dialogues: int) -> None:
@@ -100,11 +83,11 @@ def turns(reply: tuple[int, ...], chance: random.Random) -> Iterator[Turn]:
         prompt = (*prompt, *reply, *chance.choices(range(300, 600), k=HEARD))
 
 
-def measure(folder: Path) -> None:
-    """Do what the stage does, and print time and peak memory."""
-    start = time.perf_counter()
+def measure(folder: Path) -> Round:
+    """Do what the stage does, and return time and peak memory."""
+    before = now()
     data = load(DataSettings(), {"runs0": folder / RUN})
-    loaded = peak()
+    loaded = peak_gb()
     made = paired(
         data,
         chat_of(folder / MODEL, ModelSettings()),
@@ -115,18 +98,36 @@ def measure(folder: Path) -> None:
     )
     write(folder / "train.msgpack", made.train)
     write(folder / "held_out.msgpack", made.held_out)
-    prompts = [len(turn.prompt) for each in data.train for turn in each.sampled if turn]
-    print(
-        f"{len(data.train) + len(data.held_out):,} dialogues, prompts of up to {max(prompts):,} tokens "
-        f"(mean {sum(prompts) / len(prompts):,.0f}), {len(made.train):,} pairs: peak {peak():.2f} GB, "
-        f"{loaded:.2f} GB once read; {time.perf_counter() - start:.0f} s"
-    )
+    return {
+        "critic-data: peak memory": Quantity(peak_gb(), "GB"),
+        "critic-data: memory once read": Quantity(loaded, "GB"),
+        "critic-data: CPU": Quantity((now() - before).own, "s"),
+        "critic-data: dialogues": Quantity(len(data.train) + len(data.held_out), ""),
+        "critic-data: pairs": Quantity(len(made.train), ""),
+    }
 
 
-def peak() -> float:
-    """Return the peak memory of this process in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument("--dialogues", type=int, default=15_000)
+    parser.add_argument("--folder", type=Path, help="where the run is made, or was made before")
+
+
+@benchmark(
+    "memory",
+    ratios=[Ratio("peak to the size of the run", "critic-data: peak memory", "run: size")],
+    goals=[Goal("critic-data: peak memory", wanted=4.0)],
+    options=options,
+)
+def memory(given: Namespace) -> Iterator[Round]:
+    """Make the run once, then work on it in fresh processes."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.folder or Path(temporary)
+        if not (folder / RUN).exists():
+            in_fresh_process(make, folder, given.dialogues)
+        size = (folder / RUN / "rollouts.jsonl").stat().st_size / 1e9
+        for _ in range(given.rounds):
+            yield in_fresh_process(measure, folder) | {"run: size": Quantity(size, "GB")}
 
 
 if __name__ == "__main__":
-    main()
+    main(memory)

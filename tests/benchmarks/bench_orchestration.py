@@ -1,26 +1,29 @@
-"""What the harness costs: dialogues against a server with a fixed delay, in units of the ideal wall time.
+"""The cost of the harness: dialogues against a server with a delay, compared with the delays alone and a bare client.
 
-    python tests/benchmarks/bench_orchestration.py
+    python tests/benchmarks/bench_orchestration.py [fixed none random] [--dialogues 1000]
 
-The server runs in a process of its own and shares the machine. The ideal is the time that the delays alone
-take: dialogues x calls x delay / dialogues at once. Beside it, under random delays with the same mean, the
-schedule of the paper's released code: 128 dialogues in lock-step, each turn waiting for the slowest.
+`fixed`: the server takes 50 ms a call. The ideal is what the delays alone take: dialogues x calls x delay /
+dialogues at once; the bare client has the same calls with aiohttp and JSON, and nothing else. `none`: the server
+answers at once. `random`: delays with the same mean, for the harness and for the schedule of the paper's released code,
+which takes 128 dialogues in lock-step, so that each turn waits for the slowest. The server runs in a process of its own
+and shares the machine; each run of the harness has a fresh process, in which nothing is prepared yet.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import math
 import random
-import resource
 import tempfile
-import time
-from collections.abc import Callable, Coroutine
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
-import aiohttp  # noqa: F401 - start-up is not what is measured
+import aiohttp
+from bench import add_parts, benchmark, main
+from records import Goal, Quantity, Ratio, Round
 from serving import served
+from usage import Spent, in_fresh_process, now, peak_mb
 
 from colbench.cells import Cell, plan
 from colbench.config import RunConfig
@@ -39,6 +42,7 @@ Schedule = Callable[[str, list[Task], int], Coroutine[None, None, None]]
 TURNS = 5
 CALLS = 2 * TURNS - 1
 """Every turn but the last has a call for the agent and one for the human."""
+DELAYS = ("fixed", "none", "random")
 
 
 class Unscored:
@@ -49,7 +53,7 @@ class Unscored:
 
 
 def script(messages: list[Message]) -> str:
-    """Four questions, then an answer; as the human, one sentence."""
+    """Ask four questions, then answer; as the human, say one sentence."""
     if messages[0].role != "system":
         return "Yes, a sale on the last day still counts."
     asked = sum(message.role == "assistant" for message in messages)
@@ -70,7 +74,7 @@ class LogNormal:
 
 
 async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
-    """The harness itself: runner, chat clients, rollout file."""
+    """Run the harness itself: runner, chat clients, rollout file."""
     model = f"scripted@{url}"
     async with (
         ModelAgent(model, client="aiohttp") as agent,
@@ -97,7 +101,7 @@ async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
 
 
 async def lock_step(url: str, tasks: list[Task], concurrency: int) -> None:
-    """The released schedule: a batch of dialogues takes each turn together."""
+    """Run the released schedule: a batch of dialogues takes each turn together."""
     model = f"scripted@{url}"
     async with (
         ModelAgent(model, client="aiohttp") as agent,
@@ -126,40 +130,111 @@ async def _hear(human: ModelHuman, cell: Cell, dialogue: list[Message]) -> None:
     dialogue.append(await human.respond(cell.task, dialogue))
 
 
-def measure(
-    schedule: Schedule, tasks: list[Task], concurrency: int, delay: float | LogNormal
-) -> tuple[float, float]:
-    """Wall and CPU seconds of one schedule against a fresh server."""
+async def bare(url: str, tasks: list[Task], concurrency: int) -> None:
+    """Make the same calls, with a client that only sends and reads JSON."""
+    waiting = iter(tasks)
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+
+        async def ask(messages: list[dict[str, str]]) -> str:
+            body = {"model": "scripted", "messages": messages}
+            async with session.post(f"{url}/chat/completions", json=body) as response:
+                found = await response.json()
+                return str(found["choices"][0]["message"]["content"])
+
+        async def talk() -> None:
+            for task in waiting:
+                dialogue = [{"role": "user", "content": task.request}]
+                for call in range(CALLS):
+                    role = ("assistant", "user")[call % 2]
+                    system = [{"role": "system", "content": "You are an agent."}]
+                    said = await ask(system * (role == "assistant") + dialogue)
+                    dialogue.append({"role": role, "content": said})
+
+        await asyncio.gather(*(talk() for _ in range(concurrency)))
+
+
+def run(
+    schedule: Schedule, dialogues: int, concurrency: int, delay: float | LogNormal
+) -> tuple[Spent, float]:
+    """Return what one schedule took against a fresh server, and the most memory this process has had."""
+    bundled = resolve_tasks("bundled:backend")
+    tasks = distinguish(bundled[n % len(bundled)] for n in range(dialogues))
     with served(script, delay) as url:
-        wall, cpu = time.perf_counter(), time.process_time()
+        before = now()
         asyncio.run(schedule(url, tasks, concurrency))
-        return time.perf_counter() - wall, time.process_time() - cpu
+        return now() - before, peak_mb()
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def options(parser: ArgumentParser) -> None:
+    add_parts(parser, DELAYS)
     parser.add_argument("--dialogues", type=int, default=1000)
     parser.add_argument("--concurrency", type=int, default=128)
     parser.add_argument("--delay", type=float, default=0.05, help="seconds a call")
-    args = parser.parse_args()
-    bundled = resolve_tasks("bundled:backend")
-    tasks = distinguish(bundled[n % len(bundled)] for n in range(args.dialogues))
-    ideal = args.dialogues * CALLS * args.delay / args.concurrency
 
-    wall, cpu = measure(pipelined, tasks, args.concurrency, args.delay)
-    print(
-        f"{args.dialogues} dialogues of {TURNS} turns, {args.delay * 1000:.0f} ms a call, {args.concurrency} at once"
-    )
-    print(f"fixed delay    ideal {ideal:6.2f} s   harness {wall:6.2f} s   ratio {wall / ideal:.2f}")
-    print(f"               harness CPU {1000 * cpu / (args.dialogues * CALLS):.2f} ms a call")
-    wall, _ = measure(pipelined, tasks, args.concurrency, LogNormal(args.delay))
-    slow, _ = measure(lock_step, tasks, args.concurrency, LogNormal(args.delay))
-    print(
-        f"random delays  harness {wall:6.2f} s   lock-step {slow:6.2f} s   ratio {slow / wall:.2f}"
-    )
-    print(f"peak memory    {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+@benchmark(
+    "orchestration",
+    ratios=[
+        Ratio("harness to the ideal", "harness, fixed delay: wall", "ideal: wall", wanted=1.15),
+        Ratio(
+            "harness to the bare client, CPU",
+            "harness, fixed delay: CPU a call",
+            "bare client, fixed delay: CPU a call",
+        ),
+        Ratio(
+            "lock-step to the harness",
+            "lock-step, random delays: wall",
+            "harness, random delays: wall",
+            better="higher",
+        ),
+    ],
+    goals=[
+        Goal("harness, fixed delay: peak memory", wanted=150),
+        Goal("harness, no delay: agent turns a second", wanted=400, better="higher"),
+    ],
+    options=options,
+    quick="fixed --dialogues 200",
+)
+def orchestration(given: Namespace) -> Iterator[Round]:
+    """Measure each kind of delay in each round."""
+    kinds = {"fixed": fixed_delay, "none": no_delay, "random": random_delays}
+    for _ in range(given.rounds):
+        found: Round = {}
+        for delay in given.parts:
+            found |= kinds[delay](given)
+        yield found
+
+
+def fixed_delay(given: Namespace) -> Round:
+    count = given.dialogues
+    ideal = count * CALLS * given.delay / given.concurrency
+    harness, memory = in_fresh_process(run, pipelined, count, given.concurrency, given.delay)
+    least, _ = in_fresh_process(run, bare, count, given.concurrency, given.delay)
+    return {
+        "ideal: wall": Quantity(ideal, "s"),
+        "harness, fixed delay: wall": Quantity(harness.wall, "s"),
+        "harness, fixed delay: CPU a call": Quantity(1000 * harness.own / (count * CALLS), "ms"),
+        "harness, fixed delay: peak memory": Quantity(memory, "MB"),
+        "bare client, fixed delay: wall": Quantity(least.wall, "s"),
+        "bare client, fixed delay: CPU a call": Quantity(1000 * least.own / (count * CALLS), "ms"),
+    }
+
+
+def no_delay(given: Namespace) -> Round:
+    spent, _ = in_fresh_process(run, pipelined, given.dialogues, given.concurrency, 0.0)
+    rate = given.dialogues * TURNS / spent.wall
+    return {"harness, no delay: agent turns a second": Quantity(rate, "")}
+
+
+def random_delays(given: Namespace) -> Round:
+    sides = {"harness": pipelined, "lock-step": lock_step}
+    found: Round = {}
+    for name, schedule in sides.items():
+        delay = LogNormal(given.delay)
+        spent, _ = in_fresh_process(run, schedule, given.dialogues, given.concurrency, delay)
+        found[f"{name}, random delays: wall"] = Quantity(spent.wall, "s")
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    main(orchestration)

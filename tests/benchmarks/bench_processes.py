@@ -1,9 +1,8 @@
-"""What several processes gain and cost: the same runs with one process and with two or more, in turns.
+"""The gain and cost of several processes: the same runs with one process and with two or more, in turns.
 
     python tests/benchmarks/bench_processes.py [dialogues scoring rendering] [--processes 2] [--rounds 5] [--ray]
 
-With `--ray` the sides are so many processes, and as many nodes of a Ray cluster on this machine, each with one; what
-the cluster needs counts in `all`.
+With `--ray`, several processes are compared with as many nodes of a Ray cluster on this machine, each with one process.
 
 Where other programs use the cores, wall time says little; the CPU seconds do. `busiest` is the CPU of the process that
 has most to do, be it the run's own or a worker: with free cores, a run cannot be faster than that. Sandbox workers and
@@ -12,26 +11,25 @@ browsers count in `all`. Starting is told apart. The model server of `dialogues`
 
 from __future__ import annotations
 
-import argparse
 import os
-import statistics
 import tempfile
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from bench_orchestration import TURNS, script
+from bench import add_parts, benchmark, main
+from bench_orchestration import script
 from msgspec import Struct
+from records import Quantity, Ratio, Round
 from serving import served
+from usage import TICKS, in_fresh_process
 
 import colbench
 from colbench.evaluation import Observer
 
-TICKS = os.sysconf("SC_CLK_TCK")
 BUNDLED = 1000
 """Bundled tasks; more dialogues are further trials."""
 
@@ -41,9 +39,6 @@ class Where(Struct, frozen=True, kw_only=True):
 
     processes: int = 1
     nodes: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.nodes} nodes" if self.nodes else f"{self.processes}"
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -156,15 +151,14 @@ def measure_on_nodes(count: int, settings: dict[str, Any]) -> Cost:
 
 def run(where: Where, **settings: Any) -> Cost:
     """Run in a process in which nothing is prepared yet, and return what it cost."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-        if where.nodes:
-            return fresh.submit(measure_on_nodes, where.nodes, settings).result()
-        return fresh.submit(measure, settings | {"processes": where.processes}).result()
+    if where.nodes:
+        return in_fresh_process(measure_on_nodes, where.nodes, settings)
+    return in_fresh_process(measure, settings | {"processes": where.processes})
 
 
 @contextmanager
 def dialogues(count: int) -> Iterator[Callable[[Where], Cost]]:
-    """Dialogues of five turns with a model server that answers at once, on both sides; one answer for all."""
+    """Run dialogues of five turns with a model server that answers at once, on both sides; one answer for all."""
     with served(script, 0.0) as url:
         model = f"openai:scripted@{url}"
         args = {"client": "aiohttp"}
@@ -182,13 +176,13 @@ def dialogues(count: int) -> Iterator[Callable[[Where], Cost]]:
 
 @contextmanager
 def scoring(count: int) -> Iterator[Callable[[Where], Cost]]:
-    """The rule-based agent and human, whose answers are right and run in the sandbox."""
+    """Run the rule-based agent and human, whose answers are right and run in the sandbox."""
     yield lambda where: run(where, agent="interviewer", limit=count)
 
 
 @contextmanager
 def rendering(count: int) -> Iterator[Callable[[Where], Cost]]:
-    """The rule-based designer, whose pages are rendered and compared; each run has an empty store of renders."""
+    """Run the rule-based designer, whose pages are rendered and compared; each run has an empty store of renders."""
 
     def once(where: Where) -> Cost:
         with tempfile.TemporaryDirectory() as cache:
@@ -198,48 +192,52 @@ def rendering(count: int) -> Iterator[Callable[[Where], Cost]]:
     yield once
 
 
-LOADS = {"dialogues": (dialogues, 500), "scoring": (scoring, 300), "rendering": (rendering, 16)}
+LOADS = {"dialogues": (dialogues, 500), "scoring": (scoring, 300), "rendering": (rendering, 4)}
+QUANTITIES = {"wall": "wall", "all CPU": "everything", "busiest": "busiest", "starting": "starting"}
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("loads", nargs="*", default=list(LOADS), metavar="LOAD")
+def options(parser: ArgumentParser) -> None:
+    add_parts(parser, LOADS)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--count", type=int, help="dialogues of a run")
     parser.add_argument("--ray", action="store_true")
-    args = parser.parse_args()
-    sides = (Where(), Where(processes=args.processes))
-    if args.ray:
-        sides = (Where(processes=args.processes), Where(nodes=args.processes))
-    for load in args.loads:
-        make, usual = LOADS[load]
-        count = args.count or usual
-        with make(count) as once:
-            rounds = [(once(sides[0]), once(sides[1])) for _ in range(args.rounds)]
-        show(load, count, sides, rounds)
+    parser.add_argument("--count", type=int, help="dialogues of a run")
 
 
-def show(
-    load: str, count: int, sides: tuple[Where, Where], rounds: list[tuple[Cost, Cost]]
-) -> None:
-    """Print the medians of both sides, and the medians of the ratios of the rounds with their spread."""
-    print(f"{load}: {count} dialogues, {len(rounds)} rounds; seconds, medians")
-    print(f"{'processes':>10}{'wall':>9}{'all':>9}{'busiest':>9}{'starting':>9}{'ceiling':>16}")
-    for side, where in enumerate(sides):
-        costs = [each[side] for each in rounds]
-        names = Cost.__struct_fields__
-        medians = {name: statistics.median(getattr(cost, name) for cost in costs) for name in names}
-        ceiling = f"{count / medians['busiest']:.0f} dialogues/s"
-        print(f"{where!s:>10}", *(f"{medians[name]:8.2f}" for name in names), f"{ceiling:>15}")
-    for name in ("wall", "everything", "busiest"):
-        ratios = sorted(getattr(many, name) / getattr(one, name) for one, many in rounds)
-        middle = statistics.median(ratios)
-        print(f"  {name}: x {middle:.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
-    if load == "dialogues":
-        print(f"  a dialogue has {TURNS} turns of the agent", flush=True)
+@benchmark(
+    "processes",
+    ratios=[
+        Ratio(
+            f"{load}, {title}, {quantity}",
+            f"{load}, {side}: {quantity}",
+            f"{load}, {base}: {quantity}",
+        )
+        for title, side, base in (
+            ("several processes to one", "several processes", "one process"),
+            ("nodes to processes", "several nodes", "several processes"),
+        )
+        for load in LOADS
+        for quantity in ("busiest", "all CPU", "wall")
+    ],
+    options=options,
+)
+def processes(given: Namespace) -> Iterator[Round]:
+    """Run each load with one process and with several, or with several and on as many nodes."""
+    sides = {"one process": Where(), "several processes": Where(processes=given.processes)}
+    if given.ray:
+        del sides["one process"]
+        sides["several nodes"] = Where(nodes=given.processes)
+    for _ in range(given.rounds):
+        found: Round = {}
+        for load in given.parts:
+            make, usual = LOADS[load]
+            with make(given.count or usual) as once:
+                for side, where in sides.items():
+                    cost = once(where)
+                    for quantity, field in QUANTITIES.items():
+                        value = Quantity(getattr(cost, field), "s")
+                        found[f"{load}, {side}: {quantity}"] = value
+        yield found
 
 
 if __name__ == "__main__":
-    main()
+    main(processes)

@@ -1,57 +1,61 @@
-"""Pages a second: the renderer beside Firefox as the released code drives it, and beside plain Playwright.
+"""Pages a second: the renderer, Firefox as the released code drives it, and plain Playwright.
 
-    python tests/benchmarks/bench_renderer.py FRONTEND.JSONL [--memory]
+    python tests/benchmarks/bench_renderer.py [playwright firefox cached-firefox memory] [--pages 60] [--bundled]
 
-The ways, one after the other, on the same real pages, each warmed up with one page:
+The ways take turns on the same pages, each warmed up with one page: those of real rows, `frontend.jsonl` in the folder
+of COLBENCH_OFFICIAL_DATA, or with `--bundled` those of bundled tasks.
 Firefox: a reused window, the page from a file, the full stylesheet from a server on this machine, a picture of
-the full page; once with the stylesheet read anew for each page, once with it kept in Firefox's memory.
+the full page; once with the stylesheet read again for each page, once with it kept in Firefox's memory.
 Playwright: a fresh context for each page, the full stylesheet, Playwright's own picture.
 Renderer: as runs use it, blocks included, with an empty store.
-Every way gets the pictures that pages ask for from the same code. `--memory` renders 2,000 pages in a row and
-samples the memory of driver and browser (PSS).
+Every way gets the pictures that pages ask for from the same code. `memory` renders 400 pages a round with one renderer
+and samples the memory of driver and browser (PSS).
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import re
 import shutil
 import tempfile
 import threading
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote, urlsplit
 
-import msgspec
+from bench import add_parts, benchmark, main
+from data import frontend_pages, no_frontend_rows
 from marionette import firefox
-from playwright.async_api import Browser, Route, async_playwright
+from records import Quantity, Ratio, Round
+from usage import Spent, memory_mb, now
 
-from colbench.pages.extract import extract_page
+from colbench.errors import UserError
 from colbench.sandbox.browser import Renderer, find_browser
 from colbench.sandbox.browser.assets import respond
 from colbench.sandbox.browser.assets.vendored import unpacked
 from colbench.sandbox.browser.processes import family
 
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Route
+
 REMOTE = re.compile(r"https?://[^\s\"'()<>]+")
 CACHED = "/cached"
-MEMORY_RENDERS, MEMORY_SAMPLES = 2000, 20
-
-
-class Speed(NamedTuple):
-    """How fast pages were rendered."""
-
-    pages_a_second: float
-    cpu_milliseconds: float
+MEMORY_RENDERS = 400
+AT_ONCE = 4
+OURS, PLAYWRIGHT = "renderer", "Playwright"
+FIREFOX = "Firefox"
+CACHED_FIREFOX = "Firefox, stylesheet kept"
+Way = Callable[[list[str]], Awaitable[Spent]]
 
 
 class Answers(BaseHTTPRequestHandler):
-    """What pages ask of the network, from this machine."""
+    """Serves what pages ask of the network, from this machine."""
 
     def do_GET(self) -> None:  # the name that http.server calls
         content, kind = answer(parse_qs(urlsplit(self.path).query)["url"][0])
@@ -69,7 +73,7 @@ class Answers(BaseHTTPRequestHandler):
 
 
 def answer(url: str) -> tuple[bytes, str]:
-    """The full stylesheet or a drawn picture, with its type; empty for anything else."""
+    """Return the full stylesheet or a drawn picture, with its type; empty for anything else."""
     if "tailwind" in url:
         return unpacked("tailwind-2.2.19.min.css"), "text/css"
     asset = respond(url)
@@ -78,18 +82,24 @@ def answer(url: str) -> tuple[bytes, str]:
 
 @contextmanager
 def served() -> Iterator[str]:
-    """The address under which the answers are."""
+    """Yield the address under which the answers are."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
 
 
-def with_firefox(pages: list[str], kept: str) -> Speed:
-    """How fast a reused window of Firefox is; `kept` is where answers may be kept, or not."""
-    program = shutil.which("firefox-esr") or shutil.which("firefox")
-    if program is None:
-        raise SystemExit("there is no firefox-esr to compare with: apt-get install firefox-esr")
+def firefox_program() -> str | None:
+    return shutil.which("firefox-esr") or shutil.which("firefox")
+
+
+async def with_firefox(pages: list[str], kept: str) -> Spent:
+    """Picture pages in a reused window of Firefox; `kept` is where answers may be kept, or not."""
+    return await asyncio.to_thread(_with_firefox, pages, kept)
+
+
+def _with_firefox(pages: list[str], kept: str) -> Spent:
+    program = firefox_program() or ""
     with served() as address, tempfile.TemporaryDirectory() as folder, firefox(program) as browser:
         urls, place = [], f"{address}{kept}/?url="
         for number, page in enumerate(pages):
@@ -97,24 +107,26 @@ def with_firefox(pages: list[str], kept: str) -> Speed:
             path.write_text(REMOTE.sub(lambda found: place + quote(found[0], safe=""), page))
             urls.append(path.as_uri())
         browser.picture(urls[0])
-        speed = stopwatch(len(urls))
+        before = now()
         for url in urls:
             browser.picture(url)
-        return speed()
+        return now() - before
 
 
-async def with_playwright(pages: list[str], at_once: int) -> Speed:
-    """Pages a second of fresh contexts in Chromium, with the full stylesheet."""
+async def with_playwright(pages: list[str]) -> Spent:
+    """Picture pages in fresh contexts of Chromium, with the full stylesheet."""
+    from playwright.async_api import async_playwright
+
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=find_browser())
         try:
-            return await rate(lambda page: naive_picture(browser, page), pages, at_once)
+            return await rate(lambda page: naive_picture(browser, page), pages, 1)
         finally:
             await browser.close()
 
 
 async def naive_picture(browser: Browser, page: str) -> bytes:
-    """A page as one would picture it at first."""
+    """Picture a page as one would at first."""
 
     async def fulfil(route: Route) -> None:
         if route.request.url == "https://page.invalid/":
@@ -133,11 +145,11 @@ async def naive_picture(browser: Browser, page: str) -> bytes:
         await context.close()
 
 
-async def with_renderer(pages: list[str], at_once: int) -> Speed:
-    """Pages a second of the renderer."""
+async def with_renderer(pages: list[str]) -> Spent:
+    """Render pages as runs do."""
     with tempfile.TemporaryDirectory() as folder:
-        async with Renderer(workers=at_once, cache=Path(folder)) as renderer:
-            return await rate(lambda page: rendered(renderer, page), pages, at_once)
+        async with Renderer(workers=AT_ONCE, cache=Path(folder)) as renderer:
+            return await rate(lambda page: rendered(renderer, page), pages, AT_ONCE)
 
 
 async def rendered(renderer: Renderer, page: str) -> None:
@@ -145,103 +157,92 @@ async def rendered(renderer: Renderer, page: str) -> None:
         raise AssertionError("a page was not rendered")
 
 
-async def rate(work: Callable[[str], Awaitable[object]], pages: list[str], at_once: int) -> Speed:
-    """Pages a second, after a first page that is not counted."""
+async def rate(work: Callable[[str], Awaitable[object]], pages: list[str], at_once: int) -> Spent:
+    """Return what all pages take, after a first page that is not counted."""
     await work(pages[0] + "<!-- first -->")
     queue = iter(pages)
 
-    async def work_off() -> None:
+    async def work_through() -> None:
         for page in queue:
             await work(page)
 
-    speed = stopwatch(len(pages))
-    await asyncio.gather(*(work_off() for _ in range(at_once)))
-    return speed()
+    before = now()
+    await asyncio.gather(*(work_through() for _ in range(at_once)))
+    return now() - before
 
 
-def stopwatch(pages: int) -> Callable[[], Speed]:
-    """Starts now; what it returns says how fast so many pages were when it is called."""
-    wall, busy = time.perf_counter(), cpu()
-    return lambda: Speed(pages / (time.perf_counter() - wall), 1000 * (cpu() - busy) / pages)
+async def memory(renderer: Renderer, pages: list[str], number: int) -> Round:
+    """Return the most that driver and browser take while pages are rendered."""
+    first = number * MEMORY_RENDERS
+    batch = [f"{pages[n % len(pages)]}<!-- {n} -->" for n in range(first, first + MEMORY_RENDERS)]
+    rendering = asyncio.gather(*(rendered(renderer, page) for page in batch))
+    highest = 0.0
+    while not rendering.done():
+        highest = max(highest, memory_mb(family(os.getpid())[1:]))
+        await asyncio.wait({rendering}, timeout=0.5)
+    await rendering
+    return {"renderer: memory, highest of 400 renders": Quantity(highest, "MB")}
 
 
-async def memory(pages: list[str], at_once: int, count: int) -> list[int]:
-    """MB that driver and browser take, sampled while `count` pages are rendered."""
-    samples = []
-    with tempfile.TemporaryDirectory() as folder:
-        async with Renderer(workers=at_once, cache=Path(folder)) as renderer:
-            step = count // MEMORY_SAMPLES
-            for start in range(0, count, step):
-                batch = [f"{pages[n % len(pages)]}<!-- {n} -->" for n in range(start, start + step)]
-                rendering = asyncio.gather(*(rendered(renderer, page) for page in batch))
-                highest = 0
-                while not rendering.done():
-                    highest = max(highest, sum(map(proportional, family(os.getpid())[1:])))
-                    await asyncio.wait({rendering}, timeout=0.5)
-                await rendering
-                samples.append(highest // 1024)
-    return samples
+WAYS: dict[str, tuple[str, Way]] = {
+    "playwright": (PLAYWRIGHT, with_playwright),
+    "firefox": (FIREFOX, partial(with_firefox, kept="")),
+    "cached-firefox": (CACHED_FIREFOX, partial(with_firefox, kept=CACHED)),
+}
 
 
-def cpu() -> float:
-    """Seconds of processor time so far, of this process, of all below it, and of those that these saw end."""
-    return sum(map(times, family(os.getpid()))) / os.sysconf("SC_CLK_TCK")
-
-
-def times(pid: int) -> int:
-    """Clock ticks of a process and its ended children."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return sum(map(int, fields[11:15]))
-
-
-def proportional(pid: int) -> int:
-    """Kilobytes that a process has, what it shares divided by how many share it."""
-    try:
-        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    return int(re.findall(r"^Pss:\s+(\d+)", text, re.M)[0])
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rows", type=Path, help="real frontend rows")
+def options(parser: ArgumentParser) -> None:
+    add_parts(parser, [*WAYS, "memory"])
     parser.add_argument("--pages", type=int, default=60)
-    parser.add_argument("--at-once", type=int, default=4)
-    parser.add_argument("--memory", action="store_true", help="sample memory over many renders too")
-    parser.add_argument("--renders", type=int, default=MEMORY_RENDERS, help="how many for --memory")
-    args = parser.parse_args()
-    rows = [msgspec.json.decode(line) for line in args.rows.read_bytes().splitlines()]
-    shown = [page for row in rows if (page := extract_page(row["ground_truth"]))]
-    pages = shown[: args.pages]
+    parser.add_argument("--bundled", action="store_true", help="pages of bundled tasks")
 
-    ways: dict[str, Callable[[], Speed]] = {
-        "Firefox, stylesheet read each time": lambda: with_firefox(pages, ""),
-        "Firefox, stylesheet kept": lambda: with_firefox(pages, CACHED),
-        "Playwright, fresh context, full CSS": lambda: asyncio.run(with_playwright(pages, 1)),
-        f"renderer, {args.at_once} at once": lambda: asyncio.run(
-            with_renderer(pages, args.at_once)
-        ),
-    }
-    print(f"{len(pages)} real pages                        pages/s   CPU ms a page")
-    speeds = []
-    for name, way in ways.items():
-        speeds.append(way())
-        print(f"{name:<36}{speeds[-1].pages_a_second:7.2f}   {speeds[-1].cpu_milliseconds:7.0f}")
-    *others, ours = speeds
-    ratios = [f"{ours.pages_a_second / other.pages_a_second:.1f} times" for other in others]
-    print("the renderer is", ", ".join(ratios), "as fast")
-    if args.memory:
-        taken = asyncio.run(memory(shown, args.at_once, args.renders))
-        print(
-            f"memory of driver and browser over {args.renders} renders, the highest of each twentieth (MB):"
-        )
-        print(*taken)
+
+def missing(given: Namespace) -> str:
+    """Return what this machine lacks, or an empty text."""
+    try:
+        find_browser()
+    except UserError as error:
+        return str(error)
+    if any("firefox" in part for part in given.parts) and firefox_program() is None:
+        return "there is no firefox-esr: apt-get install firefox-esr"
+    return "" if given.bundled else no_frontend_rows()
+
+
+def times_as_fast(way: str, wanted: float | None = None) -> Iterator[Ratio]:
+    yield Ratio(
+        f"times as fast as {way}", f"{way}: wall a page", f"{OURS}: wall a page", "higher", wanted
+    )
+    yield Ratio(f"CPU to {way}", f"{OURS}: CPU a page", f"{way}: CPU a page")
+
+
+@benchmark(
+    "renderer",
+    ratios=[
+        *times_as_fast(PLAYWRIGHT, wanted=4.0),
+        *times_as_fast(FIREFOX, wanted=3.0),
+        *times_as_fast(CACHED_FIREFOX),
+    ],
+    options=options,
+    quick="playwright --bundled --pages 6",
+    needs=missing,
+)
+async def renderer(given: Namespace) -> AsyncIterator[Round]:
+    """Have the renderer and the other ways take turns."""
+    pages = frontend_pages(given.pages, bundled=given.bundled)
+    with tempfile.TemporaryDirectory() as folder:
+        async with Renderer(workers=AT_ONCE, cache=Path(folder)) as lasting:
+            for number in range(given.rounds):
+                ways = [WAYS[part] for part in given.parts if part in WAYS]
+                found: Round = {}
+                for name, way in [(OURS, with_renderer), *ways]:
+                    spent = await way(pages)
+                    found[f"{name}: pages a second"] = Quantity(len(pages) / spent.wall, "")
+                    found[f"{name}: wall a page"] = Quantity(1000 * spent.wall / len(pages), "ms")
+                    found[f"{name}: CPU a page"] = Quantity(1000 * spent.cpu / len(pages), "ms")
+                if "memory" in given.parts:
+                    found |= await memory(lasting, pages, number)
+                yield found
 
 
 if __name__ == "__main__":
-    main()
+    main(renderer)

@@ -1,34 +1,45 @@
-"""Memory and time of the commands over a run of a million dialogues.
+"""Memory and time of the commands over a run of many dialogues.
 
-    python tests/benchmarks/bench_scaling.py RUN FOLDER [--other RUN] [--dialogues 1000000] [--commands report,list,…]
+    python tests/benchmarks/bench_scaling.py [report resume merge …] [--dialogues 1000000] [--folder F] [--run RUN]
 
-RUN is a real run with one trial of each task. Its dialogues are written again as further trials, with keys and
-seeds of their own, until there are enough (7 GB for a million); the last 10 are left out where the run is resumed, so
-that there is something to do. `compare` needs another run on the same tasks. FOLDER keeps what is made. Each command is
-a process of its own, of which the greatest resident size is measured, its children's not included.
+The run is a real one with one trial of each task, that of `--run` or else the interviewer's on 100 bundled backend
+tasks. Its dialogues are written again as further trials, with keys and seeds of their own, until there are enough (7 GB
+for a million); before it is resumed, the last 10 are taken away, so that it has something to do. F keeps what is made.
+`compare` and `page` need `--other`, another run on the same tasks. Each command is a process of its own, of which the
+greatest resident size is measured, its children's not included. The baseline is what Python's own json takes to read
+the file once.
 """
 
 from __future__ import annotations
 
-import argparse
+import json
 import os
 import shutil
 import sys
+import tempfile
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
+from bench import add_parts, benchmark, main
 from msgspec.structs import replace
+from records import Quantity, Ratio, Round
+from usage import in_fresh_process, now
 
+import colbench
 from colbench.config import RunConfig
 from colbench.flags import command_flags
 from colbench.rollout import Rollout, cell_key, cell_seed, encode_rollout, iter_rollouts
 from colbench.run_folder import RunFolder, RunRecord
 
 LEFT = 10
-"""Dialogues that are not written."""
+"""Dialogues that a resumed run has to have."""
+LONGEST = 2**24
+"""Bytes of their lines at most."""
 SHARDS = 4
+USUAL = ("report", "resume", "merge", "score")
+COMMANDS = (*USUAL, "list", "failed", "task", "export", "compare", "page", "pack", "verify")
 SUBMISSION = """
 name = "Measured"
 organisation = "ColBench"
@@ -43,32 +54,6 @@ trained_on_colbench = false
 human_in_the_loop = false
 tools = "none"
 """
-
-
-def main() -> None:
-    """Make the runs, run the commands on them and print a line for each."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--other", type=Path)
-    parser.add_argument("--dialogues", type=int, default=1_000_000)
-    parser.add_argument("--commands", default="report,resume,merge,score")
-    given = parser.parse_args()
-    whole = made(given.run, given.folder / "whole", given.dialogues)
-    if given.other:
-        made(given.other, given.folder / "other", given.dialogues)
-    size = whole.rollouts_path.stat().st_size / 1e9
-    print(f"{given.dialogues:,} dialogues, {size:.2f} GB", flush=True)
-    for name in given.commands.split(","):
-        measure(name, arguments(name, whole, given.folder))
-
-
-def made(run: Path, path: Path, dialogues: int) -> RunFolder:
-    """Return the run of many trials in a folder, which is written once."""
-    folder = RunFolder(path)
-    if not path.exists():
-        make(RunFolder(run), folder, dialogues)
-    return folder
 
 
 def make(source: RunFolder, target: RunFolder, dialogues: int) -> None:
@@ -104,7 +89,7 @@ def arguments(name: str, whole: RunFolder, folder: Path) -> list[str]:
     """Return the command line of a command, after making what it needs."""
     run, other, bundle = str(whole.path), str(folder / "other"), str(folder / "bundle")
     if name == "resume":
-        shorten(whole)
+        shorten(whole.rollouts_path)
         return ["eval", *command_flags(whole.record().config), "--out", run]
     if name == "merge":
         shutil.rmtree(folder / "merged", ignore_errors=True)
@@ -128,14 +113,17 @@ def arguments(name: str, whole: RunFolder, folder: Path) -> list[str]:
         "export": ["view", run, "--export", str(folder / "pages")],
         "compare": ["compare", run, other, "--json"],
         "page": ["compare", run, other, "--html", str(folder / "compare.html"), "--overwrite"],
-        "verify": ["verify", bundle, "--tasks", whole.record().tasks.source],
+        "verify": ["verify", bundle, "--out", f"{bundle}.verified"],
     }[name]
 
 
-def shorten(run: RunFolder) -> None:
-    """Remove the last dialogues of a run."""
-    places = [place for place, _ in islice(run.latest(), LEFT)]
-    os.truncate(run.rollouts_path, places[-1])
+def shorten(file: Path) -> None:
+    """Take away the last dialogues."""
+    with file.open("rb+") as lines:
+        size = lines.seek(0, os.SEEK_END)
+        lines.seek(max(0, size - LONGEST))
+        left = lines.read().splitlines(keepends=True)[-LEFT:]
+        lines.truncate(size - sum(map(len, left)))
 
 
 def divide(whole: RunFolder, shards: list[Path]) -> None:
@@ -154,8 +142,8 @@ def divide(whole: RunFolder, shards: list[Path]) -> None:
         file.close()
 
 
-def measure(name: str, argv: list[str]) -> None:
-    """Run a command and print its time and its greatest resident size."""
+def measure(name: str, argv: list[str]) -> Round:
+    """Run a command and return its time and its greatest resident size. Raises ChildProcessError if it fails."""
     start = time.perf_counter()
     child = os.posix_spawn(
         sys.executable,
@@ -165,11 +153,13 @@ def measure(name: str, argv: list[str]) -> None:
     )
     _, status, usage = os.wait4(child, 0)
     wall = time.perf_counter() - start
-    print(
-        f"{name:8} {wall:7.1f} s wall, {usage.ru_utime + usage.ru_stime:7.1f} s CPU, "
-        f"{usage.ru_maxrss / 1024:7.0f} MB, exit code {os.waitstatus_to_exitcode(status)}",
-        flush=True,
-    )
+    if status:
+        raise ChildProcessError(f"exit code {os.waitstatus_to_exitcode(status)}: {argv}")
+    return {
+        f"{name}: wall": Quantity(wall, "s"),
+        f"{name}: CPU": Quantity(usage.ru_utime + usage.ru_stime, "s"),
+        f"{name}: peak memory": Quantity(usage.ru_maxrss / 1024, "MB"),
+    }
 
 
 def quiet() -> list[tuple[int, int, str, int, int]]:
@@ -177,5 +167,68 @@ def quiet() -> list[tuple[int, int, str, int, int]]:
     return [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
 
 
+def play(out: Path) -> None:
+    """Make a run."""
+    colbench.evaluate(agent="interviewer", tasks="bundled:backend", limit=100, out=out)
+
+
+def read_json(file: Path) -> float:
+    """Return the CPU seconds that reading a file takes."""
+    before = now()
+    with file.open("rb") as lines:
+        for line in lines:
+            json.loads(line)
+    return (now() - before).own
+
+
+def options(parser: ArgumentParser) -> None:
+    add_parts(parser, COMMANDS, USUAL)
+    parser.add_argument("--dialogues", type=int, default=20_000)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--run", type=Path)
+    parser.add_argument("--other", type=Path)
+
+
+def missing(given: Namespace) -> str:
+    alone = {"compare", "page"} & set(given.parts) and given.other is None
+    return "--other names no run to compare with" if alone else ""
+
+
+def run_of_many(source: Path, path: Path, dialogues: int) -> RunFolder:
+    """Return the run of many trials in a folder, which is written once."""
+    folder = RunFolder(path)
+    if not path.exists():
+        make(RunFolder(source), folder, dialogues)
+    return folder
+
+
+@benchmark(
+    "scaling",
+    ratios=[Ratio(f"{name} to json, CPU", f"{name}: CPU", "json: CPU") for name in COMMANDS],
+    options=options,
+    quick="report --dialogues 2000",
+    needs=missing,
+)
+def scaling(given: Namespace) -> Iterator[Round]:
+    """Make the runs once, then measure each command in each round."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.folder or Path(temporary)
+        played = given.run or folder / "played"
+        if not played.exists():
+            in_fresh_process(play, played)
+        whole = run_of_many(played, folder / "whole", given.dialogues)
+        if given.other:
+            run_of_many(given.other, folder / "other", given.dialogues)
+        size = whole.rollouts_path.stat().st_size
+        for _ in range(given.rounds):
+            found = {
+                "rollouts.jsonl: size": Quantity(size / 1e6, "MB"),
+                "json: CPU": Quantity(read_json(whole.rollouts_path), "s"),
+            }
+            for name in given.parts:
+                found |= measure(name, arguments(name, whole, folder))
+            yield found
+
+
 if __name__ == "__main__":
-    main()
+    main(scaling)

@@ -1,29 +1,29 @@
-"""Training on pairs: our trainer beside TRL's `DPOTrainer`, and without each of its savings.
+"""Training on pairs: our trainer and TRL's `DPOTrainer`, and ours without each of its savings.
 
-    python tests/benchmarks/bench_trainer.py [--rounds 3] [--batch 2] [--shortest 300] [--longest 1200] …
+    python tests/benchmarks/bench_trainer.py [--rounds 3] [--without-once] [--batch 2] [--longest 1200] …
 
 A small Llama with random weights and a vocabulary of 128,256, pairs of dialogues of several turns, float32 on the CPU.
 Before anything is measured, both train a tiny model for six steps; it is an error if a loss or the norm of a gradient
-is not the same. Then each contestant runs in a process of its own. Ours and TRL at its best take turns, and the median
-of the rounds counts, with the range behind it; the others run once.
+is not the same. Then each contestant runs in a process of its own, in one thread. Ours and TRL at its best take turns
+in all rounds; the others run in the first one.
 
 Tokens per second are the pairs' own, padding not counted, in the optimiser steps after the first. Memory is the peak
 of the process (ru_maxrss) until the last step is done, reference log-probabilities included; "above the model" is what
 comes on top of libraries, data and model. All recompute activations, and have the same optimiser and schedule.
 TRL's best: reference log-probabilities computed beforehand, micro-batches of one pair, which has the least padding and
 memory. `padding_free` is without effect in TRL 1.16, and DPO has no packing. TRL's default is all pairs of a device at
-once (8), a second model beside the first, and sequences cut at 1,024 tokens, which would not be the same task.
+once (8), a second model next to the first, and sequences cut at 1,024 tokens, which would not be the same task.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import statistics
-import sys
-from typing import Any
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from importlib.util import find_spec
 
+from bench import benchmark, main
 from msgspec import structs
+from records import Quantity, Ratio, Round
 from trainers import Contestant, Job, Measured, in_child
 
 TINY = Job(
@@ -40,16 +40,18 @@ TINY = Job(
     learning_rate=3e-3,
 )
 TOLERANCE = 1e-3
+OURS, TRL = "ours", "TRL, 1 pair at a time"
+USUAL = Job(shortest=300, longest=1200, batch=2, steps=2)
 SMALL = ("hidden", "intermediate", "layers", "heads", "shortest", "longest", "batch", "steps")
 
 
 def contestants(batch: int) -> tuple[dict[str, Contestant], dict[str, Contestant]]:
-    """Those that are compared, of which the first is ours, and those that run once."""
+    """Return those that are compared, of which the first is ours, and those that run once."""
     ours = Contestant(trainer="ours", share=True, rows=16_384)
     trl = Contestant(trainer="trl")
     compared = {
-        "**ours**": ours,
-        "TRL, 1 pair at a time": trl,
+        OURS: ours,
+        TRL: trl,
     }
     once = {
         f"TRL, all {batch} pairs at once": structs.replace(trl, micro=batch),
@@ -78,56 +80,52 @@ def check() -> None:
             pairs = zip(ours_, theirs, strict=True)
             if any(abs(x - y) > TOLERANCE * max(1, abs(x)) for x, y in pairs):
                 raise SystemExit(f"not the same: ours {ours_}, TRL {theirs} ({other})")
-    print(f"same losses as TRL's: {', '.join(f'{loss:.4f}' for loss in expected.losses)}\n")
 
 
-def main() -> None:
-    """Check, measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3)
+def in_figures(name: str, found: Measured) -> Round:
+    return {
+        f"{name}: tokens a second of CPU": Quantity(found.cpu_rate, ""),
+        f"{name}: tokens a second": Quantity(found.rate, ""),
+        f"{name}: memory above the model": Quantity(found.above / 1e9, "GB"),
+        f"{name}: peak memory": Quantity(found.peak / 1e9, "GB"),
+    }
+
+
+def options(parser: ArgumentParser) -> None:
     parser.add_argument("--without-once", action="store_true", help="only what is compared")
-    usual = Job(shortest=300, longest=1200, batch=2, steps=2)
     for name in SMALL:
-        parser.add_argument(f"--{name}", type=int, default=getattr(usual, name))
-    given = parser.parse_args()
-    job = structs.replace(usual, **{name: getattr(given, name) for name in SMALL})
+        parser.add_argument(f"--{name}", type=int, default=getattr(USUAL, name))
+
+
+def missing(_: Namespace) -> str:
+    return "" if find_spec("trl") else "TRL is not installed: pip install trl"
+
+
+@benchmark(
+    "trainer",
+    ratios=[
+        Ratio(f"ours to TRL, {quantity}", f"{OURS}: {quantity}", f"{TRL}: {quantity}", better, goal)
+        for quantity, better, goal in (
+            ("tokens a second of CPU", "higher", 1.5),
+            ("memory above the model", "lower", 0.5),
+            ("peak memory", "lower", 0.5),
+        )
+    ],
+    options=options,
+    needs=missing,
+)
+def trainer(given: Namespace) -> Iterator[Round]:
+    """Check that both compute the same, then measure."""
+    job = structs.replace(USUAL, **{name: getattr(given, name) for name in SMALL})
     check()
     compared, once = contestants(job.batch)
-    found: dict[str, list[Measured]] = {name: [] for name in {**compared, **once}}
-    print(f"load before: {os.getloadavg()[0]:.1f}")
     for number in range(given.rounds):
-        several = compared if number or given.without_once else {**compared, **once}
+        found: Round = {}
+        several = compared if number or given.without_once else compared | once
         for name, contestant in several.items():
-            print(f"round {number + 1}: {name}", file=sys.stderr)
-            found[name].append(in_child(job, contestant))
-    print(f"load after: {os.getloadavg()[0]:.1f}; {job}\n")
-    _print({name: each for name, each in found.items() if each})
-
-
-def _print(found: dict[str, list[Measured]]) -> None:
-    ours = next(iter(found.values()))
-    print("| | tokens/s | | tokens a second of CPU | above the model, GB | | whole peak, GB | |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, runs in found.items():
-        cells = [name]
-        for key in ("rate", "cpu_rate", "above", "peak"):
-            unit = 1e9 if key in ("above", "peak") else 1
-            values = [getattr(each, key) / unit for each in runs]
-            cells.append(_range(values))
-            if key != "cpu_rate":
-                base = statistics.median(getattr(each, key) / unit for each in ours)
-                cells.append(f"{statistics.median(values) / base:.2f} x")
-        print(f"| {' | '.join(cells)} |")
-
-
-def _range(values: list[float]) -> str:
-    middle: Any = statistics.median(values)
-    digits = 2 if middle < 100 else 0
-    text = f"{middle:.{digits}f}"
-    if len(values) > 1:
-        text += f" ({min(values):.{digits}f} to {max(values):.{digits}f})"
-    return text
+            found |= in_figures(name, in_child(job, contestant))
+        yield found
 
 
 if __name__ == "__main__":
-    main()
+    main(trainer)

@@ -1,11 +1,11 @@
-"""Training on pairs of 8k tokens a side on a GPU, at the shape of Llama 3.1 8B: our trainer beside TRL's `DPOTrainer`.
+"""Training on pairs of 8k tokens a side on a GPU, at the shape of Llama 3.1 8B: our trainer and TRL's `DPOTrainer`.
 
     python tests/benchmarks/bench_trainer_gpu.py [--full] [--optimizer paged_adamw_8bit] [--attention flash_attention_2]
     python tests/benchmarks/bench_trainer_gpu.py --tiny        (on the CPU: shows that it runs, and nothing else)
 
 Weights are random, so nothing is downloaded. LoRA adapts a bfloat16 model; `--full` trains all weights, kept in float32
 (32 GB, as much again for gradients, 16 GB for an 8-bit optimiser). Each contestant has a process of its own; one that
-fails, for want of memory or else, is named and the rest goes on. Memory is torch.cuda.max_memory_allocated.
+fails, for want of memory or else, is named and left out. Memory is torch.cuda.max_memory_allocated.
 
 Model FLOP utilisation is what the pairs need at least, a second, over what the device can do at most. What they need:
 
@@ -21,12 +21,16 @@ bfloat16, from the table below or `--peak`.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
-from typing import Any
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from importlib.util import find_spec
 
+from bench import benchmark, main
 from msgspec import structs
-from trainers import Contestant, Job, Measured, in_child, in_order
+from records import Quantity, Ratio, Round
+from trainers import Contestant, Job, in_child, in_order
 
 TERAFLOPS = {
     "B200": 2250,
@@ -72,7 +76,7 @@ CONTESTANTS = {
 
 
 def flops(job: Job) -> float:
-    """That the pairs of the steps after the first need; see above."""
+    """Return the FLOPs that the pairs of the steps after the first need; see above."""
     timed = in_order(job)[job.batch :]
     sides = [side for pair in timed for side in (pair.chosen, pair.rejected)]
     size = job.hidden // job.heads
@@ -86,7 +90,7 @@ def flops(job: Job) -> float:
 
 
 def device_peak() -> tuple[str, float | None]:
-    """The name of the GPU and its FLOPs per second, if known."""
+    """Return the name of the GPU and its FLOPs per second, if known."""
     import torch
 
     if not torch.cuda.is_available():
@@ -95,20 +99,37 @@ def device_peak() -> tuple[str, float | None]:
     return name, next((1e12 * peak for key, peak in TERAFLOPS.items() if key in name), None)
 
 
-def main() -> None:
-    """Measure all and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+OURS, SHARED, TRL, TRL_ALL = CONTESTANTS
+
+
+def options(parser: ArgumentParser) -> None:
     parser.add_argument("--full", action="store_true", help="train all weights instead of LoRA")
     parser.add_argument("--optimizer", default=LLAMA.optimizer)
     parser.add_argument("--attention", default=LLAMA.attention)
     parser.add_argument("--peak", type=float, help="of the device, TFLOPs per second in bfloat16")
     parser.add_argument("--steps", type=int, default=LLAMA.steps)
     parser.add_argument("--tiny", action="store_true", help="a tiny shape on the CPU")
-    given: Any = parser.parse_args()
-    name, peak = device_peak()
-    peak = given.peak * 1e12 if given.peak else peak
-    if not given.tiny and name == "no GPU":
-        raise SystemExit("no GPU is at hand; --tiny runs a tiny shape on the CPU")
+
+
+def missing(given: Namespace) -> str:
+    if find_spec("trl") is None:
+        return "TRL is not installed: pip install trl"
+    no_gpu = not given.tiny and device_peak()[0] == "no GPU"
+    return "this machine has no GPU; --tiny runs a tiny shape on the CPU" * no_gpu
+
+
+@benchmark(
+    "trainer-gpu",
+    ratios=[
+        Ratio(f"ours to TRL, {quantity}", f"{OURS}: {quantity}", f"{TRL}: {quantity}", better)
+        for quantity, better in (("tokens a second", "higher"), ("memory above the model", "lower"))
+    ],
+    options=options,
+    needs=missing,
+)
+def trainer_gpu(given: Namespace) -> Iterator[Round]:
+    """Have the contestants take turns; one that fails is left out."""
+    peak = given.peak * 1e12 if given.peak else device_peak()[1]
     job = structs.replace(
         TINY if given.tiny else LLAMA,
         lora=not given.full,
@@ -116,24 +137,24 @@ def main() -> None:
         attention=given.attention,
         steps=given.steps,
     )
-    print(f"{name}; {job}\n")
-    print(
-        "| | tokens/s | FLOP utilisation | above the model, GB | peak, GB |\n|---|---|---|---|---|"
-    )
     work = flops(job)
-    for label, contestant in CONTESTANTS.items():
-        fitting = structs.replace(contestant, micro=min(contestant.micro, job.batch))
-        print(f"| {label} | {_cells(job, fitting, work, peak)} |", flush=True)
-
-
-def _cells(job: Job, contestant: Contestant, work: float, peak: float | None) -> str:
-    try:
-        found: Measured = in_child(job, contestant)
-    except subprocess.CalledProcessError as cause:
-        return f"failed ({cause.returncode}; see above) | | | "
-    used = f"{work / found.seconds / peak:.0%}" if peak else "?"
-    return f"{found.rate:.0f} | {used} | {found.above / 1e9:.2f} | {found.peak / 1e9:.2f}"
+    for _ in range(given.rounds):
+        found: Round = {}
+        for name, contestant in CONTESTANTS.items():
+            fitting = structs.replace(contestant, micro=min(contestant.micro, job.batch))
+            try:
+                result = in_child(job, fitting)
+            except subprocess.CalledProcessError as cause:
+                print(f"{name}: failed with exit code {cause.returncode}", file=sys.stderr)
+                continue
+            found[f"{name}: tokens a second"] = Quantity(result.rate, "")
+            found[f"{name}: memory above the model"] = Quantity(result.above / 1e9, "GB")
+            found[f"{name}: peak memory"] = Quantity(result.peak / 1e9, "GB")
+            if peak:
+                used = 100 * work / result.seconds / peak
+                found[f"{name}: FLOP utilisation"] = Quantity(used, "%")
+        yield found
 
 
 if __name__ == "__main__":
-    main()
+    main(trainer_gpu)

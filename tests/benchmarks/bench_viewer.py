@@ -1,17 +1,22 @@
 """The viewer over many dialogues: time to index and to answer, and the memory of the process.
 
-python tests/benchmarks/bench_viewer.py [--dialogues 20000]
+    python tests/benchmarks/bench_viewer.py [--dialogues 20000]
+
+The baseline is what Python's own json takes to read the same file.
 """
 
 from __future__ import annotations
 
-import argparse
-import resource
+import json
 import tempfile
-import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bench import benchmark, main
 from msgspec.structs import replace
+from records import Quantity, Ratio, Round
+from usage import Spent, in_fresh_process, now, peak_mb
 
 import colbench
 from colbench.rollout import encode_rollout, read_rollouts
@@ -33,30 +38,63 @@ def multiply(folder: Path, dialogues: int) -> None:
             lines.write(encode_rollout(found))
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def spent(work: Callable[[], object]) -> Spent:
+    before = now()
+    work()
+    return now() - before
+
+
+def view(folder: Path) -> Round:
+    """Index a run, list its dialogues and show one, in a process that does nothing else."""
+    filters, links = Filters(sort="-turns"), ServerLinks()
+    before = now()
+    index = RunIndex(folder, "run")
+    indexed = now() - before
+    row = index.rows[len(index.rows) // 2]
+
+    def show() -> None:
+        neighbors = make_listing([index], filters).neighbors(row)
+        showing = Showing(neighbors=neighbors, filters=filters)
+        dialogue_page(index, row, links, showing)
+
+    listed = spent(lambda: list_page(make_listing([index], filters), filters, links))
+    return {
+        "viewer: index, wall": Quantity(indexed.wall, "s"),
+        "viewer: index, CPU": Quantity(indexed.own, "s"),
+        "viewer: list, sorted": Quantity(listed.own, "s"),
+        "viewer: a dialogue": Quantity(spent(show).own, "s"),
+        "viewer: peak memory": Quantity(peak_mb(), "MB"),
+    }
+
+
+def read_json(file: Path) -> None:
+    with file.open("rb") as lines:
+        for line in lines:
+            json.loads(line)
+
+
+def options(parser: ArgumentParser) -> None:
     parser.add_argument("--dialogues", type=int, default=20_000)
-    dialogues = parser.parse_args().dialogues
+
+
+@benchmark(
+    "viewer",
+    ratios=[Ratio("index to json, CPU", "viewer: index, CPU", "json: CPU")],
+    options=options,
+    quick="--dialogues 2000",
+)
+def viewer(given: Namespace) -> Iterator[Round]:
+    """Make a run, then view it and read it in turn."""
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home) / "run"
-        multiply(folder, dialogues)
-        size = (folder / "rollouts.jsonl").stat().st_size / 1e6
-        start = time.perf_counter()
-        index = RunIndex(folder, "run")
-        indexed = time.perf_counter()
-        filters, links = Filters(sort="-turns"), ServerLinks()
-        listing = make_listing([index], filters)
-        list_page(listing, filters, links)
-        listed = time.perf_counter()
-        row = index.rows[dialogues // 2]
-        showing = Showing(neighbors=listing.neighbors(row), filters=filters)
-        dialogue_page(index, row, links, showing)
-        shown = time.perf_counter()
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{dialogues:,} dialogues, {size:.0f} MB: indexed in {indexed - start:.2f} s, ", end="")
-    print(f"list in {listed - indexed:.2f} s, dialogue in {shown - listed:.2f} s, {memory:.0f} MB")
+        in_fresh_process(multiply, folder, given.dialogues)
+        file = folder / "rollouts.jsonl"
+        for _ in range(given.rounds):
+            found = in_fresh_process(view, folder)
+            found["json: CPU"] = Quantity(spent(lambda: read_json(file)).own, "s")
+            found["rollouts.jsonl: size"] = Quantity(file.stat().st_size / 1e6, "MB")
+            yield found
 
 
 if __name__ == "__main__":
-    main()
+    main(viewer)

@@ -441,6 +441,7 @@ def _environment() -> dict[str, str]:
     paths = [root, os.environ.get("PYTHONPATH", "")]
     return {
         **os.environ,
+        "OMP_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTHONWARNINGS": "ignore",
         "TQDM_DISABLE": "1",

@@ -1,0 +1,176 @@
+"""A benchmark: a function that measures in rounds, registered under a name; run alone, or by `make bench`.
+
+    @benchmark("sandbox", ratios=[Ratio("sandbox to serial", "sandbox: wall", "serial: wall")], quick="--rounds 5")
+    def sandbox(given):
+        for _ in range(given.rounds):
+            yield {"sandbox: wall": Quantity(1.7, "ms"), "serial: wall": Quantity(2.0, "ms")}
+
+    if __name__ == "__main__":
+        main(sandbox)
+
+Within a round the sides take turns, so that each ratio is of measurements side by side. A round may hold only some of
+the names. What a benchmark needs and does not find, it says in `needs`; then it is skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import inspect
+import os
+import shlex
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from records import Goal, Ratio, Record, Round, read_book, summarize, this_machine
+from tables import show_record
+from usage import family_seconds, machine_seconds
+
+Rounds = Iterator[Round] | AsyncIterator[Round]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark:
+    """A registered benchmark."""
+
+    name: str
+    measure: Callable[[Namespace], Rounds]
+    ratios: Sequence[Ratio]
+    goals: Sequence[Goal]
+    options: Callable[[ArgumentParser], None]
+    """Adds options of its own to the parser."""
+    rounds: int
+    """Rounds unless `--rounds` says otherwise."""
+    quick: str | None
+    """The arguments of the variant that takes some seconds, if it has one."""
+    needs: Callable[[Namespace], str]
+    """Returns what is missing, or an empty text."""
+    file: Path
+
+    def parse(self, arguments: Sequence[str]) -> Namespace:
+        """Return the options of some command-line arguments."""
+        return self._parser().parse_args(arguments)
+
+    def _parser(self) -> ArgumentParser:
+        parser = argparse.ArgumentParser(
+            prog=self.file.name,
+            description=sys.modules[self.measure.__module__].__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        parser.add_argument("--rounds", type=int, default=self.rounds)
+        parser.add_argument("--quick", action="store_true", help=f"the same as: {self.quick}")
+        self.options(parser)
+        return parser
+
+
+REGISTERED: dict[str, Benchmark] = {}
+
+
+def benchmark(
+    name: str,
+    *,
+    ratios: Sequence[Ratio] = (),
+    goals: Sequence[Goal] = (),
+    options: Callable[[ArgumentParser], None] = lambda _: None,
+    rounds: int = 5,
+    quick: str | None = None,
+    needs: Callable[[Namespace], str] = lambda _: "",
+) -> Callable[[Callable[[Namespace], Rounds]], Benchmark]:
+    """Register a function as a benchmark."""
+
+    def register(measure: Callable[[Namespace], Rounds]) -> Benchmark:
+        REGISTERED[name] = Benchmark(
+            name=name,
+            measure=measure,
+            ratios=ratios,
+            goals=goals,
+            options=options,
+            rounds=rounds,
+            quick=quick,
+            needs=needs,
+            file=Path(inspect.getfile(measure)),
+        )
+        return REGISTERED[name]
+
+    return register
+
+
+def add_parts(
+    parser: ArgumentParser, parts: Collection[str], usual: Collection[str] | None = None
+) -> None:
+    """Add a positional option for some of the parts of a benchmark; without it the usual ones, or all, are measured."""
+
+    def part(name: str) -> str:
+        if name not in parts:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(parts)}")
+        return name
+
+    known = ", ".join(parts)
+    parser.add_argument(
+        "parts", nargs="*", default=[*(usual or parts)], type=part, help=f"of {known}"
+    )
+
+
+def main(chosen: Benchmark) -> None:
+    """Run a benchmark with the command's arguments, print what it found, and compare it with what is recorded.
+
+    With `--record FILE`, as `make bench` calls it, what it found is written to the file instead.
+    """
+    own = ArgumentParser(add_help=False, allow_abbrev=False)
+    own.add_argument("--record", type=Path)
+    file, arguments = own.parse_known_args()
+    given = chosen.parse(arguments)
+    if given.quick:
+        if chosen.quick is None:
+            raise SystemExit(f"{chosen.name} has no quick variant")
+        arguments = shlex.split(chosen.quick)
+        given = chosen.parse(arguments)
+    if missing := chosen.needs(given):
+        raise SystemExit(f"{chosen.name} cannot run here: {missing}")
+    record = execute(chosen, given, shlex.join(arguments))
+    if file.record:
+        file.record.write_bytes(msgspec.json.encode(record))
+        return
+    variant = "quick" if record.arguments and record.arguments == chosen.quick else "full"
+    show_record(chosen.name, record, read_book().of(variant).get(chosen.name))
+
+
+def execute(chosen: Benchmark, given: Namespace, arguments: str) -> Record:
+    """Measure all rounds. Targets are for the full benchmark only, the one without arguments."""
+    started, own, all_programs = time.perf_counter(), family_seconds(), machine_seconds()
+    rounds = _all(chosen.name, chosen.measure(given))
+    seconds = time.perf_counter() - started
+    others = machine_seconds() - all_programs - (family_seconds() - own)
+    ratios, figures = summarize(rounds, chosen.ratios, chosen.goals, targets=not arguments)
+    return Record(
+        arguments=arguments,
+        machine=this_machine(),
+        seconds=round(seconds, 1),
+        others=round(max(0.0, others / seconds / (os.cpu_count() or 1)), 2),
+        ratios=ratios,
+        figures=figures,
+    )
+
+
+def _all(name: str, rounds: Rounds) -> list[Round]:
+    found: list[Round] = []
+
+    def add(each: Round) -> None:
+        found.append(each)
+        print(f"{name}: round {len(found)} done", file=sys.stderr, flush=True)
+
+    async def add_all(rounds: AsyncIterator[Round]) -> None:
+        async for each in rounds:
+            add(each)
+
+    if isinstance(rounds, AsyncIterator):
+        asyncio.run(add_all(rounds))
+    else:
+        for each in rounds:
+            add(each)
+    return found

@@ -1,0 +1,119 @@
+"""The cost of hearing which hidden decision a question asks for, compared with counting the words in common.
+
+    python tests/benchmarks/bench_matching.py [--tasks 1000] [--questions 3]
+
+Each question is an example of a decision of a bundled task with some words more, so that none comes twice. `first` is a
+first question about each task, in a process in which nothing is prepared: preparing the task families counts; `later`
+are the others. The baseline takes the decision whose examples have most words in common with the question.
+"""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import chain
+from random import Random
+from typing import NamedTuple
+
+from bench import benchmark, main
+from records import Quantity, Ratio, Round
+from usage import in_fresh_process, now, peak_mb
+
+from colbench.plugins import resolve_tasks
+from colbench.registry import get_domain
+from colbench.task import Fact, Task
+
+WORD = re.compile(r"\w+")
+
+
+class Question(NamedTuple):
+    """A question about a task."""
+
+    task: Task
+    text: str
+
+
+def ask(tasks: Sequence[Task], number: int) -> list[Question]:
+    """Return a question about each task."""
+    chance = Random(number)
+    found = []
+    for place, task in enumerate(tasks):
+        fact = chance.choice([each for each in task.hidden.facts if each.examples])
+        text = chance.choice(fact.examples).rstrip("?")
+        found.append(Question(task, f"{text} in case {number}-{place}?"))
+    return found
+
+
+def by_domain(question: Question) -> tuple[Fact, ...]:
+    """Return the decisions that the domain hears."""
+    return get_domain(question.task.domain).asked(question.task, question.text)
+
+
+def by_overlap(question: Question) -> Fact:
+    """Return the decision that has most words in common."""
+    words = set(WORD.findall(question.text.lower()))
+    return max(question.task.hidden.facts, key=lambda fact: _most_in_common(fact, words))
+
+
+def _most_in_common(fact: Fact, words: set[str]) -> int:
+    return max((len(words & each) for each in _words(fact.examples)), default=0)
+
+
+@cache
+def _words(examples: tuple[str, ...]) -> list[set[str]]:
+    return [set(WORD.findall(each.lower())) for each in examples]
+
+
+WAYS = {"matcher": by_domain, "words in common": by_overlap}
+
+
+def hear(name: str, number: int, asked: int) -> Round:
+    """Hear all questions in one way."""
+    tasks = [task for task in resolve_tasks("bundled:backend")[:number] if task.hidden.facts]
+    rounds = [ask(tasks, each) for each in range(asked)]
+    before = now()
+    for question in rounds[0]:
+        WAYS[name](question)
+    first = now()
+    for question in chain(*rounds[1:]):
+        WAYS[name](question)
+    spent = now() - first
+    later = len(tasks) * (asked - 1)
+    return {
+        f"{name}: first questions": Quantity((first - before).own, "s"),
+        f"{name}: a later question": Quantity(1000 * spent.own / later, "ms"),
+        f"{name}: peak memory": Quantity(peak_mb(), "MB"),
+    }
+
+
+def options(parser: ArgumentParser) -> None:
+    parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--questions", type=int, default=3, help="about each task")
+
+
+@benchmark(
+    "matching",
+    ratios=[
+        Ratio(
+            f"matcher to words in common, {quantity}",
+            f"matcher: {quantity}",
+            f"words in common: {quantity}",
+        )
+        for quantity in ("first questions", "a later question")
+    ],
+    options=options,
+    quick="--tasks 150",
+)
+def matching(given: Namespace) -> Iterator[Round]:
+    """Hear the same questions in both ways, each in a fresh process."""
+    for _ in range(given.rounds):
+        found: Round = {}
+        for name in WAYS:
+            found |= in_fresh_process(hear, name, given.tasks, given.questions)
+        yield found
+
+
+if __name__ == "__main__":
+    main(matching)

@@ -1,0 +1,16 @@
+"""An agent that only repeats what it hears, in a file of its own, which an agent's process loads."""
+
+from __future__ import annotations
+
+
+class Echo:
+    """Says what it was told."""
+
+    async def reply(self, dialogue):
+        return dialogue[-1].content + " " + "word " * 60
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *error):
+        return None

@@ -1,0 +1,101 @@
+"""Wall time, processor time and memory of this process and of what it has started, from /proc."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from colbench.sandbox.browser.processes import family
+
+TICKS = os.sysconf("SC_CLK_TCK")
+Value = TypeVar("Value")
+
+
+class Spent(NamedTuple):
+    """Seconds: of the clock, of CPU of all processes of the family, and of CPU of this process alone."""
+
+    wall: float
+    cpu: float
+    own: float
+
+    def __sub__(self, earlier: Spent) -> Spent:
+        return Spent(*(now - then for now, then in zip(self, earlier, strict=True)))
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+def now() -> Spent:
+    """Return what has been spent so far; differences say what something took."""
+    return Spent(time.perf_counter(), family_seconds(), time.process_time())
+
+
+_counted = 0.0
+"""The most that `family_seconds` has returned."""
+
+
+def family_seconds() -> float:
+    """Return the CPU seconds of this process, of all that descend from it, and of those that these saw end.
+
+    The time of a process that was killed before its parent is lost, but the sum never falls.
+    """
+    global _counted  # noqa: PLW0603
+    own = os.getpid()
+    below = sum(_ticks(pid) for pid in family(own) if pid != own) / TICKS
+    _counted = max(_counted, sum(os.times()[:4]) + below)
+    return _counted
+
+
+def machine_seconds() -> float:
+    """Return the CPU seconds that all programs of the machine have used."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    busy = [int(ticks) for ticks in fields]
+    return (sum(busy) - busy[3] - busy[4]) / TICKS
+
+
+def _ticks(pid: int) -> int:
+    return sum(map(int, stat(pid)[11:15])) if stat(pid) else 0
+
+
+def stat(pid: int) -> list[str]:
+    """Return the fields of /proc/PID/stat from the state on; none if the process has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def memory_mb(pids: Iterable[int], kind: str = "Pss") -> float:
+    """Return the MB of processes: `Rss`, or `Pss`, which divides what is shared by how many share it."""
+    return sum(_kilobytes(pid, kind) for pid in pids) / 1024
+
+
+def _kilobytes(pid: int, kind: str) -> int:
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return sum(int(size) for size in re.findall(rf"^{kind}: +(\d+) kB", text, re.MULTILINE))
+
+
+def peak_mb() -> float:
+    """Return the most memory that this process has had, in units of 2^20 bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def peak_gb() -> float:
+    """Return the most memory that this process has had, in units of 10^9 bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+def in_fresh_process(work: Callable[..., Value], *arguments: object) -> Value:
+    """Return what a function of a module returns in a process in which nothing is prepared yet."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+        return fresh.submit(work, *arguments).result()
